@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Time zarrcast beside zarr-python, tensorstore and zarrs_tools: `peers.py PROGRAM [--mebibytes 512] [--rounds 5]`.
 
-`--own` times what no peer does beside the nearest job without it: differences (`--predict`) beside none, and another form of
-a packing (`--as`) beside a copy.
+`--own` times what no peer supports, compared with the nearest job without it: differences (`--predict`) with none, and
+another form of a packing (`--as`) with a copy.
 
-Each job is a whole process. Sources and results lie in memory (/dev/shm) where that is there, and the jobs of one round
-follow each other, so that all meet the same machine. Prints a table of median seconds, and the bytes written.
+Each job is a separate process. Sources and results are in memory (/dev/shm) if it exists. The jobs of one round follow
+each other, so that all run under the same load. Prints a table of median seconds, and the bytes written.
 
-Wants Python 3.11 with `pip install zarr==3.1.6 tensorstore numpy`; a tool that is not installed has no column. zarrs_tools
-(`cargo install zarrs_tools`) is looked for on the PATH.
+Needs Python 3.11 with `pip install zarr==3.1.6 tensorstore numpy`. A tool that is not installed has no column.
+zarrs_tools (`cargo install zarrs_tools`) must be on the PATH.
 """
 
 import argparse
@@ -32,7 +32,7 @@ FIXED_SCALE_OFFSET = json.dumps(
 
 
 def make_source(path, mebibytes):
-    """Smooth temperatures with noise, as float32 in chunks of 8 MiB, compressed by zstd at level 1."""
+    """Writes smooth temperatures with noise, as float32 in chunks of 8 MiB, compressed with zstd at level 1."""
     import zarr
     from zarr.codecs import BytesCodec, ZstdCodec
 
@@ -101,7 +101,7 @@ PEERS = {"zarr-python": by_zarr_python, "tensorstore": by_tensorstore}
 
 
 def commands(job, program, source, result, length):
-    """The command of each tool for a job; the first axis has this length."""
+    """Returns the command of each tool for a job. `length` is that of the first axis."""
     ours = [program, "transcode", "--quiet", "--compress", "zstd:5"]
     by_job = {
         "quantise": ["--quantize", "uint8", "--scale", SCALE, "--offset", OFFSET],
@@ -123,7 +123,7 @@ def commands(job, program, source, result, length):
 
 QUANTISE = ["--quantize", "uint8", "--scale", SCALE, "--offset", OFFSET]
 BARE = ["--compress", "none"]
-# What is timed: its options and its source. Those in one group have the same work but for one option.
+# The timed jobs: their options and their source. Jobs of one group do the same work except for one option.
 OWN = {
     "codes": ([*QUANTISE, *BARE], "source.zarr"),
     "codes, time": ([*QUANTISE, *BARE, "--predict", "time"], "source.zarr"),
@@ -139,7 +139,7 @@ OWN = {
 
 
 def time_own(program, folder, rounds):
-    """Each of OWN in each round, in memory; sources that are results of others stay for them."""
+    """Times each job of OWN in each round, in memory. Results that are sources of other jobs are kept."""
     transcode = [program, "transcode", "--quiet"]
     subprocess.run([*transcode, "--quantize", "int16", "--as", "cf", *BARE, folder / "source.zarr", folder / "packed.zarr"], check=True, stdout=subprocess.DEVNULL)
     times = {}

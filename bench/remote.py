@@ -28,7 +28,7 @@ from pathlib import Path
 
 CHUNKS, CHUNK = 2000, 16384  # 64 KiB of float32
 REQUESTS = 64
-BESIDE = 16  # documents, listings, what the journal and the lock need
+BESIDE = 16  # documents, listings, journal and lock
 KEYS = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench-secret", "AWS_REGION": "us-east-1"}
 # job: (source, destination, further arguments, requests for a chunk)
 JOBS = {
@@ -77,7 +77,7 @@ class Side(asyncio.Protocol):
             self.forward(data)
 
     def forward(self, data):
-        # On a connection that is kept, a request begins once the last one was answered.
+        # On a kept connection, a request begins after the previous answer.
         if not self.other.is_asked:
             self.other.is_asked = True
             self.relay.begin(data)
@@ -89,7 +89,7 @@ class Side(asyncio.Protocol):
 
     def hand_on(self):
         data = self.waiting.popleft()
-        # Whatever is sent from now on is another request: nobody sends before the answer came.
+        # Everything sent from now on is another request, because no client sends before the answer arrives.
         if self.is_asked and not data.startswith(b"HTTP/1.1 100 "):
             self.is_asked = False
             self.relay.end()
@@ -101,7 +101,7 @@ class Side(asyncio.Protocol):
 
 
 class Relay:
-    """Holds back what a server answers, and counts."""
+    """Delays the answers of a server, and counts requests."""
 
     def __init__(self, target, delay):
         self.target, self.delay = target, delay
@@ -158,7 +158,7 @@ def free_port():
 
 @contextlib.contextmanager
 def server(program, folder):
-    """s3s-fs over a folder: its port."""
+    """Runs s3s-fs on a folder. Yields its port."""
     port = free_port()
     command = [program, "--host", "127.0.0.1", "--port", str(port)]
     command += ["--access-key", KEYS["AWS_ACCESS_KEY_ID"], "--secret-key", KEYS["AWS_SECRET_ACCESS_KEY"], str(folder)]
@@ -175,7 +175,7 @@ def server(program, folder):
 
 
 class RelayProcess:
-    """The relay, in a process of its own."""
+    """The relay, in a separate process."""
 
     def __init__(self, target, delay):
         command = [sys.executable, __file__, "--relay-to", str(target), "--delay", str(delay)]
@@ -194,7 +194,7 @@ class RelayProcess:
 
 
 def make_array(folder):
-    """An array of float32 in chunks of 64 KiB, which are the elements as they are."""
+    """Writes a float32 array in uncompressed chunks of 64 KiB."""
     import array
     import math
 
@@ -213,7 +213,7 @@ def make_array(folder):
 
 
 def run(command, environment):
-    """Wall seconds, those of the processor, and the peak of memory in MiB."""
+    """Returns wall seconds, processor seconds, and peak memory in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()
@@ -225,7 +225,7 @@ def run(command, environment):
 
 
 def peer(name, job, source, destination):
-    """What a peer makes of a job: this file is run by its Python, the measured time is that of the job alone."""
+    """Runs a job with a peer. The peer's Python runs this file, and the measured time is that of the job alone."""
     start = time.perf_counter()
     (tensorstore_peer if name == "tensorstore" else zarr_peer)(job, source, destination)
     print(time.perf_counter() - start)
@@ -359,7 +359,7 @@ class Bench:
 
 
 def relay_alone(delay):
-    """How many requests a second the relay passes on 64 connections, each of them asked again as soon as it has answered."""
+    """Prints the requests a second that the relay passes on 64 connections. Each sends again right after its answer."""
 
     body = b"x" * CHUNK * 4
 
@@ -412,7 +412,7 @@ def main():
         return peer(*options.peer)
     if options.relay:
         return relay_alone(options.delay)
-    memory = Path("/dev/shm")  # the disk's write-back would drown the differences
+    memory = Path("/dev/shm")  # the disk's write-back would hide the differences
     has_room = memory.is_dir() and shutil.disk_usage(memory).free > 2 << 30
     with tempfile.TemporaryDirectory(dir=memory if has_room else None) as work:
         return Bench(options, Path(work)).run()

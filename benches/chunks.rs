@@ -1,9 +1,9 @@
-//! What a chunk costs in arrays of a thousand to a million chunks of 1 KiB: copied, compressed anew, and listed. The
-//! cost should be the same for all of them, and so should the memory.
+//! The cost of a chunk in arrays of a thousand to a million chunks of 1 KiB: copied, compressed again, and listed. The
+//! cost and the memory should be the same for all of them.
 //!
-//! `cargo bench --bench chunks -- [CHUNKS]...`: other counts than 1000, 10000 and 100000. The files lie in memory
-//! where there is such a folder; each of a chunk takes 4 KiB there and its entry 1 KiB, in SOURCE and in DEST, so that
-//! a million need 10 GB. Each run is a process of its own, whose processor time and greatest memory are told.
+//! `cargo bench --bench chunks -- [CHUNKS]...`: other counts than 1000, 10000 and 100000. The files are in memory where
+//! such a folder exists. A chunk needs 4 KiB there and its entry 1 KiB, in SOURCE and in DEST. So a million need 10 GB.
+//! Each run is a separate process and prints its processor time and maximum memory.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints")]
 
 use std::fs;
@@ -16,13 +16,12 @@ use zarrcast::operation::options::{Compression, TranscodeOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::transcode::transcode;
 
-/// Bytes of a chunk.
+/// The size of a chunk in bytes.
 const CHUNK: u64 = 1024;
 
-/// Runs of which the fastest counts.
+/// The number of runs. The fastest counts.
 const RUNS: u32 = 3;
 
-/// What is done with each array.
 const WAYS: [&str; 2] = ["copy", "recode"];
 
 fn main() {
@@ -52,7 +51,7 @@ fn main() {
     }
 }
 
-/// An array of uint8 in chunks along three dimensions.
+/// Writes a uint8 array with chunks along three dimensions.
 fn write_array(root: &Path, count: u64, separator: char) {
     let [rows, columns] = [10, 100];
     assert!(count.is_multiple_of(rows * columns), "{count} is no multiple of {}", rows * columns);
@@ -77,7 +76,7 @@ fn write_array(root: &Path, count: u64, separator: char) {
     }
 }
 
-/// Seconds, seconds of processors, and MiB of the run that took the least processor time.
+/// Returns seconds, processor seconds, and MiB of the run with the least processor time.
 fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
     let mut best = [f64::INFINITY; 3];
     for _ in 0..RUNS {
@@ -97,7 +96,7 @@ fn measure(way: &str, source: &Path, destination: &Path) -> [f64; 3] {
     best
 }
 
-/// A run in a process of its own: prints what it took.
+/// Runs in a separate process and prints its time and memory.
 fn run(way: &str, source: &Path, destination: &Path) {
     let compress = (way == "recode").then(|| Compression::Codecs(compression("zstd:1").unwrap()));
     let mut options = TranscodeOptions::new(source.into(), destination.into());
@@ -105,15 +104,15 @@ fn run(way: &str, source: &Path, destination: &Path) {
     let begun = std::time::Instant::now();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
     let wall = begun.elapsed().as_secs_f64();
-    // SAFETY: the structure is plain numbers, of which all bits zero are some, and the call only writes to it.
+    // SAFETY: all fields are plain numbers, so zero bits are valid, and the call only writes to it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &raw mut usage), 0);
         usage
     };
-    #[allow(clippy::cast_precision_loss, reason = "seconds and microseconds of a run are few")]
+    #[allow(clippy::cast_precision_loss, reason = "a run has few seconds and microseconds")]
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    #[allow(clippy::cast_precision_loss, reason = "KiB of memory are few")]
+    #[allow(clippy::cast_precision_loss, reason = "the KiB of memory are few")]
     let memory = usage.ru_maxrss as f64 / 1024.0;
     println!("{wall} {} {memory}", seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }

@@ -1,6 +1,7 @@
-//! Benches of the kernels: every cast, the fused quantisation against reading memory, `zarr-cast-value` beside ours.
+//! Benchmarks of the kernels: every cast, the fused quantisation compared with a memory read, and `zarr-cast-value`
+//! compared with ours.
 //!
-//! Data exceed the cache; throughput is in bytes read and written, for the quantisation in bytes read.
+//! The data exceed the cache. Throughput is in bytes read and written, for the quantisation in bytes read.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot run fails")]
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 
@@ -18,7 +19,7 @@ use zarrcast::kernel::differences::Differences;
 use zarrcast::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use zarrcast::kernel::{OutOfRange, Rounding};
 
-/// Elements of every array.
+/// The number of elements of every array.
 const COUNT: usize = 1 << 24;
 
 fn cast(source: ElementType, target: ElementType, out_of_range: OutOfRange) -> Cast {
@@ -31,7 +32,7 @@ fn cast(source: ElementType, target: ElementType, out_of_range: OutOfRange) -> C
     })
 }
 
-/// The numbers from 0 to 99 as elements.
+/// Returns the numbers from 0 to 99 as elements.
 fn numbers<T: Element>() -> Vec<T> {
     let numbers: Vec<u8> = (0..100).cycle().take(COUNT).collect();
     let mut elements: Vec<T> = vec![T::from_bits64(0); COUNT];
@@ -61,7 +62,7 @@ fn pair<S: Element, T: Element>(group: &mut BenchmarkGroup<WallTime>, out_of_ran
     });
 }
 
-/// Values from 0 to 100 as measurements have them: not a few that come again and again, whose errors would all tie.
+/// Returns values from 0 to 100 like measurements. A few repeated values would have errors that all tie.
 fn measurements() -> Vec<f32> {
     let mut state = 7_u32;
     let mut next = || {
@@ -102,7 +103,7 @@ fn fused(criterion: &mut Criterion) {
     });
 }
 
-/// Differences along each dimension of a chunk that a second-level cache holds, and back.
+/// Differences along each dimension of a chunk that fits in the second-level cache, encoded and decoded.
 fn differences(criterion: &mut Criterion) {
     const SHAPE: [usize; 3] = [16, 128, 256];
     let mut group = criterion.benchmark_group("differences");
@@ -138,7 +139,7 @@ where
     F: Element + CastFloat + CastInto<I>,
     I: Element + CastInt + CastInto<F>,
 {
-    // Clamping has a vectorised loop there.
+    // `zarr-cast-value` has a vectorised loop for clamping.
     pair::<F, I>(group, OutOfRange::Clamp);
     pair::<I, F>(group, OutOfRange::Clamp);
     let (floats, integers) = (numbers::<F>(), numbers::<I>());

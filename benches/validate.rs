@@ -1,6 +1,7 @@
-//! `validate --level data` of zstd chunks beside reading and decompressing them alone: the ratio is its overhead.
+//! `validate --level data` of zstd chunks compared with their reading and decompression alone. The ratio is its
+//! overhead.
 //!
-//! One thread; the files are in the page cache; throughput is in decoded bytes.
+//! One thread. The files are in the page cache. Throughput is in decoded bytes.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a benchmark that cannot run fails")]
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 
@@ -14,13 +15,13 @@ use zarrcast::operation::options::{ValidateLevel, ValidateOptions};
 use zarrcast::operation::progress::Silent;
 use zarrcast::operation::validate::validate;
 
-/// Bytes of a decoded chunk.
+/// The size of a decoded chunk in bytes.
 const CHUNK: usize = 1 << 20;
 
-/// Chunks of the array.
+/// The number of chunks.
 const CHUNKS: usize = 64;
 
-/// An array of float32 whose values change slowly, as measurements do.
+/// Writes a float32 array whose values change slowly, like measurements.
 fn write_array(root: &Path) -> Vec<PathBuf> {
     let elements = CHUNK / 4;
     let document = format!(

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes `python/zarrcast/results.py`, the dataclasses of what `--json` prints, from `schemas/*.json`.
+"""Writes `python/zarrcast/results.py`, the dataclasses of the output of `--json`, from `schemas/*.json`.
 
-`generate.py` writes it, `generate.py --check` says whether it is fresh (exit status 1: it is not).
-A class is named by its command and by the definition, or the member, that it describes.
+`generate.py` writes it. `generate.py --check` exits with status 1 if it is stale. The name of a class is made of its
+command and of the definition or member that it describes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(__file__).resolve().parent / "zarrcast" / "results.py"
 WIDTH = 110
 
-# A schema, and the name that classes of it begin with.
+# A schema, and the prefix of its class names.
 SCHEMAS = {
     "inspect": "Inspect",
     "validate": "Validate",
@@ -28,7 +28,7 @@ SCHEMAS = {
     "status": "Status",
     "apply-codec": "ApplyCodec",
 }
-# Where another name says more.
+# Exceptions with a clearer name.
 NAMES = {"ValidateFinding": "Finding", "InspectPipeline": "InspectCodec"}
 SINGULAR = {"axes": "axis", "passes": "pass", "stats": "stats", "totals": "totals", "ways": "ways"}
 
@@ -48,7 +48,7 @@ from typing import Any, Literal, Optional, Union
 
 
 class Generator:
-    """Collects the classes that schemas describe, each before those that hold it where it can be."""
+    """Collects the classes of the schemas. A class comes before its users where possible."""
 
     def __init__(self) -> None:
         texts = {name: (ROOT / f"schemas/{name}.schema.json").read_text("utf-8") for name in SCHEMAS}
@@ -57,13 +57,13 @@ class Generator:
         self.names: dict[tuple[str, str], str] = {}
 
     def annotation(self, file: str, pointer: str, schema: Any, name: str) -> str:
-        """The type of what `schema`, at `pointer` of `file`, describes; `name` is for the class, if it needs one."""
+        """Returns the type of `schema` at `pointer` of `file`. `name` is for the class, if it needs one."""
         if "$ref" in schema:
             return self.reference(file, schema["$ref"])
         if "const" in schema:
             return f"Literal[{quoted(schema['const'])}]"
         if "enum" in schema:
-            # Other values may come within a version: they are no more than text to a type checker.
+            # A later release may add values, so to a type checker they are only text.
             return union([primitive(json_type(value)) for value in schema["enum"]])
         for word in ("oneOf", "anyOf"):
             if word in schema:
@@ -74,7 +74,7 @@ class Generator:
         return union([self.of_type(file, pointer, schema, one, name) for one in types])
 
     def reference(self, file: str, reference: str) -> str:
-        """The type of a definition, of this file or of another."""
+        """Returns the type of a definition, in this file or another."""
         other, pointer = reference.split("#")
         file = other.removesuffix(".schema.json") or file
         schema = self.documents[file]
@@ -85,7 +85,7 @@ class Generator:
         return self.annotation(file, pointer, schema, SCHEMAS[file] + camel(singular(pointer.rsplit("/", 1)[1])))
 
     def of_type(self, file: str, pointer: str, schema: Any, one: str, name: str) -> str:
-        """The type of a schema of one JSON type."""
+        """Returns the type of a schema of one JSON type."""
         if one == "array":
             if "prefixItems" in schema:
                 items = enumerate(schema["prefixItems"])
@@ -101,7 +101,7 @@ class Generator:
         return primitive(one)
 
     def class_of(self, file: str, pointer: str, schema: Any, name: str) -> str:
-        """The class of an object whose members are described."""
+        """Returns the class of an object with described members."""
         key = (file, pointer)
         if key in self.names:
             return self.names[key]
@@ -128,7 +128,7 @@ class Generator:
         return name
 
     def module(self) -> str:
-        """The whole file."""
+        """Returns the whole file."""
         results, aliases = [], []
         for file, begin in SCHEMAS.items():
             document, name = self.documents[file], f"{begin}Result"
@@ -143,19 +143,19 @@ class Generator:
 
 
 def is_number(schema: Any) -> bool:
-    """Whether it is a number in which those that are not finite are strings."""
+    """Returns whether the schema is a number whose non-finite values are strings."""
     branches = schema.get("oneOf", [])
     return any("NaN" in branch.get("enum", []) for branch in branches)
 
 
 def schema_name(document: Any) -> str:
-    """What the member `schema` of a document is."""
+    """Returns the value of the member `schema` of a document."""
     definition = document.get("$defs", {}).get("schema") or document["properties"]["schema"]
     return str(definition["const"])
 
 
 def union(members: list[str]) -> str:
-    """The union of types; without any, what may be anything."""
+    """Returns the union of types. Without types, it is Any."""
     flat: list[str] = []
     optional = False
     for member in members:
@@ -172,45 +172,45 @@ def union(members: list[str]) -> str:
 
 
 def primitive(one: str) -> str:
-    """The Python type of a JSON type that says no more."""
+    """Returns the Python type of a JSON type without further description."""
     names = {"null": "None", "boolean": "bool", "integer": "int", "number": "float", "string": "str"}
     return names.get(one, "dict[str, Any]")
 
 
 def json_type(value: Union[str, int, bool, None]) -> str:
-    """The JSON type of a value of an enumeration."""
+    """Returns the JSON type of a value of an enumeration."""
     if value is None:
         return "null"
     return {bool: "boolean", int: "integer", str: "string"}[type(value)]
 
 
 def attribute(member: str) -> str:
-    """A member's name as Python can have it: `as_` for `as`."""
+    """Returns a member's name as a valid Python name: `as_` for `as`."""
     return f"{member}_" if keyword.iskeyword(member) else member
 
 
 def singular(name: str) -> str:
-    """What one of several is called."""
+    """Returns the singular of a member's name."""
     return SINGULAR.get(name) or name.removesuffix("s")
 
 
 def prefix(name: str) -> str:
-    """What names of classes within begin with: of the whole result, just the command."""
+    """Returns the prefix of the names of inner classes. For the whole result it is only the command."""
     return name.removesuffix("Result")
 
 
 def camel(name: str) -> str:
-    """`round_trip` as `RoundTrip`."""
+    """Converts `round_trip` to `RoundTrip`."""
     return "".join(word.capitalize() for word in name.replace("-", "_").split("_"))
 
 
 def quoted(text: str) -> str:
-    """A string literal as the formatters have it."""
+    """Returns a string literal in the style of the formatters."""
     return json.dumps(text)
 
 
 def docstring(text: str) -> list[str]:
-    """A docstring of a class."""
+    """Returns the lines of a class docstring."""
     lines = textwrap.wrap(text, WIDTH - 4)
     if len(lines) == 1:
         return [f'    """{lines[0]}"""', ""]

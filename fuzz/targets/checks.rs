@@ -1,4 +1,4 @@
-//! Checks that must hold of any bytes. A fuzz target runs each; `tests/cli/hostile` runs them over changed fixtures.
+//! Checks that must pass for any bytes. Each is run by a fuzz target, and by `tests/cli/hostile` on mutated fixtures.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use zarrcast::store::{MemoryStore, Node, ZipStore};
 /// Larger chunks and members are only slower.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A document is read whatever it is, and written as it was.
+/// Any document is read without a panic, and written JSON is read back unchanged.
 pub fn document(text: &[u8]) {
     let Ok(document) = Json::parse(text) else { return };
     for written in [document.to_string_compact(), document.to_string_pretty()] {
@@ -35,7 +35,7 @@ pub fn document(text: &[u8]) {
     let _ = Consolidated::read_v2(&document, &mut found);
 }
 
-/// A fill value read from JSON is written and read again to the same bytes. The input is an array's document, or at
+/// A fill value from JSON has the same bytes after it is written and read again. The input is an array document, or at
 /// least its `data_type` and `fill_value`.
 pub fn fill_value(text: &[u8]) {
     let Ok(document) = Json::parse(text) else { return };
@@ -50,8 +50,8 @@ pub fn fill_value(text: &[u8]) {
     assert_eq!(data_type.fill_value_from_json(&written).unwrap().value, read.value);
 }
 
-/// Nothing outside a shard is read, whatever its index says. The first byte of the input gives the number of inner
-/// chunks and the place of the index; the rest is the shard.
+/// No index lets bytes outside a shard be read. The first byte of the input is the number of inner chunks and the
+/// position of the index. The rest is the shard.
 pub fn shard_index(bytes: &[u8]) {
     let Some((first, shard)) = bytes.split_first() else { return };
     let count = u64::from(first & 7) + 1;
@@ -86,7 +86,7 @@ pub fn shard_index(bytes: &[u8]) {
     }
 }
 
-/// Any chain of any array's document is followed, and bound or refused. The input is the document.
+/// Any chain of an array document is followed, and bound or refused. The input is the document.
 pub fn pipeline(document: &[u8]) {
     let Some((pipeline, _)) = read_pipeline(document) else { return };
     let _ = (pipeline.output(), pipeline.innermost_chunk_shape());
@@ -95,7 +95,7 @@ pub fn pipeline(document: &[u8]) {
     }
 }
 
-/// Bytes decode to a chunk of the right size, or are refused. The input is an array's document, NUL, and a chunk.
+/// Bytes decode to a chunk of the right size, or are refused. The input is an array document, NUL, and a chunk.
 pub fn apply_codec_decode(bytes: &[u8]) {
     let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return };
     let Some(chain) = read_chain(&bytes[..end]) else { return };
@@ -110,7 +110,7 @@ pub fn apply_codec_decode(bytes: &[u8]) {
     }
 }
 
-/// What a zip file lists is what is found and read, and nothing else.
+/// Every listed file of a zip file is found and read, and no other file.
 pub fn zip(bytes: &[u8]) {
     let outer = Node::of(Arc::new(MemoryStore::new("memory")));
     outer.write("a.zip", bytes).unwrap();
@@ -133,7 +133,7 @@ pub fn zip(bytes: &[u8]) {
     }
 }
 
-/// What is read in parts is what is read as a whole.
+/// Checks that an object read in parts equals the whole object.
 fn read_in_parts(zip: &Node, key: &str, whole: &[u8]) {
     let mut reader = zip.open(key, MAX_BYTES).unwrap().unwrap();
     let (mut part, mut piece) = (Vec::new(), [0; 7]);
@@ -148,7 +148,7 @@ fn read_in_parts(zip: &Node, key: &str, whole: &[u8]) {
     assert_eq!(all, whole);
 }
 
-/// The codec pipeline of an array's document, and whether a finding forbids reading; `None` where there is no pipeline.
+/// Returns the pipeline of an array document, and whether a finding forbids reading. `None` without a pipeline.
 fn read_pipeline(document: &[u8]) -> Option<(Pipeline, bool)> {
     let document = Json::parse(document).ok()?;
     let members = ArrayDocument::read(&document);
@@ -161,7 +161,7 @@ fn read_pipeline(document: &[u8]) -> Option<(Pipeline, bool)> {
     Some((pipeline, diagnostics.iter().any(|found| Profile::Read.forbids(found))))
 }
 
-/// The chain of an array's document; `None` where anything is wrong with it.
+/// Returns the chain of an array document. `None` for any error.
 fn read_chain(document: &[u8]) -> Option<BoundChain> {
     let (pipeline, is_faulty) = read_pipeline(document)?;
     if is_faulty { None } else { BoundChain::bind(&pipeline).ok() }

@@ -1,7 +1,8 @@
-"""Tries what other projects' CI takes from this repository, as far as that goes without GitHub and GitLab.
+"""Tests the integration of this repository in other projects' CI, as far as possible without GitHub and GitLab.
 
-`ci_of_others.py WHEEL BIN SCRATCH`: action.yml step by step, installing WHEEL; the hooks of .pre-commit-hooks.yaml
-and the examples of docs/ci.md with the programs of the folder BIN (zarrcast and python). Wants PyYAML and pre-commit.
+`ci_of_others.py WHEEL BIN SCRATCH` runs action.yml step by step, installing WHEEL. It runs the hooks of
+.pre-commit-hooks.yaml and the examples of docs/ci.md with the programs of the folder BIN (zarrcast and python). Needs
+PyYAML and pre-commit.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ ENVIRONMENT = {
 
 
 def run(*command: Any, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a folder, with the programs to try on the PATH."""
+    """Runs a command in a folder, with the tested programs on the PATH."""
     words = [str(word) for word in command]
     environment = {**ENVIRONMENT, **more}
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def stores(folder: Path) -> None:
-    """`data/good.zarr`, and `data/not so good.zarr`, which lacks what an array must have."""
+    """Writes `data/good.zarr`, and `data/not so good.zarr` without required members of an array."""
     shutil.copytree(FIELD, folder / "data" / "good.zarr")
     (folder / "data" / "not so good.zarr").mkdir()
     (folder / "data" / "not so good.zarr" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"}', "utf-8")
 
 
 def example(name: str) -> Any:
-    """The YAML that docs/ci.md shows between the markers of a name."""
+    """Returns the YAML between the markers of a name in docs/ci.md."""
     text = (ROOT / "docs" / "ci.md").read_text("utf-8")
     found = re.search(rf"<!-- {name} -->\n```yaml\n(.*?)```\n<!-- /{name} -->", text, re.DOTALL)
     assert found, f"docs/ci.md has no example {name}"
@@ -59,7 +60,7 @@ class InFolder(unittest.TestCase):
 
 
 class Action(InFolder):
-    """Runs the steps as the runner does, but for those of other actions; the first installs for all."""
+    """Runs the steps like the runner, except those of other actions. The first run installs the package for all."""
 
     installed: Optional[Path] = None
 
@@ -152,7 +153,7 @@ class Examples(InFolder):
 
 
 class PreCommit(InFolder):
-    """The hooks, but that the program is there already, and is not compiled."""
+    """The hooks with the installed program, without compiling it."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -175,7 +176,7 @@ class PreCommit(InFolder):
         done = self.pre_commit("run", "--all-files", "--verbose")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("data/not so good.zarr", done.stdout)
-        # Each store is named once, not for each of its files.
+        # Each store is passed once, not once per file.
         self.assertEqual(done.stdout.count("exit code"), 1)
         good = self.pre_commit("run", "--verbose", "--files", "data/good.zarr/c/0/0/0", ".pre-commit-config.yaml")
         self.assertEqual(good.returncode, 0, good.stdout)

@@ -31,7 +31,7 @@ FIELD = VALID / "sea_surface_temperature"
 
 
 class InFolder(unittest.TestCase):
-    """A test that has a folder for itself."""
+    """A test with its own folder."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -39,14 +39,14 @@ class InFolder(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def script(self, text: str) -> str:
-        """A program that stands for zarrcast."""
+        """Writes a program that replaces zarrcast."""
         path = self.folder / "zarrcast"
         path.write_text(f"#!{sys.executable}\n{text}", "utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
 
     def instead(self, text: str) -> Any:
-        """Lets `text`, a script of Python, be the program."""
+        """Uses the Python script `text` as the program."""
         return mock.patch.object(_program, "find_bin", return_value=self.script(text))
 
 
@@ -257,7 +257,7 @@ class ApplyCodec(InFolder):
 
 
 class Documents(unittest.TestCase):
-    """What becomes of JSON."""
+    """The conversion of JSON."""
 
     DOCUMENT: dict[str, Any] = {"schema": "zarrcast.validate/1", "valid": True}
 
@@ -391,7 +391,7 @@ class Program(InFolder):
             "def end(*_):\n    time.sleep(0.5)\n    mark.write_text('ended')\n    sys.exit(130)\n"
             "signal.signal(signal.SIGINT, end)\nmark.write_text('began')\ntime.sleep(60)\n"
         )
-        # What shells start in the background ignores interrupts, and so does what that starts.
+        # Background processes of a shell ignore interrupts, and so do their children.
         call = (
             "import signal, zarrcast, zarrcast._program as p\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"

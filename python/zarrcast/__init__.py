@@ -1,8 +1,8 @@
 """zarrcast: inspect, validate and transcode Zarr arrays.
 
-The functions run the program `zarrcast`, which is installed with this module, and give what it answers as
-dataclasses (`zarrcast.results`). Options of the command line are keyword arguments. For what they do not give, such as
-reports as text or scripts, run the program: `subprocess.run([zarrcast.find_bin(), ...])`.
+The functions run the program `zarrcast`, which is installed with this module. They return its results as dataclasses
+(`zarrcast.results`). Options of the command line are keyword arguments. For other output, such as text reports or
+scripts, run the program itself: `subprocess.run([zarrcast.find_bin(), ...])`.
 """
 
 from __future__ import annotations

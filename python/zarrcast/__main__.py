@@ -1,4 +1,4 @@
-"""`python -m zarrcast` is the program `zarrcast`, its exit status included."""
+"""`python -m zarrcast` runs the program `zarrcast` and has the same exit status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._find_bin import ProgramNotFoundError, find_bin
 
 
 def main() -> int:
-    """Runs the program with this process's arguments; where the system can, in its place."""
+    """Runs the program with this process's arguments. On POSIX it replaces this process."""
     try:
         program = find_bin()
     except ProgramNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The commands, as functions."""
+"""The commands as functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
     Data = Union[Array, bytes, bytearray, memoryview]
 else:
-    # numpy need not be there.
+    # numpy is optional.
     Array = Data = Any
 
 
@@ -36,19 +36,20 @@ def inspect(store: Path, /, **options: Any) -> Union[InspectArray, InspectGroup]
 @overload
 def inspect(store: Path, other: Path, /, *stores: Path, **options: Any) -> InspectSeveral: ...
 def inspect(*stores: Path, **options: Any) -> Any:
-    """What is in a store: `inspect("a.zarr", stats=True, histogram=20)`; or in several.
+    """Describes one store or several: `inspect("a.zarr", stats=True, histogram=20)`.
 
-    Options are those of `zarrcast inspect`, with `_` for `-`. Of a damaged node, or where a store cannot be read,
-    ZarrcastError is raised, whose `result` is what can be said all the same.
+    Options are those of `zarrcast inspect`, with `_` for `-`. For a damaged node or an unreadable store, ZarrcastError
+    is raised. Its `result` contains the available information.
     """
     return run_json("inspect", stores, options)
 
 
 def validate(*stores: Path, **options: Any) -> ValidateResult:
-    """Whether stores are right: `validate("a.zarr", "b.zarr", level="data", allow=["ZK201"])`.
+    """Validates stores: `validate("a.zarr", "b.zarr", level="data", allow=["ZK201"])`.
 
-    What is wrong is in `findings`, and `valid` says whether anything is at error level. Where a store cannot be read,
-    ZarrcastError is raised, whose `result` holds the rest. Options are those of `zarrcast validate`, with `_` for `-`.
+    `findings` contains the faults, and `valid` is False if any of them is an error. For an unreadable store,
+    ZarrcastError is raised. Its `result` contains the rest. Options are those of `zarrcast validate`, with `_` for
+    `-`.
     """
     result: ValidateResult = run_json("validate", stores, options, accepted=(0, 1))
     return result
@@ -63,37 +64,37 @@ def transcode(source: Path, dest: Path, /, *, status: Literal[True], **options: 
 @overload
 def transcode(source: Path, dest: Path, /, **options: Any) -> TranscodeResult: ...
 def transcode(source: Path, dest: Path, /, **options: Any) -> Any:
-    """Writes an array, or a group with all below it, anew: `transcode("a.zarr", "b.zarr", quantize="uint8")`.
+    """Writes a new array, or a group with its hierarchy: `transcode("a.zarr", "b.zarr", quantize="uint8")`.
 
-    Options are those of `zarrcast transcode`, with `_` for `-`, and after a word that Python keeps for itself
-    (`as_="cf"`, `pass_="range"`): True stands for an option without a value, a list gives an option repeatedly
-    (`rule=[...]`), a tuple is joined by commas (`chunk_shape=(1, 256, 256)`), a dict is JSON (`attributes={...}`), but
-    for dimensions by name (`chunk_shape={"time": 1}`, `select={"time": slice(0, 5)}`).
-    `finish=True` of a job that is complete already gives a StatusResult.
+    Options are those of `zarrcast transcode`, with `_` for `-`, and with `_` after a Python keyword (`as_="cf"`,
+    `pass_="range"`). True is an option without a value. A list repeats an option (`rule=[...]`), and a tuple is joined
+    by commas (`chunk_shape=(1, 256, 256)`). A dict is JSON (`attributes={...}`), except for dimensions by name
+    (`chunk_shape={"time": 1}`, `select={"time": slice(0, 5)}`). `finish=True` returns a StatusResult if the job is
+    already complete.
     """
-    # Whether parts are missing is what `--status` is asked for.
+    # For `--status`, status 1 reports missing parts and is not an error.
     return run_json("transcode", [source, dest], options, accepted=(0, 1) if options.get("status") else (0,))
 
 
 @dataclass(frozen=True)
 class AppliedCodec(ApplyCodecResult):
-    """What a codec chain did, and what came out of it."""
+    """The report of a codec chain, and its output."""
 
-    #: What came out, where no file was named for it: a numpy array if the chain ends in an array, else bytes. Bytes,
-    #: too, without numpy or where it lacks the type: little-endian elements in C order.
+    #: The output, if no output file is given: a numpy array if the chain ends in an array, else bytes. Without numpy,
+    #: or if numpy lacks the type, it is bytes: little-endian elements in C order.
     data: Any = None
 
 
 def apply_codec(
     input: Union[Data, Path, None] = None, output: Optional[Path] = None, /, **options: Any
 ) -> AppliedCodec:
-    """Runs a codec chain, either way, over a numpy array, bytes or a file.
+    """Encodes or decodes a numpy array, bytes or a file with a codec chain.
 
-    `apply_codec(array, codecs="zstd:5").data` are the encoded bytes, and
-    `apply_codec(data, codecs="zstd:5", decode=True, data_type="float32", shape=(3, 4)).data` is the array again;
-    `apply_codec(like="a.zarr", chunk=(0, 3)).data` is a stored chunk. A str is the name of a file. What comes out is
-    written to `output` where it is given, else it is `data`; with `stages`, `round_trip` or `repeat` nothing need
-    come out: `data` is then None. Options are those of `zarrcast apply-codec`, with `_` for `-`.
+    `apply_codec(array, codecs="zstd:5").data` returns the encoded bytes, and `apply_codec(data, codecs="zstd:5",
+    decode=True, data_type="float32", shape=(3, 4)).data` returns the array again. `apply_codec(like="a.zarr",
+    chunk=(0, 3)).data` returns a stored chunk. A str is a file name. The output is written to `output` if it is given,
+    else it is `data`. With `stages`, `round_trip` or `repeat`, an output is optional, and `data` is None. Options are
+    those of `zarrcast apply-codec`, with `_` for `-`.
     """
     with tempfile.TemporaryDirectory(prefix="zarrcast-") as folder:
         locations = [] if input is None else [_file_of(input, folder)]
@@ -110,7 +111,7 @@ def apply_codec(
 
 
 def _file_of(data: Union[Data, Path], folder: str) -> Path:
-    """The name of a file that holds `data`, which may be that name itself."""
+    """Returns the name of a file that contains `data`, or `data` itself if it is a file name."""
     if isinstance(data, (str, os.PathLike)):
         return data
     if isinstance(data, (bytes, bytearray, memoryview)):
@@ -126,7 +127,7 @@ def _file_of(data: Union[Data, Path], folder: str) -> Path:
 
 
 def _data_of(data: bytes, result: ApplyCodecResult) -> Union[Array, bytes]:
-    """What came out, as an array where it is one: raw elements are little-endian and in C order."""
+    """Returns the output, as an array if it is one. Raw elements are little-endian and in C order."""
     last = result.stages[-1]
     if not isinstance(last.data_type, str) or last.shape is None:
         return data
@@ -134,7 +135,7 @@ def _data_of(data: bytes, result: ApplyCodecResult) -> Union[Array, bytes]:
         import numpy
 
         data_type = numpy.dtype(last.data_type).newbyteorder("<")
-        # A copy, since what lies over bytes cannot be written to.
+        # A copy, because an array over bytes is read-only.
         array: Array = numpy.frombuffer(data, data_type).reshape(last.shape).copy()
         return array
     except (ImportError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Where the program is."""
+"""Finds the program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 
 
 class ProgramNotFoundError(FileNotFoundError):
-    """The program `zarrcast` is in none of the places where it may be."""
+    """The program `zarrcast` was not found."""
 
 
 def find_bin() -> str:
-    """The path of the program `zarrcast`: of this interpreter's scripts first, then of the user's, then of the PATH.
+    """Returns the path of the program `zarrcast`: first in this interpreter's scripts, then in the user's, then on the
+    PATH.
 
-    Raises ProgramNotFoundError, which names the folders, where it is in none of them.
+    Raises ProgramNotFoundError with the names of the folders if none of them has it.
     """
     name = "zarrcast" + (sysconfig.get_config_var("EXE") or "")
     folders = list(dict.fromkeys(_folders()))
@@ -34,22 +35,22 @@ def find_bin() -> str:
 
 
 def _folders() -> Iterator[str]:
-    """Folders that installers put programs into, the likeliest first."""
+    """Yields the script folders of installers, the most probable first."""
     yield sysconfig.get_path("scripts")
-    # Of the interpreter that a virtual environment was made from, whose packages it may see.
+    # The base interpreter of a virtual environment, which may use its packages.
     yield sysconfig.get_path("scripts", vars={"base": sys.base_prefix})
     # `pip install --prefix`: lib/python3.X/site-packages/zarrcast has bin three folders up.
     package = Path(__file__).resolve().parent
     if package.parent.name in ("site-packages", "dist-packages") and len(package.parents) > 3:
         yield str(package.parents[3] / ("Scripts" if os.name == "nt" else "bin"))
-    # `pip install --target`: beside the package.
+    # `pip install --target`: next to the package.
     yield str(package.parent / "bin")
     # `pip install --user`.
     yield sysconfig.get_path("scripts", scheme=_user_scheme())
 
 
 def _user_scheme() -> str:
-    """The name of the scheme of `pip install --user`."""
+    """Returns the name of the scheme of `pip install --user`."""
     if sys.version_info >= (3, 10):
         return sysconfig.get_preferred_scheme("user")
     if os.name == "nt":

@@ -21,15 +21,15 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class ZarrcastError(Exception):
-    """The program could not do what was asked, or says that the data are at fault."""
+    """The program failed, or reports that the data are faulty."""
 
-    #: Its exit status: 1 the data, 2 usage, 3 could not be done, 4 too early; negative, less a signal's number.
+    #: The exit status: 1 faulty data, 2 usage, 3 failure, 4 too early. A negative status is minus a signal number.
     status: int
-    #: What it wrote to stderr: what is wrong, what was expected, the next step.
+    #: The text on stderr: the fault, the expectation, the next step.
     stderr: str
     #: The command line.
     command: tuple[str, ...]
-    #: What it printed all the same, such as what can be said of a damaged node; None where there is nothing.
+    #: The result on stdout in spite of the error, such as information on a damaged node. None without output.
     result: Any
 
     def __init__(self, status: int, stderr: str, command: Iterable[str], result: Any = None) -> None:
@@ -43,9 +43,9 @@ class ZarrcastError(Exception):
 
 
 def run_json(command: str, locations: Iterable[Path], options: dict[str, Any], accepted: Iterable[int] = (0,)) -> Any:
-    """What `zarrcast COMMAND --json OPTIONS -- LOCATIONS` answers, as a dataclass.
+    """Runs `zarrcast COMMAND --json OPTIONS -- LOCATIONS` and returns its result as a dataclass.
 
-    Raises ZarrcastError where the exit status is none of `accepted`, or where what it prints is no result.
+    Raises ZarrcastError if the exit status is not in `accepted`, or if the output is not a valid result.
     """
     shows = _is_terminal() and not options.get("quiet") and "progress" not in options
     progress = {"progress": "always"} if shows else {}
@@ -64,16 +64,16 @@ def run_json(command: str, locations: Iterable[Path], options: dict[str, Any], a
     return result
 
 
-#: The options that take dimensions by name, as a dict here: `time=1,lat=64` or `time=0:5,lat=20:`.
+#: The options with dimensions by name, which are a dict here: `time=1,lat=64` or `time=0:5,lat=20:`.
 BY_DIMENSION = ("chunk_shape", "preview", "select", "shard_shape")
 
 
 def arguments_of(options: dict[str, Any]) -> list[str]:
-    """Options of the command line from keyword arguments.
+    """Converts keyword arguments to options of the command line.
 
-    True gives the option alone, False and None leave it out. A list gives it once for each item, a tuple joins
-    its items by commas, a dict is dimensions by name where the option takes those, else it is JSON, as a list of
-    dicts is. Anything else is written as text.
+    True adds the option without a value, False and None omit it. A list adds it once per item, and a tuple joins its
+    items by commas. A dict is dimensions by name if the option supports them, else it is JSON, as is a list of dicts.
+    Any other value is written as text.
     """
     arguments: list[str] = []
     for name, value in options.items():
@@ -91,7 +91,7 @@ def arguments_of(options: dict[str, Any]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """A value as the command line takes it."""
+    """Converts a value to text for the command line."""
     if isinstance(value, tuple):
         return ",".join(map(_text, value))
     if isinstance(value, slice):
@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
         return json.dumps(value)
     if hasattr(value, "__fspath__"):
         return str(os.fspath(value))
-    # Numbers of numpy.
+    # numpy numbers.
     if not isinstance(value, (str, int, float)) and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
@@ -113,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def _run(command: list[str]) -> tuple[int, bytes, str]:
-    """Runs a command to its end; what it writes to stderr is shown at once where stderr is a terminal."""
+    """Runs a command to its end. Its stderr is shown at once if stderr is a terminal."""
     written: list[bytes] = []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
@@ -131,7 +131,7 @@ def _run(command: list[str]) -> tuple[int, bytes, str]:
 
 
 def _pass_on(stream: IO[bytes], written: list[bytes]) -> None:
-    """Keeps what a stream gives, and shows it where stderr is a terminal."""
+    """Collects the bytes of a stream, and shows them if stderr is a terminal."""
     shows = _is_terminal()
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while block := os.read(stream.fileno(), 1 << 16):
@@ -141,12 +141,12 @@ def _pass_on(stream: IO[bytes], written: list[bytes]) -> None:
                 sys.stderr.write(decoder.decode(block))
                 sys.stderr.flush()
             except (OSError, ValueError):
-                # The terminal went away; the program must not wait for it.
+                # The terminal is gone, and the program must not block on it.
                 shows = False
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Interrupts the program, which then marks what is unfinished, says how to go on, and ends within two seconds."""
+    """Interrupts the program. It then marks unfinished work, explains how to resume, and ends within two seconds."""
     process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
     try:
         process.wait(timeout=10)
@@ -156,15 +156,15 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _without_progress(text: bytes) -> str:
-    """Text as a terminal has it in the end: of a line that was written over, the last."""
+    """Returns the final text of a terminal: the last version of each overwritten line."""
     lines = text.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return "\n".join(line.rsplit("\r", 1)[-1] for line in lines)
 
 
 def _is_terminal() -> bool:
-    """Whether stderr is one; in notebooks, and where there is none, it is not."""
+    """Returns whether stderr is a terminal. It is not in notebooks, or if it does not exist."""
     try:
         return bool(sys.stderr.isatty())
     except (AttributeError, ValueError):
-        # None, what stands for a stream in a window, or closed.
+        # stderr is None, closed, or a replacement in a window.
         return False

@@ -1,4 +1,4 @@
-"""Makes the dataclasses of `results` from JSON documents."""
+"""Converts JSON documents to the dataclasses of `results`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 
 
 def read_result(text: Union[str, bytes]) -> Any:
-    """The result that a document of `--json` holds, by its member `schema`.
+    """Returns the result in a document of `--json`, by its member `schema`.
 
-    Raises ValueError where it is no JSON, or of a schema that this version of the module does not know.
+    Raises ValueError if it is not JSON, or if this version of the module does not know its schema.
     """
     document = json.loads(text)
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -26,7 +26,7 @@ def read_result(text: Union[str, bytes]) -> Any:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    """`value` as a `kind`. What has another form than expected, as a newer program may give it, stays as it is."""
+    """Converts `value` to `kind`. A value of an unexpected form, as a newer program may write it, is not converted."""
     if value is None:
         return None
     if get_origin(kind) is Union:
@@ -47,7 +47,7 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def _read_union(kinds: list[Any], value: Any) -> Any:
-    """`value` as the one of `kinds` that it is."""
+    """Converts `value` to the matching one of `kinds`."""
     if len(kinds) == 1:
         return _read(kinds[0], value)
     if isinstance(value, dict):
@@ -59,7 +59,7 @@ def _read_union(kinds: list[Any], value: Any) -> Any:
 
 
 def _likeness(kind: Any, value: dict[str, Any]) -> tuple[int, int]:
-    """How many members `value` has of those of `kind`; and how many that are constant there, such as `node_type`."""
+    """Counts the members of `value` that `kind` has, and those that are constant there, such as `node_type`."""
     members = _members(kind)
     constants = [name for name, (_, hint) in members.items() if get_origin(hint) is Literal]
     equal = [name for name in constants if value.get(name) in get_args(members[name][1])]
@@ -67,7 +67,7 @@ def _likeness(kind: Any, value: dict[str, Any]) -> tuple[int, int]:
 
 
 def _read_object(kind: Any, value: dict[str, Any]) -> Any:
-    """An instance of the dataclass `kind`; members that it has no field for are in `extra`."""
+    """Returns an instance of the dataclass `kind`. Members without a field are in `extra`."""
     members = _members(kind)
     given = {attribute: _read(hint, value.get(name)) for name, (attribute, hint) in members.items()}
     return kind(**given, extra={name: item for name, item in value.items() if name not in members})
@@ -75,7 +75,7 @@ def _read_object(kind: Any, value: dict[str, Any]) -> Any:
 
 @functools.cache
 def _members(kind: Any) -> dict[str, tuple[str, Any]]:
-    """The attribute and the type of each member of JSON that `kind` has a field for."""
+    """Returns the attribute and the type of each JSON member that `kind` has a field for."""
     hints = typing.get_type_hints(kind)
     names = (each.name for each in dataclasses.fields(kind) if each.name != "extra")
     return {name.rstrip("_"): (name, hints[name]) for name in names}

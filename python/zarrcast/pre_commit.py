@@ -1,7 +1,7 @@
-"""`python -m zarrcast.pre_commit OPTIONS FILES`: validates the stores that files belong to, as a hook of pre-commit.
+"""`python -m zarrcast.pre_commit OPTIONS FILES` validates the stores of files, as a pre-commit hook.
 
-What is no file is an option of `zarrcast validate` (`--level=data`). Its exit status is that of the program; 0 where
-no file belongs to a store.
+An argument that is not a file is an option of `zarrcast validate` (`--level=data`). The exit status is that of the
+program, or 0 if no file belongs to a store.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
 
 
 def main(arguments: list[str]) -> int:
-    """Validates the stores, each once."""
+    """Validates each store once."""
     files = [argument for argument in arguments if os.path.isfile(argument)]
     options = [argument for argument in arguments if not os.path.isfile(argument)]
     stores = stores_of(files)
@@ -32,18 +32,18 @@ def main(arguments: list[str]) -> int:
 
 
 def stores_of(files: Iterable[str]) -> list[str]:
-    """The stores that files belong to, sorted."""
+    """Returns the sorted stores that files belong to."""
     return sorted({store for store in map(_store_of, files) if store is not None})
 
 
 def _store_of(file: str) -> Optional[str]:
-    """A zip itself; else the outermost folder above the file that holds a document of a node."""
+    """Returns a zip file itself, else the outermost folder above the file with a Zarr document."""
     if file.endswith(".zip"):
         return file
     store, folder = None, os.path.dirname(file)
     while True:
         if any(os.path.isfile(os.path.join(folder, name)) for name in _DOCUMENTS):
-            # Of a file at the root of a repository no folder is named.
+            # A file at the root of a repository has an empty folder name.
             store = folder or os.curdir
         above = os.path.dirname(folder)
         if above == folder:

@@ -161,7 +161,7 @@ mod tests {
     use crate::metadata::extension::CodecMetadata;
     use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-    /// The chain of a chunk of so many bytes.
+    /// Returns the chain of a chunk of `bytes` bytes.
     fn chain(codecs: &[&str], bytes: u64) -> BoundChain {
         let data_type = DataType::Number(NumberType::of(ElementType::UInt8));
         let input = ArrayRepresentation { data_type, shape: vec![bytes], fill_value: None };

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(ChunkSet::full(10).without(&ChunkSet::full(4)).without(&ChunkSet::full(20)).len(), 0);
     }
 
-    /// Runs whose lengths and distances are those at which something changes.
+    /// Runs with critical lengths and distances.
     fn indices() -> impl Strategy<Value = Vec<u64>> {
         let run = (0_u64..20_000, prop_oneof![1_u64..4, 1_u64..200, 4000_u64..9000], 1_u64..4);
         prop::collection::vec(run, 0..60).prop_map(|runs| {
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn memory_is_16_bytes_for_each_run_however_members_come() {
-        // An odd multiple of every index, so that they come in no order.
+        // An odd multiple of every index, so that they are unordered.
         let scattered = |count: u64, step: u64| -> ChunkSetBuilder {
             let mut builder = ChunkSetBuilder::default();
             for index in 0..count {

@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// Every element that pieces hold, each piece checked to lie together.
+    /// Returns all elements of the pieces, and checks that each piece is contiguous.
     fn elements_of(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
         let mut elements = Vec::new();
         for piece in Pieces::new(shape, Region::between(start.to_vec(), end), [least, most]) {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn box_of_whole_parts_is_read_without_what_lies_beside_it() {
-        // A part of 68 rows of 240 has fewer than 2^14 elements: blocks that are cut into such parts read no more.
+        // A part of 68 rows of 240 has fewer than 2^14 elements. Blocks that are cut into such parts read no more.
         let (shape, least) = ([1, 200, 240], 1 << 14);
         let part = Pieces::new(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
         assert_eq!(part, [1, 68, 240]);

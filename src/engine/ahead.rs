@@ -195,7 +195,7 @@ mod tests {
     use crate::store::MemoryStore;
     use crate::store::tests::faulty::{Faults, Heard};
 
-    /// Units that read an object of ten bytes each, and every fourth one that all share.
+    /// Units that each read an object of ten bytes. Every fourth one also reads a shared object.
     struct Tens(Node);
 
     impl Reads for Tens {

@@ -331,7 +331,7 @@ mod tests {
             Ok(())
         };
         let fault = driver.run_ahead(&ChunkSet::full(1 << 20), &[], work, |_, ()| {}).unwrap_err();
-        // No batch is begun after the one in which it was asked.
+        // No batch begins after the one with the interrupt.
         assert!(matches!(fault.fault, Fault::Interrupted(_)) && done.into_inner() <= BATCH as u64);
     }
 }

@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(groups.shape, [100, 10]);
         assert_eq!((groups.lengths(), groups.start_beside(400 * 150 + 37)), (vec![100, 100], vec![100, 300]));
         assert_eq!(groups.region(41), Region { start: vec![100, 100], shape: vec![100, 100] });
-        // What a shape claims is not walked.
+        // A huge shape is not iterated over.
         let groups = Groups::of_grid(Grid::regular(&[1 << 50], &[1]), &[1 << 40]);
         assert_eq!(groups.of(&ChunkSet::full(1 << 50)).len(), (1 << 50) / MOST_OBJECTS);
     }

@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts what it is told.
+    /// Counts the reported bytes.
     #[derive(Default)]
     struct Counter(AtomicU64);
 

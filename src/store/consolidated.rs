@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(node.read_document("a/c/0").unwrap().unwrap(), b"chunk");
         assert_eq!(names(&node, ""), (vec!["a".to_owned(), "g".to_owned()], vec![]));
         assert_eq!(names(&node, "g"), (vec!["g/b".to_owned()], vec![]));
-        // What is no node is asked of the store.
+        // A path that is not a node is read from the store.
         assert_eq!(names(&node, "a"), (vec!["a/c".to_owned()], vec!["a/zarr.json".to_owned()]));
         assert_eq!(names(&node, "a/c"), (vec![], vec!["a/c/0".to_owned()]));
         let node = inner.with_documents(copies, ConsolidatedScope::Listings);

@@ -303,7 +303,7 @@ impl From<Node> for Location {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+#[expect(clippy::disallowed_methods, reason = "tests write and read files")]
 mod tests {
     use super::*;
 

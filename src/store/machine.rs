@@ -136,7 +136,7 @@ mod tests {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     fn kernel_tells_of_free_memory_without_proc() {
         let free = free_memory().unwrap();
-        // Some, and no more than machines have: the unit is heeded.
+        // More than nothing and less than any machine has, which checks the unit.
         assert!((1 << 20..1 << 50).contains(&free), "{free}");
     }
 

@@ -1,4 +1,4 @@
-//! What every store does alike.
+//! Common behaviour of all stores.
 
 pub(crate) mod faulty;
 
@@ -9,7 +9,7 @@ use super::destination::NOBODY;
 use super::*;
 use faulty::Faults;
 
-/// An empty node of each kind of store, and the folder that one of them needs.
+/// Returns an empty node of each kind of store, and the folder of the local ones.
 fn nodes() -> (tempfile::TempDir, [Node; 4]) {
     let folder = tempfile::tempdir().unwrap();
     let memory = || Node::of(Arc::new(MemoryStore::new("memory")));
@@ -84,7 +84,7 @@ fn parts_of_objects_are_read() {
             [0, 4, 6].iter().map(|offset| reader.read_piece(*offset, &mut piece).unwrap()).collect();
         assert_eq!(lengths, [4, 2, 0]);
         assert!(node.open("b", 1000).unwrap().is_none());
-        // Nothing lies below an object.
+        // An object has no children.
         assert_eq!(node.size("a/b").unwrap(), None);
         assert_eq!(node.sizes("a", &["b", "c", "d"]).unwrap(), [None; 3]);
         assert!(node.kind_of("a/b").unwrap().is_none() && node.open("a/b", 1000).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! Cases in text files: commands as they are typed, and what is expected of them. `cases/README.md` tells the form.
+//! Cases in text files: typed commands and their expected results. `cases/README.md` describes the format.
 
 mod values;
 
@@ -39,13 +39,13 @@ cases! {
     validate validate_levels verdicts version_2 version_2_and_3 version_2_codecs version_2_types zip
 }
 
-/// A line of a file, with those that go on with it.
+/// A line of a file with its continuation lines.
 struct Line {
     number: usize,
     text: String,
 }
 
-/// What is wrong, or nothing.
+/// A fault, or `Ok`.
 type Outcome = Result<(), String>;
 
 fn run_file(name: &str) {
@@ -90,7 +90,7 @@ fn lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// A case that is run.
+/// A running case.
 struct Script<'a> {
     test: CliTest,
     variables: BTreeMap<String, String>,
@@ -153,12 +153,12 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// A text with the values of its variables.
+    /// Replaces the variables in a text.
     fn filled(&self, text: &str) -> String {
         self.variables.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 
-    /// Does a line; `is_judged` of a command whose status the next line tells.
+    /// Runs a line. `is_judged` is true for a command if the next line checks its status.
     fn line(&mut self, line: &str, is_judged: bool) -> Outcome {
         let quoted = line.strip_prefix('\'').and_then(|line| line.split_once("' "));
         let (word, rest) = quoted.or_else(|| line.split_once(' ')).unwrap_or((line, ""));
@@ -255,7 +255,7 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// Makes a file or a folder, unless the line says something else.
+    /// Writes a file or a folder. Returns false for any other line.
     fn make(&self, word: &str, rest: &str) -> bool {
         let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         let (first, second) = rest.split_once(' ').unwrap_or((rest, "{}"));
@@ -335,7 +335,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Looks at files and folders.
+    /// Checks files and folders.
     fn look(&self, word: &str, rest: &str) -> Outcome {
         let all = |is_right: &dyn Fn(&str) -> bool| {
             rest.split(' ').find(|name| !is_right(name)).map_or(Ok(()), |name| Err(name.to_owned()))
@@ -379,7 +379,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// A file, or all files below a folder.
+    /// Returns a file, or all files below a folder.
     fn all_files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         if self.test.path(name).is_dir() {
             self.test.all_files(name)
@@ -389,13 +389,13 @@ impl<'a> Script<'a> {
     }
 }
 
-/// How a command ended, and the beginning of what it said.
+/// Returns the exit status and the beginning of the output of a command.
 fn said(run: &Run) -> String {
     let output: String = String::from_utf8_lossy(&run.output).chars().take(2000).collect();
     format!("exit {}: {}{output}", run.status, run.error)
 }
 
-/// The lines of a block and those behind its end.
+/// Returns the lines of a block and the lines after its end.
 fn block(lines: &[Line]) -> (&[Line], &[Line]) {
     let mut depth = 1;
     let end = lines.iter().position(|line| {

@@ -1,5 +1,6 @@
-//! Sources and options of `transcode` drawn at random: what ends with 0 validates, reads back and equals SOURCE, and what
-//! does not leaves nothing that opens. `tests/interop/random_transcode.py` draws more, and is judged by zarr-python.
+//! Random sources and options of `transcode`. A result with status 0 validates, can be read, and equals SOURCE. Any
+//! other run leaves no array that opens. `tests/interop/random_transcode.py` draws more cases, checked with
+//! zarr-python.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use super::support::CliTest;
 
 const CASES: u64 = 120;
 
-/// Numbers that follow from a seed (xorshift64*), the same everywhere.
+/// Pseudorandom numbers from a seed (xorshift64*), equal on all machines.
 struct Draw(u64);
 
 impl Draw {
@@ -31,7 +32,7 @@ impl Draw {
     }
 }
 
-/// A source that was drawn.
+/// A random source.
 struct Source {
     data_type: &'static str,
     shape: Vec<u64>,
@@ -43,7 +44,7 @@ fn text(lengths: &[u64]) -> String {
     lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Writes the source `a`: chunks of small integers, as floats where the type is one, some of them absent.
+/// Writes the source `a`: chunks of small integers, or of floats in a float type. Some chunks are missing.
 fn write_source(test: &CliTest, draw: &mut Draw) -> Source {
     let rank = 1 + usize::try_from(draw.below(3)).unwrap();
     let (shape, chunk) = (draw.shape(rank, 9), draw.shape(rank, 6));
@@ -110,7 +111,7 @@ fn write_chunks(test: &CliTest, draw: &mut Draw, source: &Source) {
     }
 }
 
-/// Options for a source, and how far values may be moved by them.
+/// Returns options for a source, and the maximum change of its values.
 fn options(draw: &mut Draw, source: &Source) -> (Vec<String>, f64) {
     let (mut words, mut tolerance) = (Vec::new(), 0.0);
     let mut give = |option: &str, value: String| words.extend([option.to_owned(), value]);
@@ -137,7 +138,7 @@ fn options(draw: &mut Draw, source: &Source) -> (Vec<String>, f64) {
         give("--fill-value", draw.one_of(&["0", "7", "true", "-1"]).to_owned());
     }
     if source.data_type.starts_with("float") && draw.below(3) == 0 {
-        // Values are from 0 to 24.75: half a step of 255 codes, and what the arithmetic adds.
+        // Values are from 0 to 24.75: half a step of 255 codes, plus rounding errors.
         give("--quantize", draw.one_of(&["uint8", "int8", "uint16"]).to_owned());
         tolerance = 0.05;
         if source.is_version_2 || draw.below(4) == 0 {

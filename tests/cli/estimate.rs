@@ -1,17 +1,17 @@
-//! What a plan comes to, from a sample of its chunks: `transcode --dry-run --estimate` and `--compress auto`.
+//! Estimates of a plan from a sample of its chunks: `transcode --dry-run --estimate` and `--compress auto`.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "values are made as float64, and are what float32 makes of them; sizes are small"
+    reason = "values are float64 rounded to float32, and sizes are small"
 )]
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
 
-/// A field over 96 levels of 70 rows of 90 columns, rougher from level to level, in chunks of 8 x 16 x 32 (the last ones
-/// are cut); where `gaps` says so, chunks of every third row of chunks are absent.
+/// Writes a field of 96 levels, 70 rows and 90 columns, rougher with each level. The last chunks of 8 x 16 x 32 are
+/// cut. With `gaps`, the third row of chunks is missing.
 fn write_field(test: &CliTest, name: &str, fill_value: &Value, gaps: bool) {
     let value = |level: u32, row: u32, column: u32| {
         let (z, y, x) = (f64::from(level), f64::from(row), f64::from(column));
@@ -42,7 +42,7 @@ fn estimate(test: &CliTest, arguments: &[&str]) -> Value {
     of_run(test, &arguments)["estimate"].clone()
 }
 
-/// The estimate of a plan, and what a run of it writes.
+/// Returns the estimate of a plan, and the number of bytes that its run writes.
 fn estimated_and_written(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
     let run: Vec<&str> = ["--overwrite"].iter().chain(arguments).copied().collect();
     let found = estimate(test, &run);
@@ -212,7 +212,7 @@ fn compressor_that_is_not_chosen_yet_is_said_to_be_open() {
 #[test]
 fn estimate_of_chunks_that_are_alike_does_not_claim_to_be_exact() {
     let test = CliTest::new();
-    // 2,100 chunks of 4 KiB, of which 21 are looked at; any other may be as large as it likes.
+    // 2,100 chunks of 4 KiB with a sample of 21. All others may have any size.
     let document = json!({"shape": [2100, 1024], "chunk_shape": [1, 1024], "fill_value": 0.0});
     test.array("a", document);
     for row in 0..2100 {
@@ -226,7 +226,7 @@ fn estimate_of_chunks_that_are_alike_does_not_claim_to_be_exact() {
     };
     assert!(text(&["--compress", "zstd:3"]).contains('~'));
     assert!(!text(&["--quantize", "uint8"]).contains('~'));
-    // Each chunk of codes that are not compressed has as many bytes.
+    // All chunks of uncompressed codes have the same size.
     let found = estimate(&test, &["--quantize", "uint8", "a", "b"]);
     assert_eq!(found["bytes_stored"], 2100 * 1024, "{found}");
 }

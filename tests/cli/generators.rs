@@ -1,8 +1,8 @@
-//! What bash offers by the completions that the program prints; `cases/generators.txt` has the rest.
+//! Completions of bash with the script of the program. `cases/generators.txt` tests the rest.
 
 use super::support::CliTest;
 
-/// What bash offers for the last word of a command line, by the completions that the program prints.
+/// Returns bash's completions of the last word of a command line.
 #[cfg(unix)]
 fn completed(test: &CliTest, line: &[&str]) -> Option<Vec<String>> {
     const TRY: &str = r#"

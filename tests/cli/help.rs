@@ -1,4 +1,4 @@
-//! Help, version, and what is not built.
+//! Help, version, and features that are not built.
 
 use super::support::CliTest;
 
@@ -43,7 +43,7 @@ fn version_names_the_program() {
     assert_eq!(run.text(), format!("zarrcast {}\n", env!("CARGO_PKG_VERSION")));
 }
 
-/// The command lines among the examples of a help text, with what continues them.
+/// Returns the command lines of the examples in a help text, with their continuation lines.
 fn examples(help: &str) -> Vec<String> {
     let Some((_, text)) = help.split_once("\nExample") else { return Vec::new() };
     let mut examples: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ fn examples_in_help_are_whole_at_any_width_and_parse() {
             let line = example.split(" | ").next().unwrap().split(" > ").next().unwrap();
             let line = line.replace("~/", "home/").replace("\\\n", " ");
             let words = shlex::split(&line).unwrap_or_else(|| panic!("{example}"));
-            // What the examples name is not there; but all that they say is understood.
+            // The files of the examples do not exist, but all options must be valid.
             let run = CliTest::new().run(&words[1..]);
             assert_ne!(run.status, 2, "{example}: {}", run.error);
             number += 1;

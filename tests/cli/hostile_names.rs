@@ -1,13 +1,13 @@
-//! Line ends and control characters in every name of a store: none reaches a terminal, and no name begins a line.
+//! Line ends and control characters in every name of a store. None reaches a terminal, and no name begins a line.
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run, float32};
 
-/// A name that would begin a line of its own, in red, from right to left.
+/// A name that would begin a line, in red, from right to left.
 const NAME: &str = "n\nINJECTED\rINJECTED\u{1b}[31m\u{7}\u{9b}\u{202e}\u{2028}";
 
-/// A float32 array whose every name is the name.
+/// Returns a float32 array that uses the name everywhere.
 fn array(changes: &Value) -> String {
     let mut document = json!({"shape": [4, 4], "chunk_shape": [2, 4], "fill_value": 0.0, "dimension_names": [NAME, format!("x{NAME}")], "attributes": {NAME: NAME, "units": NAME, "nested": {NAME: [NAME]}, "flag_meanings": NAME}});
     for (member, value) in changes.as_object().unwrap() {
@@ -16,7 +16,7 @@ fn array(changes: &Value) -> String {
     super::support::array::document(&document).to_string()
 }
 
-/// A group by that name with arrays, groups and files by that name, of which some are right.
+/// Writes a group with the name. Its arrays, groups and files have the name, too, and some are valid.
 fn hostile() -> (CliTest, String) {
     let test = CliTest::new();
     let store = format!("{NAME}.zarr");
@@ -50,7 +50,7 @@ fn hostile() -> (CliTest, String) {
     (test, store)
 }
 
-/// Asserts that a run wrote nothing that a terminal obeys, and no name at the beginning of a line.
+/// Asserts that the output contains no terminal control characters and no name at the start of a line.
 #[track_caller]
 fn is_harmless(run: &Run, arguments: &[&str]) {
     let output = String::from_utf8(run.output.clone()).unwrap();
@@ -66,7 +66,7 @@ fn is_harmless(run: &Run, arguments: &[&str]) {
     assert!(run.status < 100 && !run.error.contains("panicked"), "{arguments:?}: {}", run.error);
 }
 
-/// Runs a command, which must say the name in the form that text shows, unless it says nothing.
+/// Runs a command and checks its output.
 #[track_caller]
 fn run(test: &CliTest, arguments: &[&str]) -> Run {
     let run = test.run(arguments);

@@ -1,17 +1,17 @@
-//! `inspect --stats` against the values that other implementations read.
+//! `inspect --stats` compared with the values that other implementations read.
 
 use serde_json::Value;
 
 use super::support::{CliTest, fixture};
 
-/// An array of the fixtures and its elements as float64 (each of these types but `uint64` and `int64` is exact in it).
+/// An array of the fixtures and its elements as float64, which is exact except for `uint64` and `int64`.
 struct Expected {
     fixture: String,
     node: String,
     values: Vec<f64>,
 }
 
-/// Every array of the fixtures that has an order and whose elements are known whole.
+/// Returns the fixture arrays with an ordered type and completely known elements.
 fn expected() -> Vec<Expected> {
     let folder = fixture("../expected");
     let index: Value = serde_json::from_slice(&std::fs::read(folder.join("index.json")).unwrap()).unwrap();

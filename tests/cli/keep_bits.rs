@@ -1,14 +1,14 @@
-//! Bits that matter: `inspect --information` and `transcode --keep-bits`.
+//! Significant bits: `inspect --information` and `transcode --keep-bits`.
 
-#![expect(clippy::cast_possible_truncation, reason = "values are made as float64, and are what float32 makes of them")]
+#![expect(clippy::cast_possible_truncation, reason = "values are float64 rounded to float32")]
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
 
-/// Arrays with a codec of numcodecs are warned of wherever they are read.
+/// Arrays with a numcodecs codec cause a warning whenever they are read, so stderr is not checked.
 trait Ends {
-    /// With status 0, whatever was warned of.
+    /// Asserts status 0 and allows warnings.
     fn done(self) -> Self;
 }
 
@@ -19,7 +19,7 @@ impl Ends for Run {
     }
 }
 
-/// A wave over 40 rows of 60 columns, in chunks of 16 x 25 (the last ones are cut), with a little noise.
+/// Writes a wave with a little noise in 40 rows and 60 columns. The last chunks of 16 x 25 are cut.
 fn write_wave(test: &CliTest, name: &str, fill_value: &Value, attributes: &Value) -> Vec<f32> {
     let value = |row: u32, column: u32| {
         let (row, column) = (f64::from(row), f64::from(column));
@@ -129,11 +129,11 @@ fn information_of_a_quantised_array_is_that_of_its_codes() {
     assert_eq!(codes["bits"][0], json!("m1"));
 }
 
-/// Elements of a stored array that is decoded into one chunk.
+/// Returns the elements of a stored array, decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<f32> {
     test.zarrcast(format!("transcode --overwrite --zarr-format 3 --separator / --codecs none -c 0,0 '{store}' whole"))
         .done();
-    // Keys of v2 stay.
+    // A v2 source keeps its keys.
     let key = if test.exists("whole/c") { "whole/c/0/0" } else { "whole/0/0" };
     test.read(key).as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
@@ -208,7 +208,7 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
     let document = test.read_json("v2/.zarray");
     assert_eq!(document["filters"], json!([{"id": "bitround", "keepbits": 7}]));
     assert_eq!(elements(&test, "v2"), expected);
-    // Behind the transposition that the order of v2 is, in front of other filters.
+    // After the transposition for the v2 order, before other filters.
     let array = json!({
         "zarr_format": 2, "shape": [2, 4], "chunks": [2, 4], "dtype": "<f4", "fill_value": 0.0, "order": "F",
         "filters": [{"id": "shuffle", "elementsize": 4}], "compressor": null,
@@ -222,7 +222,7 @@ fn kept_bits_go_first_in_shards_and_in_version_2() {
     assert_eq!((&document["filters"], &document["order"]), (&filters, &json!("F")));
     test.run(["transcode", "--keep-bits", "5", "--zarr-format", "3", "f", "h"]).done();
     test.run(["validate", "--level", "data", "g", "--against", "h"]).done();
-    // What is rounded already is rounded again, by one codec.
+    // Rounded values are rounded again, by one codec.
     test.run(["transcode", "--keep-bits", "4", "s", "t"]).done();
     let document = test.read_json("t/zarr.json");
     let names = document["codecs"][0]["configuration"]["codecs"].as_array().unwrap().clone();

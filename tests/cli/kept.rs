@@ -1,5 +1,4 @@
-//! What a first pass keeps of the chunks that it read: with memory for none of them, for some and for all, the result is
-//! the same.
+//! A first pass caches chunks that it has read. With memory for none, some or all of them, the result is the same.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{CliTest, float32};
 
-/// A float32 array of chunks of 1 KiB that reach beyond its edges; one is absent, and some values are NaN.
+/// Writes a float32 array with chunks of 1 KiB that extend past its edges. One is missing, and some values are NaN.
 fn write_field(test: &CliTest, name: &str) {
     test.array(name, json!({"shape": [10, 21, 17], "chunk_shape": [4, 8, 8], "fill_value": "NaN"}));
     for chunk in 0..27_u16 {
@@ -20,7 +19,7 @@ fn write_field(test: &CliTest, name: &str) {
     }
 }
 
-/// The field with other codecs, in shards, and of another byte order and permutation: what has to be undone differs.
+/// The field with other codecs, in shards, and with another byte order and permutation. Each needs other decoding.
 const SOURCES: [(&str, &[&str]); 5] = [
     ("plain", &[]),
     ("zstd", &["--compress", "zstd:1"]),
@@ -36,7 +35,7 @@ const SOURCES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Quantisations that need the range, the range and the error, and a comparison afterwards.
+/// Quantisations that need the range, the range and the error, or a comparison afterwards.
 const OPTIONS: [&[&str]; 5] = [
     &["--quantize", "uint8"],
     &["--max-error", "0.01", "--compress", "zstd:1"],
@@ -45,7 +44,7 @@ const OPTIONS: [&[&str]; 5] = [
     &["--quantize", "uint8", "-c", "4,16,4"],
 ];
 
-/// What a run with a budget writes, and its figures.
+/// Returns the output of a run with a memory limit, and its figures.
 fn run(test: &CliTest, budget: &str, arguments: &[&str]) -> (BTreeMap<String, Vec<u8>>, Value) {
     let fixed = ["transcode", "--json", "--threads", "1", "--max-memory", budget];
     let run = test.run(fixed.iter().chain(arguments));
@@ -74,7 +73,7 @@ fn first_pass_that_keeps_none_some_or_all_chunks_gives_the_same() {
             let none = run(&test, named, &arguments);
             for more in [1500, 100 << 20] {
                 let kept = run(&test, &(least + more).to_string(), &arguments);
-                // Of blocks the budget tells how large they are, and so how often chunks are read.
+                // The limit sets the size of blocks, and so the number of chunk reads.
                 let is_same = kept.0 == none.0 && (options.contains(&"-c") || kept.1 == none.1);
                 assert!(is_same, "{source} {options:?}: {more}: {:?} {:?}", kept.1, none.1);
             }

@@ -1,7 +1,7 @@
 //! The program, run as its users run it: exit statuses, messages, results.
 
-#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails says where")]
+#![expect(clippy::disallowed_methods, reason = "tests write and read files")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed test reports the line")]
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -11,7 +11,7 @@ mod drawn;
 mod estimate;
 mod generators;
 mod help;
-// Other systems limit addresses differently, or not at all.
+// Other systems limit the address space differently, or not at all.
 #[cfg(target_os = "linux")]
 mod hostile;
 mod hostile_names;

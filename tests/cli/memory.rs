@@ -1,4 +1,4 @@
-//! `--max-memory` holds, whatever the route and the number of threads; and the least that is named will do.
+//! Tests of `--max-memory`: every route and number of threads respects it, and the reported minimum is sufficient.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::support::CliTest;
 
-/// What the process may take beside the budget and its own code, in KiB.
+/// The memory that the process may use in addition to the limit and its own code, in KiB.
 const BESIDE: u64 = 53 << 10;
 
-/// A float32 array of planes of `side` by `side` elements, each a chunk of one value.
+/// Writes a float32 array of planes of `side` by `side` elements. Each plane is a chunk of one value.
 fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
     test.array(name, json!({"shape": [count, side, side], "chunk_shape": [1, side, side], "fill_value": -1.0}));
     for number in 0..count {
@@ -19,7 +19,7 @@ fn planes(test: &CliTest, name: &str, count: usize, side: usize) {
     }
 }
 
-/// A job: its source, its options, and a budget in MiB that holds few of its units.
+/// A job: its source, its options, and a limit in MiB that is enough for only a few units.
 struct Job {
     source: &'static str,
     options: &'static [&'static str],
@@ -28,7 +28,7 @@ struct Job {
     passes: u64,
 }
 
-/// A job of every route for arrays of chunks that are `[1, side, side]`, and of such in shards.
+/// A job for every route, for arrays with chunks of `[1, side, side]` and for the same arrays in shards.
 const JOBS: [Job; 9] = [
     Job { source: "chunks", options: &[], mebibytes: 8, route: "copy", passes: 1 },
     Job { source: "chunks", options: &["--compress", "zstd:19"], mebibytes: 64, route: "recode", passes: 1 },
@@ -53,7 +53,7 @@ const JOBS: [Job; 9] = [
     Job { source: "packed", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
 ];
 
-/// Runs the program; its result, and the most memory that it had, in KiB.
+/// Runs the program. Returns its result and its maximum memory in KiB.
 fn measured(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
     let result = test.path("result");
     let child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
@@ -69,12 +69,11 @@ fn measured(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
     (serde_json::from_slice(&text).unwrap(), kibibytes)
 }
 
-/// The peak of a process that ends well, in KiB. What `wait4` tells would count this process, too, from which it was
-/// forked.
+/// Returns the peak memory of a process in KiB, and asserts its success. The value of `wait4` would include this
+/// process, from which it is forked.
 ///
-/// Pages of files are taken off: they are the program's code, of which an unoptimised build has 8 MiB more than a
-/// release, and the system drops them where memory is short. They only grow, so that none of the peak goes with them
-/// that was there before.
+/// Pages of files are subtracted. They are the program's code: an unoptimised build has 8 MiB more than a release, and
+/// the system drops them when memory is short. They only grow, so the subtraction cannot hide an earlier peak.
 fn peak(mut child: Child, arguments: &[&str]) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -95,7 +94,7 @@ fn peak(mut child: Child, arguments: &[&str]) -> u64 {
     }
 }
 
-/// The sources of the jobs that are made of `chunks`.
+/// Writes the other sources of the jobs from `chunks`.
 fn others(test: &CliTest, shape: &str, inner: &str) {
     test.run(["transcode", "-c", inner, "-s", shape, "chunks", "shards"]).succeeds();
     test.run(["transcode", "--compress", "zstd:1", "chunks", "packed"]).succeeds();
@@ -104,7 +103,7 @@ fn others(test: &CliTest, shape: &str, inner: &str) {
 #[test]
 fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
     let test = CliTest::new();
-    // 64 chunks of 1 MiB: without a budget 64 threads would hold several times the array.
+    // 64 chunks of 1 MiB. Without a limit, 64 threads would use several times the size of the array.
     planes(&test, "chunks", 64, 512);
     others(&test, "8,512,512", "1,256,256");
     for (number, Job { source, options, mebibytes, route, passes }) in JOBS.iter().enumerate() {
@@ -122,7 +121,7 @@ fn peak_stays_within_the_budget_in_every_route_with_64_threads() {
     }
 }
 
-/// Text of three chunks, each a word of so many bytes, as `vlen-utf8` and then `zstd` make it.
+/// Writes text in three chunks, each a word of `length` bytes, encoded by `vlen-utf8` and `zstd`.
 fn long_words(test: &CliTest, name: &str, length: usize) {
     let members = json!({"shape": [3], "chunk_shape": [1], "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}]});
     test.array("plain", members);
@@ -155,7 +154,7 @@ fn chunks_that_grow_without_bound_keep_to_the_budget() {
         let named = |run: &super::support::Run| -> String {
             run.error.split("--max-memory ").last().unwrap().split('`').next().unwrap().to_owned()
         };
-        // What one chunk takes is told; a second one of the same cell is met only when the first is there.
+        // The error reports the memory of one chunk. A second chunk of the same cell is found only after the first.
         let (mut budget, mut tries) = (named(&refused), 0);
         loop {
             let run = run(&budget, &format!("{number}-{tries}"));
@@ -206,7 +205,7 @@ fn least_budget_that_is_named_will_do_in_every_route() {
     }
 }
 
-/// A uint16 array of one chunk of so many bytes, in which nothing repeats.
+/// Writes a uint16 array of one chunk of `bytes` bytes of noise.
 fn noise(test: &CliTest, name: &str, bytes: usize) {
     let count = bytes / 2;
     test.array(name, json!({"shape": [count], "data_type": "uint16"}));

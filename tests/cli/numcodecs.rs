@@ -1,4 +1,4 @@
-//! Chunks that numcodecs wrote, in both formats, and what becomes of its codecs in every command.
+//! Chunks written by numcodecs in both formats, and its codecs in every command.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::rules::base64;
 use super::support::CliTest;
 
-/// An array of one chunk of the fixtures, in the folder `a`; the elements that its writer read back.
+/// An array of one chunk of the fixtures, and the elements that its writer read back.
 struct Case {
     name: String,
     document: Value,
@@ -37,7 +37,7 @@ impl Case {
         self.document["zarr_format"] == 2
     }
 
-    /// The array in the folder `a` of a test.
+    /// Writes the array to the folder `a` of a test.
     fn store(&self) -> CliTest {
         let test = CliTest::new();
         let (document, chunk) = if self.is_version_2() { (".zarray", "0.0") } else { ("zarr.json", "c/0/0") };
@@ -46,7 +46,7 @@ impl Case {
         test
     }
 
-    /// Whether what is encoded comes back as it was.
+    /// Checks whether decoding restores the encoded values.
     fn is_lossless(&self) -> bool {
         if self.name.starts_with("zfpy") {
             return self.name.contains("reversible");
@@ -82,7 +82,7 @@ fn arrays_of_numcodecs_are_validated_down_to_their_values() {
         let result = case.store().run(["validate", "--json", "--level", "data", "a"]).succeeds().json();
         let codes: Vec<&str> =
             result["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect();
-        // That no registry has their names, and that most have no checksum, is all there is to say.
+        // The only findings are that no registry has the names, and that most have no checksum.
         let codes: Vec<&str> = codes.into_iter().filter(|code| *code != "ZX105").collect();
         assert!(codes.iter().all(|code| *code == "ZC104"), "{}: {codes:?}", case.name);
         assert!(!case.is_version_2() || codes.is_empty(), "{}: {codes:?}", case.name);

@@ -1,11 +1,11 @@
-//! `transcode` in parts: the same destination, byte for byte, as of one run.
+//! `transcode` in parts writes the same destination as one run, byte for byte.
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run, vlen};
 use super::two_passes::write_planes;
 
-/// A float32 array of 6 x 6 chunks of 8 x 8 elements, of which one in seven is absent and some hold the fill value alone.
+/// Writes a float32 array of 6 x 6 chunks of 8 x 8. One in seven is missing, some contain only the fill value.
 fn field(test: &CliTest, name: &str) {
     let attributes = json!({"units": "K"});
     test.array(name, json!({"shape": [47, 45], "chunk_shape": [8, 8], "fill_value": -1.0, "attributes": attributes}));
@@ -22,7 +22,7 @@ fn field(test: &CliTest, name: &str) {
     }
 }
 
-/// A job by its options, and how its parts are told apart.
+/// The options of the jobs.
 const JOBS: [&[&str]; 17] = [
     &[],
     &["--verify"],
@@ -56,7 +56,7 @@ fn command(test: &CliTest, destination: &str, command: &str) -> Run {
     test.run(["transcode", "--json", "a", destination, command])
 }
 
-/// The members of a node that tell what was done. Where the grid changes, chunks of SOURCE under two parts are read by both.
+/// Returns the result members of a node that must be equal. With another grid, two parts may read one chunk of SOURCE.
 fn figures(result: &Value) -> Vec<Value> {
     let node = |node: &Value| {
         let mut node = node.clone();
@@ -76,7 +76,7 @@ fn figures(result: &Value) -> Vec<Value> {
     result["nodes"].as_array().unwrap().iter().map(node).collect()
 }
 
-/// Runs a job as a whole and in parts, in the reverse order of their numbers and each twice; its passes.
+/// Runs a job as a whole, and in parts: in reverse order and each part twice. Returns its passes.
 fn try_job(test: &CliTest, number: usize, options: &[&str]) -> Vec<String> {
     let (whole, destination) = (format!("whole{number}"), format!("parts{number}"));
     let fixed = ["transcode", "--json", "a", &whole];
@@ -148,7 +148,7 @@ fn both_passes_of_a_transposing_rechunk_are_done_in_parts() {
     assert_eq!(try_job(&test, 0, &["-c", "0,5,6", "--max-memory", "600000"]), ["staging", "write"]);
 }
 
-/// A group with a field, a small array, text and a file that belongs to no node.
+/// Writes a group with a field, a small array, text, and a file outside all nodes.
 fn hierarchy(test: &CliTest) {
     test.write("a/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":{"title":"t"}}"#);
     field(test, "a/field");
@@ -199,7 +199,7 @@ fn part_that_is_killed_goes_on_and_leaves_nothing_over() {
                 .current_dir(test.path(""))
                 .spawn()
                 .unwrap();
-            // Each round a part has a little more time than before.
+            // Each round gives a part a little more time.
             std::thread::sleep(std::time::Duration::from_millis(2 * round));
             child.kill().unwrap();
             kills += u32::from(!child.wait().unwrap().success());
@@ -237,7 +237,7 @@ fn part_of_the_range_pass_tells_what_it_read() {
     let test = CliTest::new();
     field(&test, "a");
     test.run(["transcode", "-s", "16,16", "a", "sharded"]).succeeds();
-    // Whole chunks at once; elements that are read piece by piece; inner chunks with the indexes of their shards.
+    // Chunks that are read whole, elements that are read piece by piece, and inner chunks with their shard indexes.
     test.run(["transcode", "--compress", "gzip:1", "a", "packed"]).succeeds();
     for source in ["a", "packed", "sharded"] {
         let destination = format!("{source}_codes");
@@ -282,7 +282,7 @@ fn script_with_more_threads_gives_a_part_more_memory() {
     }
 }
 
-/// A part that was planned before DEST was removed and planned anew ends after that.
+/// A part of a plan finishes after DEST was removed and planned again.
 #[test]
 fn part_of_a_job_that_was_removed_counts_for_nothing() {
     let test = CliTest::new();

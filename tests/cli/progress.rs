@@ -5,7 +5,7 @@ use serde_json::json;
 use super::support::CliTest;
 use super::support::terminal::{OnTerminal, Shown};
 
-/// Writes an array of so many chunks of 64 KiB, of bytes that are hard to compress.
+/// Writes an array of `chunks` chunks of 64 KiB with bytes that are hard to compress.
 fn write_noise(test: &CliTest, name: &str, chunks: usize) {
     test.array(name, json!({"shape": [chunks << 14], "chunk_shape": [16384]}));
     let mut state = 1_u32;
@@ -19,7 +19,7 @@ fn write_noise(test: &CliTest, name: &str, chunks: usize) {
     }
 }
 
-/// Asserts that progress was shown on one line that fits, and that nothing of it is left.
+/// Asserts that progress was one line that fits, and that it is erased.
 #[track_caller]
 fn is_one_erased_line(shown: &Shown, columns: usize, names: &[&str]) {
     assert_eq!(shown.status, Some(0), "{}", shown.written);
@@ -50,7 +50,7 @@ fn errors_warnings_and_hints_are_no_wider_than_a_terminal_and_whole_elsewhere() 
             let widest = shown.written.lines().map(str::trim_end).map(plain).max().unwrap();
             assert!(widest <= columns.into(), "{arguments:?}: {}", shown.written);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            // Nothing is left out; a warning's place and help have lines of their own.
+            // No word is missing. A warning's location and help are on separate lines.
             let of_terminal = words(&shown.lines.join("\n").replace(test.path("").to_str().unwrap(), "[FOLDER]/"));
             let of_pipe = words(&piped.replace(';', ""));
             assert_eq!(of_terminal.join(" ").replace(';', ""), of_pipe.join(" "), "{arguments:?}");
@@ -58,7 +58,7 @@ fn errors_warnings_and_hints_are_no_wider_than_a_terminal_and_whole_elsewhere() 
     }
 }
 
-/// Columns of a line without its colours.
+/// Counts the columns of a line without its colours.
 fn plain(line: &str) -> usize {
     let mut columns = 0;
     let mut letters = line.chars();
@@ -105,7 +105,7 @@ fn progress_of_a_hierarchy_is_one_line_for_all_of_it() {
         let options = ["--compress", "zstd:15", "--quantize", "uint8", "--verify", "--overwrite"];
         let shown = run(&[&["transcode", "g", "b"], &options[..]].concat());
         is_one_erased_line(&shown, wide, &["first pass", "transcode", "verify"]);
-        // The length is that of all arrays: 3 of 12 chunks of 64 KiB.
+        // The total is that of all arrays: 3 of 12 chunks of 64 KiB.
         assert!(shown.written.contains(" of 2.25 MiB"), "{:?}", shown.written);
         assert!(!shown.written.contains(" of 768 KiB"), "{:?}", shown.written);
         let shown = run(&["validate", "--level", "data", "g"]);

@@ -1,4 +1,4 @@
-//! `--quality` and `--require`: measures of what quantising did, and contracts of them.
+//! `--quality` and `--require`: quality measures of a quantisation, and requirements on them.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use super::support::CliTest;
 const ROWS: usize = 40;
 const COLUMNS: usize = 90;
 
-/// A level of values that every language calculates alike (`crates/kernels/src/kernel/quality/tests.rs` has the same), as float64.
+/// Returns a float64 level from a formula with the same result in every language. The same level is in
+/// `crates/kernels/src/kernel/quality/tests.rs`.
 fn level(seed: usize) -> Vec<f64> {
     let value = |place: usize| {
         let (i, j) = (place / COLUMNS, place % COLUMNS);
@@ -19,7 +20,7 @@ fn level(seed: usize) -> Vec<f64> {
     (0..ROWS * COLUMNS).map(value).collect()
 }
 
-/// Levels as an array of float64 in chunks of 2 x 16 x 32.
+/// Writes levels as a float64 array in chunks of 2 x 16 x 32.
 fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
     let count = levels.len();
     let members = json!({"shape": [count, ROWS, COLUMNS], "chunk_shape": [2, 16, 32], "data_type": "float64", "fill_value": "NaN"});
@@ -37,7 +38,7 @@ fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
     }
 }
 
-/// A level of 800 rows in chunks of 50, of which one in four is absent.
+/// Writes a level of 800 rows in chunks of 50. One in four is missing.
 fn write_tall(test: &CliTest, name: &str) {
     let members =
         json!({"shape": [800, COLUMNS], "chunk_shape": [50, COLUMNS], "data_type": "float64", "fill_value": "NaN"});
@@ -73,7 +74,7 @@ fn measures_are_those_of_the_definitions_however_the_work_is_cut() {
     let rms = (errors.iter().map(|error| error * error).sum::<f64>() / count).sqrt();
     let range = values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min);
     assert!(near(&plain["psnr"], 20.0 * (range / rms).log10()), "{plain}");
-    // ldcpy 0.20, of the last level; that of the first is 0.97365.
+    // ldcpy 0.20, for the last level. The first level has 0.97365.
     assert!(near(&plain["dssim"], 0.972_428_765_374_306), "{plain}");
     assert_eq!(plain["dssim_level"], json!([3]));
     for cut in [
@@ -125,7 +126,7 @@ fn bits_that_are_kept_are_measured_like_codes() {
     write(&test, "a", &[level(1)]);
     let found = quality(&test, &["--keep-bits", "2", "--require", "signs_kept==1", "a", "b"]);
     let values = level(1);
-    // Two bits behind the first: a quarter of the power of two below, to the nearest, ties to even.
+    // Two bits after the leading one: a quarter of the power of two below, rounded to nearest, ties to even.
     let rounded = |x: f64| {
         let unit = if x == 0.0 { 1.0 } else { 2_f64.powf(x.abs().log2().floor() - 2.0) };
         (x / unit).round_ties_even() * unit
@@ -168,7 +169,7 @@ fn contract_that_is_not_kept_leaves_no_destination() {
         ["transcode", "--step", "0.125", "--require", "dssim>=0.97,pearson>0.99", "--require", "bias<=0.01", "a", "b"];
     let run = test.run(kept.iter().chain(&["--json"])).succeeds();
     assert!(run.json()["nodes"][0]["quantization"]["quality"]["pearson"].as_f64().unwrap() > 0.99);
-    // What is to be replaced stays.
+    // A DEST that would be replaced is not changed.
     let before = test.all_files("b");
     test.run(broken.iter().chain(&["b", "--overwrite"])).fails(1, &["dssim>=0.99"]);
     assert_eq!(test.all_files("b"), before);

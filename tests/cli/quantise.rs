@@ -1,9 +1,10 @@
-//! Quantising: the bound of `--max-error` and the grid of `--step`, of many values; `cases/quantise.txt` has the rest.
+//! Quantisation of many values: the bound of `--max-error` and the grid of `--step`. `cases/quantise.txt` tests the
+//! rest.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "values are made as float64, and are what float32 makes of them"
+    reason = "values are float64 rounded to float32"
 )]
 
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ fn quantise(test: &CliTest, arguments: &[&str]) -> Value {
     run.json()
 }
 
-/// A temperature field: 4,000 values between 244 and 302, no two alike.
+/// Writes a temperature field: 4,000 distinct values between 244 and 302.
 fn write_temperatures(test: &CliTest, name: &str, data_type: &str) -> Vec<f64> {
     let values: Vec<f64> =
         (0..4000).map(|step| 273.0 + 28.9 * (f64::from(step) * 0.37).sin() + f64::from(step) * 1e-6).collect();
@@ -32,7 +33,7 @@ fn write_temperatures(test: &CliTest, name: &str, data_type: &str) -> Vec<f64> {
     values
 }
 
-/// The elements of a stored array of floats in chunks without compression.
+/// Returns the elements of a stored array of floats in uncompressed chunks.
 fn read_floats(test: &CliTest, name: &str, data_type: &str) -> Vec<f64> {
     let bytes: Vec<u8> = (0..4).flat_map(|index| test.read(&format!("{name}/c/{index}"))).collect();
     match data_type {
@@ -61,7 +62,7 @@ fn max_error_takes_the_widest_step_that_keeps_it() {
             let found = quantization(&result);
             assert_eq!(found["data_type"], code_type, "{data_type} {error}");
             assert_eq!(found["bound"], json!(error));
-            // A unit in the last place of float32 is 3.1e-5 here, and decoding rounds by half of it.
+            // A unit in the last place of float32 is 3.1e-5 here, and decoding rounds by up to half of it.
             let rounding = if data_type == "float32" { 1.6e-5 } else { 1e-12 };
             let step = number(&found["step"]);
             assert!(step <= 2.0 * error && step >= 2.0 * (error - rounding) * (1.0 - 1e-6), "{step}, {error}");
@@ -95,7 +96,7 @@ fn max_error_holds_for_every_rounding_and_form() {
                 let found = quantization(&result);
                 let whole = if rounding.starts_with("nearest") { 0.1 } else { 0.05 };
                 let step = number(&found["step"]);
-                // int16's codes begin at -32767, and the offset lies as far away: 0.05 * 32767 has an ulp of 1.2e-4.
+                // int16's codes begin at -32767, and the offset is equally large: 0.05 * 32767 has an ulp of 1.2e-4.
                 assert!(step <= whole && step > whole - 1e-3, "{name}: {step}");
                 if form == "plain" {
                     continue;
@@ -122,7 +123,7 @@ fn max_error_that_no_type_keeps_is_an_error_with_the_way_out_and_leaves_no_desti
     run(&["--max-error", "1e-7", "a", "b"]).fails(1, &["uint32", "allow a larger error"]);
     run(&["--max-error", "0", "a", "b"]).fails(1, &["--max-error 0"]);
     assert!(!test.exists("b"));
-    // What arithmetic brings back exactly keeps any error.
+    // Values that the arithmetic restores exactly satisfy any error.
     test.write_float32("constant", "\"NaN\"", &[Some([3.3; 4])]);
     let result = quantise(&test, &["--max-error", "0", "--verify", "constant", "c"]);
     assert_eq!(
@@ -141,7 +142,7 @@ fn max_error_near_the_last_place_of_the_values_takes_a_step_that_is_exact() {
     assert_eq!((&found["step"], &found["max_abs_error"]), (&json!(2_f64.powi(-16)), &json!(0.0)));
 }
 
-/// Writes an array of one chunk of float32.
+/// Writes a float32 array of one chunk.
 fn write_values(test: &CliTest, name: &str, values: &[f32]) {
     test.array(name, json!({"shape": [values.len()], "fill_value": "NaN"}))
         .write(&format!("{name}/c/0"), float32(values));

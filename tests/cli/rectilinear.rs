@@ -1,4 +1,4 @@
-//! The rectilinear chunk grid in runs of two passes and in those that go on.
+//! The rectilinear chunk grid in runs of two passes and in resumed runs.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ fn bytes(values: impl IntoIterator<Item = i16>) -> Vec<u8> {
     values.into_iter().flat_map(i16::to_le_bytes).collect()
 }
 
-/// A run that went well, whatever it noted: that few readers have the grid.
+/// Asserts status 0. The run may warn that few readers support the grid.
 #[track_caller]
 fn done(run: Run) -> Run {
     assert_eq!(run.status, 0, "{}{}", run.error, run.text());
     run
 }
 
-/// An array of 60 rows in chunks of one or two, of which a part is absent.
+/// Writes an array of 60 rows in chunks of one or two rows. Some chunks are missing.
 fn rows(test: &CliTest, name: &str, columns: i16) {
     let chunk_shapes = json!([[[1, 20], [2, 20]], [[columns, 1]]]);
     let grid = json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": chunk_shapes}});
@@ -55,7 +55,7 @@ fn run_that_a_corrupt_chunk_ended_goes_on() {
         assert_eq!(run.status, 1, "{}", run.error);
         test.write("a/c/36/0", whole);
         if !is_rechunked {
-            // What is done is not read again: it may be gone.
+            // Finished chunks are not read again, so they may be removed.
             fs::remove_file(test.path("a/c/0/0")).unwrap();
         }
         done(test.run([&command[..], &["--resume", "a", "b"]].concat()));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::support::{CliTest, fixture, float32};
 use crate::report_page::Page;
 
-/// A float32 array of 6 x 8 elements in chunks of 3 x 4: 10 row + column, NaN at the first.
+/// Writes a 6 x 8 float32 array in 3 x 4 chunks: 10 * row + column, with NaN as the first element.
 fn write_plane(test: &CliTest, name: &str) {
     let (names, attributes) = (["lat", "lon"], json!({"units": "K"}));
     let members = json!({"shape": [6, 8], "chunk_shape": [3, 4], "fill_value": "NaN", "dimension_names": names, "attributes": attributes});
@@ -34,14 +34,14 @@ fn page_of_an_array_has_what_the_text_has_and_pictures() {
     let with_report = test.run(["inspect", "--stats", "--report", "r.html", "a"]).succeeds();
     assert_eq!(plain.output, with_report.output);
     let page = page(&test, "r.html");
-    // All numbers and names of the text stand in the page.
+    // The page contains all numbers and names of the text output.
     for word in plain.text().split_whitespace().filter(|word| *word != "a:") {
         let word = word.trim_end_matches([',', ':']).to_lowercase().replace("->", "\u{2192}");
         assert!(page.text.to_lowercase().contains(&word), "{word:?} is not in:\n{}", page.text);
     }
     assert!(page.source.contains("data:image/png;base64,") && page.source.contains("<svg "));
     assert!(page.text.contains("hatched grey") && page.text.contains("of all values"), "{}", page.text);
-    // The colours and the axis of the histogram have the unit.
+    // The colour scale and the histogram axis show the unit.
     assert!(page.source.matches("values (K)").count() >= 2, "{}", page.text);
     let as_json = test.run(["inspect", "--json", "--stats", "--report", "s.html", "a"]).succeeds();
     assert_eq!(as_json.output, test.run(["inspect", "--json", "--stats", "a"]).succeeds().output);
@@ -70,7 +70,7 @@ fn figures_of_a_quantisation_are_those_of_the_run() {
         for part in ["Before", "After", "Difference", "Errors", "48 elements"] {
             assert!(page.text.contains(part), "{form}: {part} is not in:\n{}", page.text);
         }
-        // Three pictures, two bars, and what is hatched.
+        // Three pictures, two bars, and the image of the hatching.
         assert_eq!(page.source.matches("<img ").count(), 6, "{form}");
         assert_eq!(page.source.matches("<svg ").count(), 2);
         assert!(!page.text.contains("could not be drawn"), "{}", page.text);
@@ -119,7 +119,7 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
     assert_ne!(status, 0);
     let found = page(&test, "r.html");
     assert!(found.text.contains(result["verdict"].as_str().unwrap()), "{}", found.text);
-    // Words in backticks are code.
+    // Words in backticks are shown as code.
     let plain = |text: &str| text.replace(['`', ' '], "");
     assert!(!found.text.contains('`') && found.source.contains("<code>"), "{}", found.text);
     for finding in result["findings"].as_array().unwrap() {
@@ -128,7 +128,7 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
             assert!(plain(&found.text).contains(&plain(part)), "{part} is not in:\n{}", found.text);
         }
     }
-    // What was not counted is not 0.
+    // An unknown count is empty, not 0.
     let run = test.run(["validate", "--against", "g/a", "--json", "--report", "s.html", "g/b"]);
     let elements = &run.json()["against"]["nodes"][0]["elements"];
     let is_empty = page(&test, "s.html").source.contains(r#"<td class="number"><bdi></bdi></td>"#);
@@ -137,7 +137,7 @@ fn page_of_a_validation_counts_and_is_written_whatever_is_found() {
         test.run(["validate", "--format", format, "--report", "s.html", "g/a"]).succeeds();
         assert!(page(&test, "s.html").text.contains("no errors in metadata and keys"));
     }
-    // What could not be read is in the page, too; with several stores it is one page.
+    // The page also shows stores that could not be read. Several stores have one page.
     let run = test.run(["validate", "--report", "s.html", "g/a", "nothing", "g/b"]);
     assert_eq!(run.status, 3, "{}", run.error);
     let page = page(&test, "s.html");
@@ -184,7 +184,7 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
     assert!(bytes.len() < 2 << 20, "{}", bytes.len());
     let text = page(&test, "r.html").text;
     assert!(text.contains("evenly spread") && text.contains("the level beside it"), "{text}");
-    // A picture of noise packs worst.
+    // A picture of noise compresses worst.
     let noise: Vec<f32> = (0..1_000_000_u32)
         .map(|place| f32::from(u16::try_from(place.wrapping_mul(2_654_435_761) >> 16).unwrap()))
         .collect();

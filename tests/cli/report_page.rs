@@ -1,20 +1,20 @@
-//! A page taken apart, as strictly as the tests need it: is it well-formed, and what does it say?
+//! A parser for report pages, as strict as the tests need: is the page well-formed, and what is its text?
 
 /// Elements without an end tag.
 const VOID: [&str; 4] = ["meta", "img", "br", "hr"];
 
-/// A page that holds together.
+/// A well-formed page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// As it is in the file.
+    /// The source text of the file.
     pub(crate) source: String,
-    /// What a reader sees, without tags.
+    /// The visible text, without tags.
     pub(crate) text: String,
 }
 
 impl Page {
-    /// Takes a page apart: every element is closed in its order, none runs a script, no attribute leads elsewhere, every id
-    /// is there once and every reference to one has its id.
+    /// Parses a page. Every element is closed in order, and none runs a script. No attribute is an external link. Every
+    /// id is unique, and every reference has its id.
     pub(crate) fn checked(source: &str) -> Self {
         let mut rest = source.strip_prefix("<!DOCTYPE html>").expect("a document type");
         let (mut open, mut text) = (Vec::<String>::new(), String::new());
@@ -60,7 +60,7 @@ impl Page {
     }
 }
 
-/// A tag up to its end, which no quoted `>` is.
+/// Splits after a tag. A quoted `>` does not end it.
 fn split_tag(text: &str) -> (&str, &str) {
     let mut quoted = false;
     for (place, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! `--resume`: what links, locks, limits and a kill do to a run, and how it goes on; `cases/resume.txt` has the rest.
+//! `--resume` after links, locks, limits and a kill. `cases/resume.txt` tests the rest.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::support::{CliTest, float32};
 
-/// An array of 4 chunks of which the third is cut short, and a run to `b` that it has ended.
+/// Writes an array of 4 chunks with a truncated third chunk. A run to `b` has failed at it.
 fn ended() -> CliTest {
     let test = CliTest::new();
     let chunk = |first: f32| Some([first, first + 1.0, first + 2.0, first + 3.0]);
@@ -28,7 +28,7 @@ fn mend(test: &CliTest) {
 
 #[test]
 fn links_planted_in_an_unfinished_destination_lead_nowhere() {
-    // The name of a link, where it leads, and whether it stands in the place of a folder.
+    // The path of a link, and its target.
     for (link, target) in [
         ("b/c", "outside"),
         ("b/c/2", "outside/mine"),
@@ -42,7 +42,7 @@ fn links_planted_in_an_unfinished_destination_lead_nowhere() {
         let _ = if link == "b/c" { fs::remove_dir_all(test.path(link)) } else { fs::remove_file(test.path(link)) };
         symlink(test.path(target), test.path(link)).unwrap();
         let run = test.run(["transcode", "--compress=zstd:1", "--resume", "a", "b"]);
-        // A link in the place of a chunk that is not done goes, and the chunk is written; no other is passed.
+        // A link at the key of an unfinished chunk is replaced, and the chunk is written. No other link is followed.
         if run.status != 0 {
             run.fails(3, &["a symbolic link is in the path", link]);
         }
@@ -92,7 +92,7 @@ fn process_killed_at_any_instant_goes_on_to_the_same_bytes() {
             assert!(is_old || expected.iter().all(|(key, bytes)| found.get(key) == Some(bytes)), "{round}");
         }
         let resumed = command(more, &destination).arg("--resume").status().unwrap();
-        // It may have been complete.
+        // The run may have been complete.
         assert!(resumed.success() || resumed.code() == Some(3), "{round}");
         assert_eq!(test.all_files(&destination), expected, "{round}");
         assert!(!test.exists(&format!(".{destination}.zarrcast")));
@@ -126,13 +126,13 @@ fn file_size_limit_is_an_error_that_says_what_may_have_run_out() {
     command.current_dir(test.path(""));
     let limit = || {
         let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
-        // SAFETY: the call reads the struct that it is given, and nothing else happens in the child before `exec`.
+        // SAFETY: the call reads the passed struct, and nothing else happens in the child before `exec`.
         match unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: the closure makes one system call, which may be made between `fork` and `exec`.
+    // SAFETY: the closure makes one system call that is allowed between `fork` and `exec`.
     unsafe { command.pre_exec(limit) };
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
@@ -167,7 +167,7 @@ fn permissions_are_those_that_cp_gives() {
     assert_eq!([mode("d"), mode("d/c"), mode("d/zarr.json"), mode("d/c/0")], [0o700, 0o700, 0o600, 0o600]);
 }
 
-/// A process that may open few files fails at one point or another, and says how to go on.
+/// A process with few file descriptors fails at some point and explains how to resume.
 #[test]
 fn run_that_may_open_few_files_is_complete_or_can_be_resumed() {
     let test = CliTest::new();

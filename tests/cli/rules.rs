@@ -1,4 +1,4 @@
-//! The rules of `validate`: each fixture of `fixtures/invalid` breaks just one, that of the code in its name.
+//! The rules of `validate`: each fixture of `fixtures/invalid` breaks only the rule whose code is in its name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use zarrcast::diagnostic::{Code, Severity, code};
 
 use super::support::CliTest;
 
-/// Codes that `validate` does not give of a store alone, each with the test that another command gives it in.
+/// Codes that `validate` alone does not report, each with a test of another command that reports it.
 const OF_OTHERS: [(Code, &str); 19] = [
     (code::PREDICT_READERS, "cast_stands_where_numcodecs_would_read_another_order"),
     (code::KEEP_BITS_NO_INFORMATION, "constant_arrays_keep_all_bits_and_say_so"),
@@ -59,7 +59,7 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 impl Fixture {
-    /// Makes the store, and runs `validate` on it.
+    /// Writes the store and runs `validate` on it.
     fn run(&self) -> (i32, Value) {
         let test = CliTest::new();
         fs::create_dir(test.path("store")).unwrap();
@@ -77,7 +77,7 @@ impl Fixture {
         (run.status, run.json())
     }
 
-    /// What is wrong with the findings.
+    /// Returns the faults of the findings.
     fn faults(&self) -> Vec<String> {
         let (status, result) = self.run();
         let mut faults = Vec::new();
@@ -107,7 +107,7 @@ impl Fixture {
     }
 }
 
-/// A finding says what, where, and what to do.
+/// Returns the missing parts of a finding: its message, its position or its help.
 fn what_is_missing(finding: &Value) -> Vec<String> {
     let has_text = |member: &str| finding[member].as_str().is_some_and(|text| !text.is_empty());
     let mut faults: Vec<String> = ["message", "help", "store", "node"]
@@ -115,7 +115,7 @@ fn what_is_missing(finding: &Value) -> Vec<String> {
         .filter(|member| !has_text(member))
         .map(|member| format!("no {member}: {finding}"))
         .collect();
-    // What is wrong with the place of a node in its hierarchy is in no document.
+    // A fault about the position of a node in its hierarchy is in no document.
     let is_about_place = finding["code"].as_str().is_some_and(|code| code.starts_with("ZH"));
     if finding["key"].is_null() && finding["severity"] != "info" && !is_about_place {
         faults.push(format!("no key: {finding}"));
@@ -123,7 +123,7 @@ fn what_is_missing(finding: &Value) -> Vec<String> {
     faults
 }
 
-/// Makes what a fixture has at a key.
+/// Writes the object of a fixture at a path.
 fn write(path: &Path, value: &Value) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let (kind, value) = value.as_object().unwrap().iter().next().unwrap();
@@ -152,7 +152,7 @@ fn write(path: &Path, value: &Value) {
     }
 }
 
-/// RFC 4648, with padding.
+/// Decodes base64 (RFC 4648) with padding.
 pub(crate) fn base64(text: &str) -> Vec<u8> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
@@ -179,7 +179,7 @@ fn fixture_gives_its_code_and_nothing_worse() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
-/// The text of all tests in some folders.
+/// Returns the text of all tests in some folders.
 fn tests_of(folders: &[&str]) -> String {
     let files =
         folders.iter().flat_map(|folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap());

@@ -1,4 +1,4 @@
-//! `--select`: a part of an array, or of a hierarchy's arrays that have a dimension.
+//! `--select`: a part of an array, or of the arrays of a hierarchy that have a dimension.
 
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ fn int16(bytes: &[u8]) -> Vec<i16> {
     bytes.as_chunks::<2>().0.iter().map(|bytes| i16::from_le_bytes(*bytes)).collect()
 }
 
-/// The elements of an array, decoded into one chunk.
+/// Returns the elements of an array, decoded into one chunk.
 fn elements(test: &CliTest, store: &str) -> Vec<i16> {
     let run =
         test.zarrcast(format!("transcode --overwrite --write-empty-chunks --codecs none -c 0,0,0 '{store}' whole"));
     assert_eq!(run.status, 0, "{}", run.error);
-    // Its key is that of v2 where SOURCE is of v2.
+    // A v2 SOURCE keeps its keys.
     let key = ["whole/c/0/0/0", "whole/0/0/0"].into_iter().find(|key| test.exists(key));
     key.map_or_else(
         || {
@@ -39,11 +39,12 @@ fn elements(test: &CliTest, store: &str) -> Vec<i16> {
     )
 }
 
-/// Stores of one array in many forms, each element its own number, and the corner [8.., 6.., ..] not stored.
+/// Writes one array in many forms. Each element is its own number, and the corner [8.., 6.., ..] is missing.
 fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
     let test = CliTest::new();
     let [time, y, x] = SHAPE;
-    // The array in one chunk, then without a corner of chunks: the fill value, which is left out where chunks are small.
+    // The array in one chunk, then without a corner of chunks. The corner has the fill value, so small chunks are not
+    // written.
     let absent = |place: usize| place / (y * x) >= 8 && place / x % y >= 6;
     let values: Vec<i16> =
         (0..time * y * x).map(|place| if absent(place) { -7 } else { i16::try_from(place).unwrap() }).collect();
@@ -60,7 +61,7 @@ fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
         let run = test.run(["transcode"].iter().chain(options).chain(&["one", name]));
         assert_eq!(run.status, 0, "{name}: {}", run.error);
     }
-    // Chunks of several lengths, by the specification of the grid.
+    // Chunks of several lengths, as the specification of the grid allows.
     let lengths = json!([[4, 3, [2, 2]], [9], [[3, 3]]]);
     let grid = json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": lengths}});
     test.array("ragged", document(&grid));
@@ -70,7 +71,7 @@ fn stores() -> (CliTest, Vec<&'static str>, Vec<i16>) {
             let mut bytes = Vec::new();
             for place in first * y..(first + length) * y {
                 for inside in column * 3..column * 3 + 3 {
-                    // Beyond the edge anything may stand.
+                    // Elements outside the array may have any value.
                     let value = if inside < x { values[place * x + inside] } else { 99 };
                     bytes.extend(value.to_le_bytes());
                 }
@@ -124,9 +125,9 @@ fn part_has_the_elements_of_the_slice_whatever_the_store_and_what_else_is_asked_
         assert_eq!(elements(&test, store), values, "{store}");
         for (slice, ends) in slices {
             for options in others {
-                // A grid of several lengths that is cut is none that was asked for.
+                // A cut of a rectilinear grid is a grid that no option requests.
                 let is_cut = store == "ragged" && !options.contains(&"-c");
-                // And v2 has no shards.
+                // v2 has no shards.
                 if is_cut || (store == "old" && options.contains(&"4,4,4")) {
                     continue;
                 }
@@ -157,7 +158,7 @@ fn part_has_the_elements_of_the_slice_whatever_the_store_and_what_else_is_asked_
 #[test]
 fn chunks_that_stay_whole_are_moved_as_they_are() {
     let (test, ..) = stores();
-    // Chunks of other bytes than the chain would make again: they come from SOURCE.
+    // Chunks with other bytes than the chain would encode, to show that they are copied from SOURCE.
     test.run(["transcode", "--compress", "zstd:19:checksum,crc32c", "plain", "strong"]).succeeds();
     for key in ["c/0/0/0", "c/1/1/0", "c/1/2/0", "c/2/1/0"] {
         test.write(&format!("packed/{key}"), test.read(&format!("strong/{key}")));
@@ -218,7 +219,8 @@ fn picture_of_a_part_compares_the_same_elements() {
         test.run(options).succeeds();
         let page = String::from_utf8(test.read("r.html")).unwrap();
         assert!(page.contains("selected") && !page.contains("no finite value"), "{page}");
-        // The errors that are drawn reach to the bound, or as far as the greatest: it would be of whole steps between others.
+        // The histogram of errors ends at the bound or the greatest error. Wrongly paired elements would differ by
+        // whole steps.
         let (_, errors) = page.split_once("bins of equal width from -").unwrap();
         let least: f64 = errors.split_once(' ').unwrap().0.parse().unwrap();
         assert!(least <= 0.1, "{least}");

@@ -1,4 +1,4 @@
-//! SIGHUP, SIGINT and SIGTERM: the program exits by itself, says what it leaves, and no DEST opens.
+//! SIGHUP, SIGINT and SIGTERM: the program exits by itself, reports the files that it leaves, and no DEST opens.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -20,13 +20,13 @@ fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Sends a signal by a call: a process that did it would take as long to start as some of the work takes.
+/// Sends a signal by a system call. A `kill` process would take as long to start as some of the work takes.
 fn send(child: &Child, signal: Signal) {
     let id = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
     rustix::process::kill_process(id, signal).unwrap();
 }
 
-/// Sends a signal and gives the exit status (none where the signal ended the process) and stderr.
+/// Sends a signal. Returns the exit status (`None` if the signal ended the process) and stderr.
 fn end(child: Child, signal: Signal) -> (Option<i32>, String) {
     send(&child, signal);
     let output = child.wait_with_output().unwrap();
@@ -49,7 +49,7 @@ fn transcode_interrupted_exits_and_goes_on_when_it_is_resumed() {
 #[test]
 fn transcode_interrupted_as_it_begins_says_what_it_leaves() {
     let (test, error) = interrupt_transcode(Signal::INT, 130, "b");
-    // Whether a chunk was done by then is a matter of luck; where none was, nothing is left.
+    // A chunk may or may not be finished by then. If none is, no file is left.
     if test.exists("b") {
         assert!(error.contains("`b`") && error.contains("--resume"), "{error}");
     } else {
@@ -81,13 +81,13 @@ fn transcode_that_does_not_stop_in_time_leaves_no_zip_either() {
     test.write("a/c/0", noise);
     let words = ["transcode", "--compress", "zstd:19", "--max-memory", "2GiB", "a", "b.zip"];
     let error = interrupt(&test, &words, (Signal::INT, 130), ".b.zip.zarrcast/journal");
-    // Most likely the chunk was begun by then, and takes too long to wait for; if not, it is never begun.
+    // Most likely the chunk has begun by then, and the program does not wait for it. Otherwise it never begins.
     let said = ["nothing of `b.zip` is kept", "leaves nothing unfinished"];
     assert!(said.iter().any(|said| error.contains(said)), "{error}");
     assert_eq!(test.names(), ["a"]);
 }
 
-/// Ends a transcode from `a` to `b` as soon as a path stands; gives the folder and what was said.
+/// Interrupts a transcode from `a` to `b` as soon as a path exists. Returns the folder and stderr.
 fn interrupt_transcode(signal: Signal, status: i32, awaited: &str) -> (CliTest, String) {
     let test = CliTest::new();
     write_work(&test);
@@ -97,7 +97,7 @@ fn interrupt_transcode(signal: Signal, status: i32, awaited: &str) -> (CliTest, 
     (test, error)
 }
 
-/// Ends a command by a signal as soon as a path stands; gives what was said.
+/// Interrupts a command by a signal as soon as a path exists. Returns stderr.
 fn interrupt(test: &CliTest, words: &[&str], (signal, status): (Signal, i32), awaited: &str) -> String {
     let mut child = spawn(test, words);
     while !test.exists(awaited) {
@@ -110,7 +110,7 @@ fn interrupt(test: &CliTest, words: &[&str], (signal, status): (Signal, i32), aw
     error
 }
 
-/// Bytes that take long to compress.
+/// Bytes that are slow to compress.
 fn noise() -> impl Iterator<Item = u8> {
     let mut state = 1_u32;
     std::iter::repeat_with(move || {
@@ -119,7 +119,7 @@ fn noise() -> impl Iterator<Item = u8> {
     })
 }
 
-/// Far more work than can be done between the creation of DEST and a signal.
+/// Writes far more work than can be done between the creation of DEST and a signal.
 fn write_work(test: &CliTest) {
     const CHUNKS: usize = 400;
     test.array("a", json!({"shape": [CHUNKS << 16], "chunk_shape": [65536], "data_type": "uint8"}));
@@ -134,7 +134,7 @@ fn apply_codec_interrupted_while_it_reads_exits_at_once() {
     let test = CliTest::new();
     let mut child =
         spawn(&test, &["apply-codec", "--codecs", "[]", "--data-type", "uint8", "--shape", "9999999", "-", "b"]);
-    // More than a pipe holds: when it is written, the program reads, and has its handlers.
+    // More than the size of a pipe. After the write, the program has read some of it and has its signal handlers.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&vec![0; 1 << 20]).unwrap();
     let (code, error) = end(child, Signal::INT);
@@ -154,7 +154,7 @@ fn hang_up_that_is_ignored_stays_ignored() {
     child.args(["-c", &command]).current_dir(test.path(""));
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
-    // More than a pipe holds: when it is written, the program reads, and has its handlers.
+    // More than the size of a pipe. After the write, the program has read some of it and has its signal handlers.
     input.write_all(&vec![0; 1 << 20]).unwrap();
     send(&child, Signal::HUP);
     let (code, error) = end(child, Signal::TERM);

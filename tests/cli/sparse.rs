@@ -1,4 +1,4 @@
-//! Arrays of which next to nothing is stored, and chunks that claim what they do not hold: all ends at once.
+//! Arrays with hardly any stored chunks, and chunks that claim more than they contain: all commands end at once.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
 
-/// An array of uint8 with 10^12 chunks, one of which is stored.
+/// Writes a uint8 array with 10^12 chunks. One of them is stored.
 fn sparse(test: &CliTest) {
     test.array("a", json!({"shape": [4_000_000, 4_000_000], "chunk_shape": [4, 4], "data_type": "uint8"}));
     test.write("a/c/3/5", [7; 16]);
 }
 
-/// Runs a command that has no reason to take long.
+/// Runs a command that must end soon.
 fn at_once(test: &CliTest, arguments: &[&str]) -> Run {
     let begun = Instant::now();
     let run = test.run(arguments);
@@ -33,7 +33,7 @@ fn sparse_array_of_a_million_million_chunks_is_read_and_written_at_once() {
     ] {
         at_once(&test, arguments).succeeds();
     }
-    // Options, and the stored objects of DEST none of whose sources is stored.
+    // Options, and the number of stored objects of DEST that have no stored source.
     let written: [(&[&str], u64); 7] = [
         (&[], 999_999_999_999),
         (&["--compress", "zstd:1"], 999_999_999_999),
@@ -87,7 +87,7 @@ fn shard_shorter_than_its_index_is_an_error_however_many_inner_chunks_it_claims(
             assert_eq!(run.status, 1, "{level}: {}", run.error);
             let message = format!("the shard of 10 bytes is shorter than its index of {}", 16 * length + 4);
             let output = String::from_utf8(run.output).unwrap();
-            // Lines are wrapped where they are too long for a terminal.
+            // Lines are wrapped if they are too long for a terminal.
             let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(output.contains(&message), "{level}: {output}");
         }
@@ -127,6 +127,6 @@ fn reader_that_has_gone_ends_a_command_quietly_with_0() {
         let error = String::from_utf8_lossy(&ended.stderr);
         assert_eq!((ended.status.code(), error.as_ref()), (Some(0), ""), "{arguments:?}");
     }
-    // What it was asked to write is written.
+    // The destination is complete nevertheless.
     assert_eq!(test.all_files("b"), test.all_files("a"));
 }

@@ -1,9 +1,9 @@
-//! `inspect --suggest` without a type: ways tried on a sample, held against what their commands really do.
+//! `inspect --suggest` without a type: its trials on a sample, compared with the real results of their commands.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "values are made as float64, and are what float32 makes of them"
+    reason = "values are float64 rounded to float32"
 )]
 
 use serde_json::{Value, json};
@@ -12,13 +12,13 @@ use super::support::{CliTest, Run, float32};
 
 const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#;
 
-/// Arrays with a codec of numcodecs are warned of wherever they are read.
+/// Arrays with a numcodecs codec cause a warning whenever they are read, so stderr is not checked.
 fn done(run: Run) -> Run {
     assert_eq!(run.status, 0, "{}", run.error);
     run
 }
 
-/// From 0 to 1, the same for the same place.
+/// A pseudorandom number from 0 to 1. The same position returns the same number.
 fn chance(place: u64) -> f64 {
     let mixed = (place.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,12 +31,12 @@ fn wave(place: u64) -> f32 {
     (280.0 + 20.0 * (row / 40.0).sin() * (column / 11.0).cos() + 0.1 * chance(place)) as f32
 }
 
-/// Rain: little in most places, much in few.
+/// Rain: small values at most positions, large ones at few.
 fn rain(place: u64) -> f32 {
     (200.0 * chance(place).powi(9) * (1.0 + (place as f64 / 500.0).sin()) + 1e-3) as f32
 }
 
-/// Writes an uncompressed float32 array of `chunks` chunks of 16 rows of 64 columns, and compresses it by some codecs.
+/// Writes an uncompressed float32 array of `chunks` chunks of 16 x 64, and recompresses it with `options`.
 fn write(test: &CliTest, name: &str, chunks: u64, value: fn(u64) -> f32, options: &[&str]) {
     let raw = if options.is_empty() { name.to_owned() } else { format!("{name}.raw") };
     let members = json!({"shape": [chunks * 16, 64], "chunk_shape": [16, 64], "fill_value": "NaN", "dimension_names": ["y", "x"]});
@@ -55,13 +55,13 @@ fn inspect(test: &CliTest, arguments: &[&str]) -> Value {
     done(test.run([&["inspect", "--json", "-q", "--suggest"], arguments].concat())).json()
 }
 
-/// The ways of one array, by their names.
+/// Returns the ways of one array with their names.
 fn ways(result: &Value) -> Vec<(&str, &Value)> {
     let ways = result["ways"]["ways"].as_array().unwrap();
     ways.iter().map(|way| (way["name"].as_str().unwrap(), way)).collect()
 }
 
-/// Without what a clock says.
+/// Removes the times.
 fn timeless(mut result: Value) -> Value {
     for way in result["ways"]["ways"].as_array_mut().unwrap() {
         assert!(way["seconds"].as_f64().unwrap() > 0.0, "{way}");
@@ -70,7 +70,7 @@ fn timeless(mut result: Value) -> Value {
     result
 }
 
-/// Runs each command, and compares what was said with what comes of it.
+/// Runs the command of each way, and compares the suggestion with the result.
 fn holds(test: &CliTest, result: &Value) {
     let is_whole = result["ways"]["sample"]["chunks"] == result["ways"]["sample"]["of"];
     for (index, (name, way)) in ways(result).into_iter().enumerate() {
@@ -83,7 +83,7 @@ fn holds(test: &CliTest, result: &Value) {
         let written = report["nodes"][0]["bytes_written"].as_f64().unwrap();
         let estimated = way["bytes_stored"].as_f64().unwrap();
         if let (Some(tried), false) = (way["keep_bits"].as_u64(), is_whole) {
-            // All values may say that a bit more, or less, matters.
+            // With all values, one bit more or less may carry information.
             let document = test.read_json(&format!("{destination}/zarr.json"));
             let found = document["attributes"]["quantization_nsb"].as_u64().unwrap();
             assert!(tried.abs_diff(found) <= 1, "{name}: {tried} and {found}");
@@ -139,7 +139,7 @@ fn estimates_of_a_whole_small_array_are_what_the_commands_write() {
 #[test]
 fn a_hundredth_of_a_large_array_is_read_and_tells_the_whole() {
     let test = CliTest::new();
-    // Of so many chunks a hundredth tells, of an array of more than 8 MiB.
+    // An array of more than 8 MiB: the sample is a hundredth of its chunks.
     write(&test, "a", 2100, wave, &[]);
     let result = timeless(inspect(&test, &["a"]));
     let sample = &result["ways"]["sample"];
@@ -156,7 +156,7 @@ fn a_hundredth_of_a_large_array_is_read_and_tells_the_whole() {
         .retain(|way| way["name"] == "uint8" || way["name"] == "keep-bits auto:0.99");
     assert_eq!(ways(&few).len(), 2);
     holds(&test, &few);
-    // What is in no sample is not looked at: infinities would be told of.
+    // Chunks outside the sample are not read. Infinities there would be reported.
     let drawn: Vec<u64> =
         sample["positions"].as_array().unwrap().iter().map(|position| position[0].as_u64().unwrap()).collect();
     for chunk in (0..2100).filter(|chunk| !drawn.contains(chunk)) {
@@ -279,7 +279,7 @@ fn table_fits_80_columns_and_commands_are_whole() {
     let commands = lines.iter().filter(|line| line.starts_with("    zarrcast transcode ")).count();
     assert_eq!(commands, 7);
     assert!(lines[4].starts_with("  as it is "), "{text}");
-    // The options that no other one beats in error and in size are marked.
+    // An option is marked if no other one has both a smaller error and a smaller size.
     let ways = inspect(&test, &["a"])["ways"]["ways"].clone();
     let ways = ways.as_array().unwrap();
     let is_best = |way: &Value| {

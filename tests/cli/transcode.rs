@@ -1,4 +1,4 @@
-//! `transcode`: results that do not depend on threads, and plans that tell what will be there.
+//! `transcode`: results that do not depend on threads, and plans that report the future contents.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn result_is_the_same_for_any_number_of_threads() {
     assert_eq!(one, four);
 }
 
-/// The files and folders in a folder, itself among them.
+/// Counts the files and folders in a folder, including itself.
 fn files_and_folders(folder: &std::path::Path) -> [u64; 2] {
     let mut counts = [0, 1];
     for entry in std::fs::read_dir(folder).unwrap() {

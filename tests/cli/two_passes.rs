@@ -1,14 +1,14 @@
-//! `transcode` to other chunks in two passes, where one would read each source chunk too often.
+//! `transcode` to other chunks in two passes, where one pass would read each source chunk too often.
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, Run};
 
-/// Room for a tenth of the array: one pass would read each chunk many times.
+/// A memory limit with which one pass would read each chunk many times.
 const SMALL: &str = "560000";
 
-/// An int16 array of 60 x 20 x 24 in chunks of one plane each, or such inner chunks in shards: planes of numbers, some
-/// that hold nothing but the fill value, some that are not stored.
+/// Writes a 60 x 20 x 24 int16 array in chunks of one plane, or in shards of such inner chunks. Some planes contain
+/// numbers, some only the fill value, and some are missing.
 fn planes(is_sharded: bool) -> CliTest {
     let test = CliTest::new();
     write_planes(&test, "a", is_sharded);
@@ -67,7 +67,7 @@ fn node(run: &Run) -> Value {
     run.json()["nodes"][0].clone()
 }
 
-/// Both ways give the same objects; what two passes report.
+/// Checks that both ways write the same objects. Returns the report of two passes.
 fn same_in_one_pass_and_two(test: &CliTest, budget: &str, options: &[&str]) -> Value {
     let one = node(&transcode(test, "one", &[options, &["--verify"]].concat()));
     assert_eq!(one["bytes_temporary"], 0);
@@ -104,7 +104,8 @@ fn transposing_within_a_small_budget_reads_each_chunk_once() {
 
 #[test]
 fn stored_fill_values_and_absent_chunks_stay_apart_in_two_passes() {
-    // Of each column the last elements are absent, of some chunks all, of others all are stored fill values.
+    // In each column the last elements are missing. In some chunks all are missing, in others all are stored fill
+    // values.
     let test = planes(false);
     same_in_one_pass_and_two(&test, "540000", &["-c", "5,1,1", "--write-empty-chunks"]);
     let kept = test.all_files("two").len();
@@ -146,7 +147,7 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
     run.fails(1, &["chunk [59, 0, 0]", "--resume"]);
     assert!(test.exists("b/.zarrcast/staging/zarr.json"));
     test.write("a/c/59/0/0", last);
-    // The second pass finds no room for an object.
+    // The second pass cannot write an object, because a folder has its path.
     test.write("b/c/19/23/0/x", [0]);
     let folder = test.path("b/c/0/19/23");
     std::fs::create_dir_all(&folder).unwrap();
@@ -164,7 +165,7 @@ fn run_in_two_passes_goes_on_after_a_fault_in_either_with_another_budget() {
 #[test]
 fn intermediate_data_of_a_sparse_array_are_those_of_its_chunks() {
     let test = CliTest::new();
-    // 8 TB, of which one chunk is stored.
+    // 8 TB with one stored chunk.
     test.array("a", json!({"shape": [1000, 2_000_000, 2000], "chunk_shape": [1, 200, 200], "data_type": "int16"}));
     test.write("a/c/500/7000/5", vec![1; 80_000]);
     let plan = node(&transcode(&test, "b", &["--dry-run", "-c", "1000,200,2", "--max-memory", "3MB"]));

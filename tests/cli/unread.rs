@@ -1,15 +1,15 @@
-//! Text of any length in other chunks and shards, and compared with little memory; `cases/unread.txt` has the rest.
+//! Text of any length: rechunked, sharded, and compared with little memory. `cases/unread.txt` tests the rest.
 
 use serde_json::{Value, json};
 
 use super::support::{CliTest, vlen};
 
-/// The word at a place: of any length, none too.
+/// Returns the word of an element. Words have any length and may be empty.
 fn word(number: usize) -> String {
     "né ".repeat(number % 4) + &number.to_string().repeat(number % 3)
 }
 
-/// A 5 x 6 array of words in chunks of 2 x 4, of which one is absent, reversed in order where it is.
+/// Writes a 5 x 6 array of words in chunks of 2 x 4. One is missing. With `transpose`, chunks are in reversed order.
 fn table(test: &CliTest, name: &str, codecs: &str, fill_value: &str) {
     let codecs_of: Value = serde_json::from_str(codecs).unwrap();
     let members = json!({"shape": [5, 6], "chunk_shape": [2, 4], "data_type": "string", "fill_value": fill_value, "codecs": codecs_of});

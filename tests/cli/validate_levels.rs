@@ -1,4 +1,4 @@
-//! `validate`: what each level finds, in which order, and what bounds it.
+//! `validate`: the findings of each level, their order, and their limits.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +36,7 @@ fn fixture_of_every_writer_is_valid_down_to_its_data() {
     assert_eq!((run.status, run.error.as_str()), (0, ""));
     let result = run.json();
     assert_eq!(result["errors"], 0);
-    // Names that no registry has, what a registry's example permits, a cast that can lose bits, and names that zarrs writes alone.
+    // A cast that can lose bits, an example of a registry, and names that only zarrs writes or no registry has.
     let expected = BTreeSet::from(["ZC104", "ZC235", "ZD101", "ZD204", "ZM111"]);
     for finding in result["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == "warning") {
         assert!(expected.contains(finding["code"].as_str().unwrap()), "{finding}");
@@ -56,7 +56,7 @@ fn links_in_circles_and_names_that_are_no_text_end_the_walk() {
     assert_eq!(codes(&result), ["ZK205", "ZK205", "ZK205", "ZK206"]);
 }
 
-/// Findings without their order.
+/// Returns the findings as a set.
 fn finding_set(result: &Value) -> BTreeSet<String> {
     result["findings"].as_array().unwrap().iter().map(Value::to_string).collect()
 }
@@ -86,7 +86,7 @@ fn shares_of_a_store_find_together_what_one_run_finds() {
             all.extend(finding_set(&result));
         }
         assert_eq!(all, finding_set(&whole), "{shares}");
-        // Each object is looked at once, and small arrays do not all fall to one share.
+        // Each object is checked once, and small arrays are not all in one share.
         assert_eq!(corrupt, codes(&whole).iter().filter(|code| **code == "ZX101").count(), "{shares}");
         assert!(busiest <= corrupt.div_ceil(shares) + 1, "{shares}: {busiest}");
     }

@@ -1,4 +1,4 @@
-//! `validate`: what could not be read, and findings on a terminal.
+//! `validate`: stores that could not be read, and findings on a terminal.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -16,7 +16,7 @@ fn array(test: &CliTest, path: &str, fill_value: i8) {
     }
 }
 
-/// Whether files without permission can be read all the same, as root does.
+/// Checks whether files without permission are readable, as they are for root.
 fn is_root(test: &CliTest) -> bool {
     test.write("probe", "x");
     std::fs::set_permissions(test.path("probe"), std::fs::Permissions::from_mode(0o000)).unwrap();
@@ -27,7 +27,7 @@ fn is_root(test: &CliTest) -> bool {
 fn chunk_and_folder_that_cannot_be_read_are_failures_with_their_keys() {
     let test = CliTest::new();
     if is_root(&test) {
-        return; // Nothing is unreadable to root.
+        return; // Root can read everything.
     }
     test.group("s");
     array(&test, "s/a", 0);

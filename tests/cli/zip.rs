@@ -1,11 +1,11 @@
-//! Stores in zip files: read by every command, and named for what is wrong with them.
+//! Stores in zip files: every command reads them, and messages name their faults.
 
 use std::path::Path;
 
 use super::support::zip::{Member, zip};
 use super::support::{CliTest, fixture};
 
-/// A zip of all files of a folder, each stored as `member` has it, below a folder of the zip.
+/// Returns a zip of all files of a folder, each encoded by `member`, below a folder of the zip.
 fn zip_of(folder: &Path, top: &str, member: fn(&str, &[u8]) -> Member) -> Vec<u8> {
     let (mut members, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(next) = folders.pop() {
@@ -27,14 +27,14 @@ const STORED: fn(&str, &[u8]) -> Member = |name, bytes| Member::stored(name, byt
 const DEFLATED: fn(&str, &[u8]) -> Member = |name, bytes| Member::deflated(name, bytes);
 const BY_ZSTD: fn(&str, &[u8]) -> Member = |name, bytes| Member::by_zstd(name, bytes);
 
-/// An array of 3 chunks, one of them absent.
+/// Writes an array of 3 chunks. One is missing.
 fn with_array() -> CliTest {
     let test = CliTest::new();
     test.write_float32("a.zarr", "0", &[Some([1.0, 2.0, 3.0, 4.0]), None, Some([5.0, 6.0, 7.0, 8.0])]);
     test
 }
 
-/// A group of two arrays.
+/// Writes a group of two arrays.
 fn with_group() -> CliTest {
     let test = CliTest::new();
     test.group("g.zarr");

@@ -1,4 +1,4 @@
-//! DEST as a zip file: whole or not there, never half.
+//! DEST as a zip file: complete or absent, never in part.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::support::{CliTest, fixture, float32};
 
-/// An array of 3 chunks, one of them absent.
+/// Writes an array of 3 chunks. One is missing.
 fn with_array() -> CliTest {
     let test = CliTest::new();
     test.write_float32("a.zarr", "0", &[Some([1.0, 2.0, 3.0, 4.0]), None, Some([5.0, 6.0, 7.0, 8.0])]);
     test
 }
 
-/// What a zip file holds, by way of a copy.
+/// Checks the contents of a zip file with a copy.
 #[track_caller]
 fn holds(test: &CliTest, zip: &str, folder: &str) {
     test.run(["transcode", zip, "unzipped"]).succeeds();
@@ -79,7 +79,7 @@ fn zip_has_the_permissions_of_the_document() {
         std::fs::set_permissions(&document, std::fs::Permissions::from_mode(mode)).unwrap();
         test.run(["transcode", "a.zarr", "b.zip", "--overwrite"]).succeeds();
         let found = std::fs::metadata(test.path("b.zip")).unwrap().permissions().mode() & 0o777;
-        // The umask may take away more.
+        // The umask may remove more.
         assert!(found & !mode == 0 && found & 0o600 == 0o600, "{found:o}");
     }
 }

@@ -28,7 +28,7 @@ class Fixture:
         return np.frombuffer(self._elements.read_bytes(), stored).reshape(self._extent)
 
     def has_codecs(self, *names):
-        """True if any of the codecs is in the chain or inside its shards."""
+        """Returns whether any of the codecs is in the chain or inside its shards."""
         text = json.dumps(self.metadata["codecs"])
         return any(f'"{name}"' in text for name in names)
 
@@ -44,7 +44,7 @@ def fixture(name):
 
 
 def write(path, values, **options):
-    """Writes an array by zarr-python, and returns it."""
+    """Writes an array with zarr-python and returns it."""
     array = zarr.create_array(path, shape=values.shape, dtype=values.dtype, **options)
     array[...] = values
     return array
@@ -69,7 +69,7 @@ LITTLE, BIG = codec("bytes", endian="little"), codec("bytes", endian="big")
 
 
 def plain_codec(data_type):
-    """The codec that stores elements as they are."""
+    """Returns the codec that stores elements unchanged."""
     return LITTLE if np.dtype(data_type).itemsize > 1 else codec("bytes")
 
 
@@ -78,12 +78,12 @@ def lengths(shape):
 
 
 def pieces(shape, parts=2):
-    """A chunk shape that cuts each dimension into about so many parts."""
+    """Returns a chunk shape that cuts each dimension into about `parts` parts."""
     return tuple(max(1, -(-length // parts)) for length in shape)
 
 
 def apply_codec(zarrcast, folder, codecs, values, *options, to, data_type=None):
-    """Elements of type `to` that `apply-codec` makes of elements. `data_type` is the decoded one, if not that of `values`."""
+    """Runs `apply-codec` on elements. Returns type `to`. `data_type` is the decoded type, else that of `values`."""
     (folder / "in").write_bytes(values.tobytes())
     chain = ["--codecs", json.dumps(codecs), "--data-type", data_type or values.dtype.name, "--shape", values.size]
     zarrcast.ok("apply-codec", *options, *chain, folder / "in", folder / "out")
@@ -91,7 +91,7 @@ def apply_codec(zarrcast, folder, codecs, values, *options, to, data_type=None):
 
 
 def same_bits(found, expected, what="elements"):
-    """Fails unless two arrays agree in type, shape and every bit. The message names the first element that differs."""
+    """Fails unless two arrays are equal in type, shape and every bit. The message names the first different element."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
     native = [array.dtype.newbyteorder("=") for array in (found, expected)]
@@ -104,25 +104,25 @@ def same_bits(found, expected, what="elements"):
 
 
 def zarr_python_refuses(document):
-    """True if zarr-python 3.1 refuses a valid array: it compares inner chunks with the chunk before `transpose`."""
+    """Returns whether zarr-python 3.1 refuses a valid array: it compares inner chunks with those before `transpose`."""
     chunk = document["chunk_grid"]["configuration"]["chunk_shape"]
     inner = [codec["configuration"]["chunk_shape"] for codec in document["codecs"] if codec["name"] == "sharding_indexed"]
     return any(outer % within for shape in inner for outer, within in zip(chunk, shape))
 
 
 def tensorstore_refuses(document):
-    """True if tensorstore refuses a valid array: one of numcodecs' codecs, or codecs after `sharding_indexed`."""
+    """Returns whether tensorstore refuses a valid array, with a numcodecs codec or codecs after `sharding_indexed`."""
     names = [codec["name"] for codec in document["codecs"]]
     return "sharding_indexed" in names[:-1] or any(name.startswith("numcodecs.") for name in names)
 
 
 def elements(path):
-    """All elements of an array, by zarr-python where it can."""
+    """Returns all elements of an array, read by zarr-python if it can."""
     return by_tensorstore(path) if zarr_python_refuses(metadata(path)) else read(path)
 
 
 def same_by_both(path, expected):
-    """Fails unless zarr-python and tensorstore find `expected`."""
+    """Fails unless zarr-python and tensorstore read `expected`."""
     document = metadata(path)
     if not zarr_python_refuses(document):
         same_bits(read(path), expected, "by zarr-python")
@@ -131,7 +131,7 @@ def same_by_both(path, expected):
 
 
 def same_within(found, expected, bound):
-    """Fails unless two arrays have one type, NaN in the same places, and differ by no more than `bound`."""
+    """Fails unless two arrays have one type, NaN at the same positions, and differences of at most `bound`."""
     assert found.dtype == expected.dtype and np.array_equal(np.isnan(found), np.isnan(expected)), "other type, or NaN elsewhere"
     worst = np.nanmax(np.abs(found.astype("f8") - expected.astype("f8")))
     assert worst <= bound, f"{worst} is more than {bound}"
@@ -142,12 +142,12 @@ def metadata(path):
 
 
 def chunks_of(path):
-    """Every file of an array but its metadata, by its relative path."""
+    """Returns every file of an array except its metadata, by relative path."""
     return {key: content for key, content in files(path).items() if key != "zarr.json" and not key.startswith(".z")}
 
 
 def round_to_integer(values, rounding):
-    """Floats rounded to integers by one of the five rules of `cast_value`, exactly."""
+    """Rounds floats to integers exactly, by one of the five rules of `cast_value`."""
     if rounding == "nearest-away":
         whole = np.trunc(values)
         return whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0).astype(values.dtype)

@@ -1,5 +1,6 @@
-"""`apply-codec`, bit for bit: `cast_value` beside cast-value-rs, and ml_dtypes for floats of 16 bits and fewer;
-`scale_offset` beside numpy (floats) and exact integers."""
+"""`apply-codec`, bit for bit: `cast_value` compared with cast-value-rs, and with ml_dtypes for floats of at most 16
+bits. `scale_offset` is compared with numpy (floats) and exact integers.
+"""
 
 import json
 from itertools import product
@@ -34,7 +35,7 @@ def test_values(name):
 
 
 def float_values(kind, random):
-    """As `test_values`, for a float type."""
+    """Returns test values of a float type."""
     centres = [0.0, 0.5, 1.5, 2.5, 0.49999999999999994, 2.0**52 + 1, 65504.0, 65519.99, 65520.0, 65536.0, 3.4028234663852886e38]
     centres += [float(2**power) + step for power in (7, 8, 15, 16, 31, 32, 63, 64) for step in (-1, -0.5, 0, 0.5)]
     centres += [3.4028235677973366e38, 1e39, 2.0**-24, 2.0**-25, 1.5 * 2.0**-25, 2.0**-149, 2.0**-150, 1.5 * 2.0**-150, 6.1e-5, 1e300]
@@ -52,7 +53,7 @@ def float_values(kind, random):
 
 
 def nan_bits(values, target):
-    """A NaN keeps its bits in the same type, else its sign and the top of its payload with the quiet bit (B11)."""
+    """Converts NaN: all bits in the same type, else the sign, the quiet bit and the top of the payload (B11)."""
     source = values.dtype
     if source == np.dtype(target):
         return values
@@ -71,7 +72,7 @@ def nan_bits(values, target):
 
 
 def by_cast_value_rs(values, target, rounding, out_of_range, scalar_map=None):
-    """Each element on its own: the results, and which elements are errors."""
+    """Converts each element alone. Returns the results, and which elements are errors."""
     results, errors = np.zeros(values.size, target), np.zeros(values.size, bool)
     options = {"target_dtype": target, "rounding_mode": rounding, "out_of_range_mode": out_of_range}
     for index in range(values.size):
@@ -83,23 +84,23 @@ def by_cast_value_rs(values, target, rounding, out_of_range, scalar_map=None):
 
 
 def nearest_float16(values, rounding):
-    """float64 rounded once to float16: numpy does so for nearest-even, and a tie under nearest-away is moved away from zero."""
+    """Rounds float64 once to float16, as numpy in nearest-even. In nearest-away, ties are moved away from zero."""
     with np.errstate(over="ignore", under="ignore"):
         results = values.astype("f2")
     if rounding == "nearest-away":
         with np.errstate(over="ignore", invalid="ignore"):
             away = np.nextafter(results, np.copysign(np.inf, values).astype("f2"))
-        # Halves of neighbours are exact in float64; past the greatest value the next would be 65536.
+        # Midpoints of neighbours are exact in float64. The next value after the greatest would be 65536.
         middle = np.where(np.isinf(away), np.copysign(65520.0, values), (results.astype("f8") + away.astype("f8")) / 2)
         results = np.where(np.isfinite(results) & (values == middle), away, results)
     return results
 
 
 def expected(values, target, rounding, out_of_range):
-    """The results and the errors that are right: cast-value-rs's, but for what it gets wrong."""
+    """Returns the correct results and errors: those of cast-value-rs, except for its known faults."""
     results, errors = by_cast_value_rs(values, target, rounding, out_of_range)
     if (values.dtype.name, target) == ("float64", "float16") and rounding.startswith("nearest"):
-        # B9: cast-value-rs rounds twice, through float32, so results near a tie and errors near the bound are wrong.
+        # B9: cast-value-rs rounds twice, via float32. So results near a tie and errors near the limit are wrong.
         results = nearest_float16(values, rounding)
         errors = np.isfinite(values) & np.isinf(results) & (out_of_range is None)
     if values.dtype.kind == "f" and np.dtype(target).kind == "f":
@@ -109,12 +110,12 @@ def expected(values, target, rounding, out_of_range):
 
 
 def cast_value_pairs(tally, zarrcast, folder):
-    """Every source type, target type, rounding and rule, as encoding; then as decoding for two roundings."""
+    """Every source type, target type, rounding and rule, as encoding. Then as decoding for two roundings."""
     for source, target, rounding, out_of_range in product(TYPES, TYPES, ROUNDINGS, OUT_OF_RANGE):
         is_wrap = out_of_range == "wrap"
         if not is_wrap or target in INTEGERS:
             Case(source, target, rounding, out_of_range).check(tally, zarrcast, folder)
-        # B19: how a wrap that was asked for by an integer `data_type` decodes into floats; the registry page does not say.
+        # B19: the registry page does not define the decoding to floats of a wrap for an integer `data_type`.
         if rounding in ("nearest-even", "towards-negative") and (not is_wrap or {source, target} <= set(INTEGERS)):
             Case(source, target, rounding, out_of_range, "--decode").check(tally, zarrcast, folder)
 
@@ -138,7 +139,7 @@ class Case:
         same_bits(found, results, f"against cast-value-rs, sources {values[differing].tolist()}")
 
     def check(self, tally, zarrcast, folder):
-        """All elements that are no errors in one run; then one of the errors alone."""
+        """Checks all valid elements in one run, then one of the errors alone."""
         results, errors = expected(self.values, self.target, self.rounding, self.out_of_range)
         good = self.values[~errors]
         with tally.case(self):
@@ -147,7 +148,7 @@ class Case:
 
 
 def check_errors(tally, zarrcast, case, values, first, codecs, data_type, *options):
-    """One value, which `first` chooses, is refused, and leaves no output."""
+    """One value, chosen by `first`, is refused and leaves no output."""
     for value in values[first % max(1, values.size) :][:1]:
         with tally.case(*case, "error", repr(value)) as folder:
             (folder / "in").write_bytes(np.array([value]).tobytes())
@@ -157,18 +158,18 @@ def check_errors(tally, zarrcast, case, values, first, codecs, data_type, *optio
 
 
 def scalar_maps(tally, zarrcast, folder):
-    """`scalar_map` both ways: special floats, values that are else out of range, exact 64-bit integers, repeated keys."""
+    """`scalar_map` in both directions: special floats, out-of-range values, exact 64-bit integers, repeated keys."""
     maps = [
         ("float32", "uint8", [["NaN", 0], ["Infinity", 255], ["-Infinity", 1]]),
         ("float64", "int16", [["NaN", -32768], [1e300, 5], [1.5, -7]]),
-        ("float16", "int8", [["NaN", 127], [0.0, 3]]),  # B14: the one key 0.0 matches -0.0, too, everywhere
+        ("float16", "int8", [["NaN", 127], [0.0, 3]]),  # B14: the key 0.0 also matches -0.0 in all implementations
         ("int64", "uint8", [[-(2**63), 7], [2**53, 9], [300, 1]]),
         ("uint64", "float32", [[2**64 - 1, "NaN"], [2**53, "Infinity"]]),
         ("int32", "float16", [[-(2**31), "-Infinity"], [65520, 1.5]]),
         ("float64", "float32", [[1e39, "Infinity"], [2.5, -2.5]]),
         ("float32", "int32", [[1.5, 7], [1.5, 9], ["NaN", 0]]),  # B15: the first of two equal keys counts; cast-value-rs gets the list
     ]
-    # Left out: B12 and B13, NaN keys and outputs in hexadecimal, which cast-value-rs cannot take.
+    # Omitted: B12 and B13, hexadecimal NaN keys and outputs, which cast-value-rs does not support.
     rules = [("nearest-even", None), ("towards-zero", "clamp"), ("nearest-away", "wrap")]
     number = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
     for (source, target, entries), (rounding, out_of_range), direction in product(maps, rules, [(), ("--decode",)]):
@@ -188,11 +189,11 @@ def scalar_maps(tally, zarrcast, folder):
 
 
 def scale_offset_types(tally, zarrcast, folder):
-    """Every type with several parameters. Elements that are errors are left out, then one of them is tried alone."""
+    """Every type with several parameters. Elements that are errors are left out, then one of them is tested alone."""
     for name in FLOATS + INTEGERS:
         for offset, scale in FLOAT_PARAMETERS if name in FLOATS else INTEGER_PARAMETERS:
             if name.startswith("uint") and any((parameter or 0) < 0 for parameter in (offset, scale)):
-                continue  # no scalar of an unsigned type: invalid metadata
+                continue  # not a scalar of an unsigned type: invalid metadata
             if offset == "0x":  # a scalar in the hexadecimal form of the type
                 offset = "0x" + np.array(1.1, np.dtype(name).newbyteorder(">")).tobytes().hex()
             for options in ([], ["--decode"]):
@@ -213,7 +214,7 @@ def compare(tally, zarrcast, folder, values, offset, scale, options):
 
 
 def floats(values, offset, scale, decode):
-    """Two rounded operations of the type's own arithmetic. An absent parameter is no operation (B30)."""
+    """Computes two rounded operations in the type's own arithmetic. An absent parameter is no operation (B30)."""
     kind = values.dtype.type
     scalar = lambda parameter: kind(1.1) if isinstance(parameter, str) else kind(parameter)
     steps = [(np.add if decode else np.subtract, offset), (np.divide if decode else np.multiply, scale)]
@@ -222,13 +223,13 @@ def floats(values, offset, scale, decode):
         for operation, parameter in reversed(steps) if decode else steps:
             if parameter is not None:
                 following = operation(current, scalar(parameter))
-                errors |= np.isfinite(current) & ~np.isfinite(following)  # B27: zarr-python lets these through
+                errors |= np.isfinite(current) & ~np.isfinite(following)  # B27: zarr-python does not report these
                 current = following
     return current, errors
 
 
 def integers(values, offset, scale, decode):
-    """Exact arithmetic in which every intermediate must fit the type (B25 and B26: zarr-python's does not always)."""
+    """Exact arithmetic. Every intermediate value must fit the type (B25 and B26: not always in zarr-python)."""
     bounds = np.iinfo(values.dtype)
     offset, scale = offset or 0, scale or 1
     results, errors = np.zeros_like(values), np.zeros(values.size, bool)
@@ -247,12 +248,12 @@ def patterns(name):
 
 
 def bits(array):
-    """The bits of small floats; those that do not count are cut off, since ml_dtypes leaves the sign in them."""
+    """Returns the bits of small floats without unused bits, because ml_dtypes leaves the sign in them."""
     return array.view(f"u{array.dtype.itemsize}") & (2 ** BITS.get(array.dtype.name, 8) - 1)
 
 
 def wide_values(name, wide):
-    """Floats at and around every value of a small float and every middle between two of them, and others."""
+    """Returns floats at and near every value of a small float, every midpoint between two of them, and others."""
     with np.errstate(invalid="ignore"):
         exact = patterns(name).astype("f8")
     exact = np.unique(exact[np.isfinite(exact)])
@@ -265,22 +266,23 @@ def wide_values(name, wide):
 
 
 def by_ml_dtypes(values, name):
-    """ml_dtypes's elements, and for which values they are what `cast_value` with `clamp` gives."""
+    """Returns the elements of ml_dtypes, and which values equal `cast_value` with `clamp`."""
     kind = getattr(ml_dtypes, name)
     with np.errstate(all="ignore"):
-        # ml_dtypes takes float64 through float32 and so rounds twice; of what is rounded to odd there it rounds once.
+        # ml_dtypes converts float64 via float32 and so rounds twice. Values that are rounded to odd are rounded only
+        # once.
         results = (odd_float32(values) if values.dtype == "f8" else values).astype(kind)
     usable = ~np.isnan(values)
     if name not in WITH_INFINITIES:
         usable &= np.isfinite(values) & ~np.isnan(results.astype("f4"))
     if name == "float8_e8m0fnu":
-        # Less is out of range, and ml_dtypes rounds some subnormal float32 up that are just above 2^-127.
+        # Smaller values are out of range, and ml_dtypes rounds up some subnormal float32 just above 2^-127.
         usable &= values >= values.dtype.type(2.0**-126)
     return results, usable
 
 
 def odd_float32(values):
-    """float64 as float32, the last bit set where anything is lost."""
+    """Converts float64 to float32. Sets the last bit if any bit is lost."""
     narrow = values.astype("f4")
     too_far = np.abs(narrow.astype("f8")) > np.abs(values)
     narrow = np.where(too_far, np.nextafter(narrow, np.float32(0)), narrow)
@@ -289,7 +291,7 @@ def odd_float32(values):
 
 
 def small_floats_from_wide(tally, zarrcast, folder):
-    """float32 and float64 to each, nearest-even, by encoding and by decoding."""
+    """float32 and float64 to each small float, nearest-even, by encoding and by decoding."""
     for name, wide in product(SMALL, (np.float32, np.float64)):
         values = wide_values(name, wide)
         results, usable = by_ml_dtypes(values, name)
@@ -303,7 +305,7 @@ def small_floats_from_wide(tally, zarrcast, folder):
 
 
 def small_floats_to_wide(tally, zarrcast, folder):
-    """Every element of each to float32 and float64. A NaN is a NaN, whatever its bits."""
+    """Every element of each small float to float32 and float64. All NaN are equal, whatever their bits."""
     for name, wide in product(SMALL, ("float32", "float64")):
         with tally.case("encode", name, "->", wide):
             found = apply_codec(zarrcast, folder, [codec("cast_value", data_type=wide)], patterns(name), to=wide)

@@ -1,6 +1,7 @@
-"""Copies, other data types, fill values, attributes, keys and formats, as others read them; what `inspect` shows.
+"""Copies, other data types, fill values, attributes, keys and formats, read by other implementations, and the output
+of `inspect`.
 
-Every data type, compressor and filter in the other format and back is in `matrix.py`; casts are in `casting.py`.
+Every data type, compressor and filter in the other format and back is in `matrix.py`. Casts are in `casting.py`.
 """
 
 import json
@@ -29,13 +30,13 @@ def readable(one):
 
 
 def with_literals(path):
-    """The metadata document with every number as its text."""
+    """Returns the metadata document with every number as its text."""
     number = {word: lambda text: f"number {text}" for word in ("parse_float", "parse_int", "parse_constant")}
     return json.loads((path / "zarr.json").read_text(encoding="utf-8"), **number)
 
 
 def copies(tally, zarrcast, _folder):
-    """A copy keeps every stored byte, the metadata, the order of attributes and each number literal."""
+    """A copy keeps every stored byte, the metadata, the order of attributes, and each number literal."""
     for one in fixtures():
         with tally.case("copy", one.name) as folder:
             zarrcast.ok("transcode", one.path, folder / "copy")
@@ -53,7 +54,7 @@ def copies(tally, zarrcast, _folder):
 
 
 def data_types(tally, zarrcast, _folder):
-    """`--data-type`: what comes of NaN, of missing chunks and of codecs that name a size."""
+    """`--data-type` with NaN, with missing chunks, and with codecs that have a size parameter."""
     with tally.case("NaN to an integer") as folder:
         values = np.random.default_rng(5).standard_normal((9, 7)) * 100
         values[values > 50] = np.nan
@@ -75,7 +76,7 @@ def data_types(tally, zarrcast, _folder):
 
 
 def fill_values(tally, zarrcast, _folder):
-    """`--fill-value` keeps the values: absent chunks are written out where the fill value changes."""
+    """`--fill-value` keeps the values. With another fill value, missing chunks are written."""
     for name in ["missing_chunks_nan", "missing_chunks_int16", "zarr-python_3.1.6_sharded_index_end", "sharded_twice"]:
         one = fixture(name)
         expected = elements(one.path)
@@ -117,7 +118,7 @@ def fill_values_of_version_2(tally, zarrcast, _folder):
                 zarr.create_array(source, shape=SHAPE, dtype=kind, **options)[FIRST_ROW:] = values_of(np.dtype(kind))[FIRST_ROW:]
                 expected = read(source)
                 assert zarrcast.transcode("--zarr-format", "3", "--verify", source, new)["route"] == "copy"
-                # `r32` of the core specification no zarr-python has.
+                # No zarr-python supports `r32` of the core specification.
                 if expected.dtype.kind != "V":
                     same_bits(read(new), expected, "zarr-python, v3")
                 zarrcast.ok("transcode", "--zarr-format", "2", "--verify", new, back)
@@ -155,7 +156,7 @@ LAYOUTS = [{"chunks": (7, 16)}, {"chunks": (5, 8), "shards": (20, 24)}]
 
 
 def inspected_values(kind, data_type, random):
-    """Elements of a type: small, of its whole range, far from zero, or with NaN and infinities."""
+    """Returns elements of a type: small, of its whole range, far from zero, or with NaN and infinities."""
     data_type = np.dtype(data_type)
     if data_type.kind == "b":
         return random.random(INSPECTED) < 0.3
@@ -190,7 +191,7 @@ def same_stats(found, values, fill_value):
         exact = [Fraction(value) for value in finite.astype("u1" if finite.dtype.kind == "b" else finite.dtype).tolist()]
         mean = sum(exact) / len(exact)
         near(found["mean"], mean, "mean")
-        # The root of a fraction with more digits than a float64.
+        # The square root of a fraction with more digits than a float64.
         square = sum((value - mean) ** 2 for value in exact) / len(exact)
         shift = max(0, 140 - (square.numerator.bit_length() - square.denominator.bit_length())) // 2 * 2
         root = Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
@@ -198,7 +199,7 @@ def same_stats(found, values, fill_value):
 
 
 def figures(tally, zarrcast, _folder):
-    """Statistics of every type over ragged chunks, in shards and with absent chunks; counts of numpy.histogram."""
+    """Statistics of every type over ragged chunks, in shards and with missing chunks, and histograms of numpy."""
     random = np.random.default_rng(11)
     for kind, data_type, layout in product(["small", "whole", "far", "special"], TYPES, LAYOUTS):
         with tally.case(kind, data_type, layout) as folder, np.errstate(all="ignore"):
@@ -207,7 +208,7 @@ def figures(tally, zarrcast, _folder):
             values[20:40, :24] = fill_value
             write(folder / "a", values, fill_value=fill_value, config={"write_empty_chunks": False}, **layout)
             same_stats(zarrcast.json("inspect", "--stats", folder / "a")["stats"], values, fill_value)
-            # Nine neighbours beyond 2^53 are one float64, over which numpy makes no bins.
+            # Nine neighbours above 2^53 are one float64, for which numpy makes no bins.
             if kind == "whole" or data_type == "?" or (kind, data_type) in (("far", "i8"), ("far", "u8")):
                 continue
             for bins, bounds in [(1, None), (37, None), (8, (-1.5, 2.5)), (3, (1.0, 1.0))]:

@@ -1,7 +1,9 @@
-"""Datasets of xarray in Zarr v2 and v3: what it reads stays the same, and `inspect` and `validate` see what it sees.
+"""Datasets of xarray in Zarr v2 and v3. xarray reads the same before and after, and `inspect` and `validate` agree
+with it.
 
-The real ones are NetCDF files of `iris-sample-data` (Open Government Licence v3.0) with bounds, masks, rotated poles,
-times of several calendars, scalar coordinates and text. One is made: masked, packed and named variables of every kind.
+The real ones are NetCDF files of `iris-sample-data` (Open Government Licence v3.0). They have bounds, masks, rotated
+poles, times of several calendars, scalar coordinates and text. A synthetic one has masked, packed and named variables
+of every kind.
 """
 
 from itertools import product
@@ -18,7 +20,7 @@ FILES = [
     "hybrid_height.nc", "mesh_C4_synthetic_float.nc", "orca2_votemper.nc", "ostia_monthly.nc", "rotated_pole.nc",
     "space_weather.nc", "toa_brightness_stereographic.nc", "vlstr_type.nc",
 ]
-# Fields, of the same files and others.
+# Fields of these files and others.
 FIELDS = [
     ("A1B_north_america.nc", "air_temperature"), ("E1_north_america.nc", "air_temperature"),
     ("hybrid_height.nc", "air_potential_temperature"), ("mesh_C4_synthetic_float.nc", "synthetic"),
@@ -26,7 +28,7 @@ FIELDS = [
     ("orca2_votemper.nc", "votemper"), ("ostia_monthly.nc", "surface_temperature"),
     ("toa_brightness_stereographic.nc", "data"), ("atlantic_profiles.nc", "salinity"), ("SOI_Darwin.nc", "SOI_Darwin"),
 ]
-# The part of a variable's encoding that is about its values, not about how NetCDF stored them.
+# The encoding of a variable's values, without the settings of its NetCDF storage.
 ENCODING = ["_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "_Unsigned"]
 CODECS, CF = "--quantize uint16 --missing auto", "--quantize int16 --as cf --missing auto"
 
@@ -67,7 +69,7 @@ def variables():
 
 
 def made(names=None):
-    """A dataset of all made variables, or of some, with coordinates and attributes."""
+    """Returns a synthetic dataset of all or some variables, with coordinates and attributes."""
     coordinates = {"y": ("y", np.arange(5.0)), "x": ("x", np.arange(7, dtype="i4"))}
     coordinates["label"] = ("y", np.array(["a", "bb", "é", "", "e"], dtype=object))
     dataset = xarray.Dataset({}, coordinates, {"title": "made"})
@@ -80,7 +82,7 @@ def made(names=None):
 
 
 def datasets():
-    """The made one, and each file as xarray opens it, without what is about NetCDF alone."""
+    """Yields the synthetic dataset, and each file as xarray opens it, without settings of NetCDF alone."""
     yield "made", made()
     for file in FILES:
         dataset = xarray.open_dataset(folder_of_files() / file, decode_timedelta=False).load()
@@ -92,7 +94,7 @@ def datasets():
 
 
 def write(dataset, path, zarr_format, packed=()):
-    """Writes it in chunks of about half of each dimension, the `packed` variables as integers with CF attributes."""
+    """Writes a dataset in chunks of about half of each dimension. `packed` variables are CF integers."""
     dataset = dataset.copy(deep=True)
     encoding = {}
     for name, variable in dataset.variables.items():
@@ -111,14 +113,14 @@ def read(path, **options):
 
 
 def same(found, expected, but=()):
-    """Fails unless names, dimensions, coordinates, attributes, values, types and masks agree."""
+    """Fails unless names, dimensions, coordinates, attributes, values, types and masks are equal."""
     xarray.testing.assert_identical(found.drop_vars(but), expected.drop_vars(but))
     assert found.attrs == expected.attrs and set(found.coords) == set(expected.coords)
     for name in set(expected.variables) - set(but):
         a, b = found.variables[name], expected.variables[name]
         assert a.dtype == b.dtype, f"{name} is {a.dtype}, not {b.dtype}"
         for key in ENCODING:
-            # NaN is missing with a `_FillValue` that says so and without one.
+            # NaN is missing with or without a `_FillValue` of NaN.
             one, other = (None if found != found else found for found in (a.encoding.get(key), b.encoding.get(key)))
             assert one == other, f"{name}: {key} is {one!r}, not {other!r}"
     for name in but:
@@ -138,13 +140,13 @@ def rules(names, text):
 
 
 def fields(dataset):
-    """Variables to quantise: floats that are data and have dimensions of their own."""
+    """Returns the variables to quantise: floats with data and their own dimensions."""
     is_field = lambda found: found.dtype.kind == "f" and found.ndim > 1 and "bnds" not in found.dims
     return [name for name, found in dataset.data_vars.items() if is_field(found) and found.encoding.get("_FillValue") != 0]
 
 
 def formats(tally, zarrcast, _folder):
-    """v2 to v3, v3 to v2, and back, as decoded and as stored. Then other compressors and chunks."""
+    """v2 to v3, v3 to v2, and back, decoded and stored. Then other compressors and chunks."""
     for (name, dataset), start in product(datasets(), (2, 3)):
         shapes = {key: lengths(pieces(values.shape, 3)) for key, values in dataset.variables.items() if values.ndim}
         rechunk = [word for key, shape in shapes.items() for word in rules([key], f"--chunk-shape {shape}")]
@@ -167,7 +169,7 @@ def formats(tally, zarrcast, _folder):
 
 
 def arrays_alone(tally, zarrcast, _folder):
-    """Each array by itself, into an empty dataset: from format to format and back."""
+    """Each array alone, written into an empty dataset: from format to format and back."""
     names = [name for name, values, _ in variables() if np.ndim(values)]
     for start in (2, 3):
         with tally.case("alone", f"from v{start}") as folder:
@@ -182,7 +184,7 @@ def arrays_alone(tally, zarrcast, _folder):
 
 
 def quantised(tally, zarrcast, _folder):
-    """`--quantize` of the fields alone, as codecs and as CF attributes, and `--unpack`."""
+    """`--quantize` of only the fields, as codecs and as CF attributes, and `--unpack`."""
     for name, dataset in datasets():
         names = fields(dataset.drop_vars([key for key in dataset.variables if key.startswith("packed")]))
         for start, end, options in [(2, 3, CODECS), (3, 3, CODECS), (2, 2, CF), (3, 3, CF)] if names else []:
@@ -196,7 +198,7 @@ def quantised(tally, zarrcast, _folder):
                 bounds = {node["path"]: node["quantization"]["bound"] for node in nodes}
                 for field in names:
                     one, other = (side[field].values.astype("f8") for side in (found, expected))
-                    # The bound is on the decoded value; xarray may round once more where it scales.
+                    # The bound is for the decoded value. xarray may round once more when it scales.
                     most = bounds[f"/{field}"] * 1.01 + np.nanmax(np.abs(other)) * 2.0**-23
                     assert np.nanmax(np.abs(one - other)) <= most, f"{field} differs by more than {most}"
                 changed(zarrcast, b, c, *rules(names, "--unpack"))
@@ -207,7 +209,7 @@ def quantised(tally, zarrcast, _folder):
 
 
 def unpacked(tally, zarrcast, _folder):
-    """`--unpack` of variables that xarray packed gives the values that it decodes."""
+    """`--unpack` of variables packed by xarray returns the values that xarray decodes."""
     for (name, dataset), start, end in product(datasets(), (2, 3), (2, 3)):
         packed = [key for key in dataset.variables if key.startswith("packed")]
         if names := packed or fields(dataset):
@@ -222,7 +224,7 @@ def unpacked(tally, zarrcast, _folder):
 
 
 def figures(tally, zarrcast, _folder):
-    """`inspect --stats --cf` of what is stored, and packed; packed fields are compared with the plain ones."""
+    """`inspect --stats --cf` of stored and packed variables. Packed fields are compared with the plain ones."""
     for (name, dataset), zarr_format in product(datasets(), (2, 3)):
         names = fields(dataset) if name != "made" else []
         with tally.case("figures", name, zarr_format, "is written") as folder:
@@ -237,7 +239,7 @@ def figures(tally, zarrcast, _folder):
 
 
 def seen(path):
-    """The dataset as a CF reader sees it, but with the numbers of times, which is what `inspect` shows."""
+    """Returns the dataset as a CF reader decodes it, but with the numbers of times, which `inspect` shows."""
     undecoded = {"decode_times": False, "decode_coords": False, "decode_timedelta": False, "consolidated": False}
     return xarray.open_zarr(path, **undecoded, chunks=None).load()
 
@@ -246,7 +248,7 @@ def check_store(tally, zarrcast, path, *name):
     group = zarr.open_group(path, mode="r")
     for variable, shown in seen(path).variables.items():
         raw = np.asarray(group[variable][...])
-        # xarray makes bool of int8 by an attribute, and objects of bool where the fill value masks.
+        # By an attribute, xarray converts int8 to bool, and masked bool to objects.
         if raw.dtype.kind in "iuf" and shown.dtype.kind in "iuf":
             with tally.case("figures", *name, variable):
                 check_figures(zarrcast, path / variable, shown.values, raw)
@@ -264,7 +266,7 @@ def check_figures(zarrcast, array, values, raw):
     if finite.size == 0:
         assert stats["min"] is None and stats["mean"] is None, stats
         return
-    # xarray rounds what it only masks to float32 or float64, which the least and greatest then are as well.
+    # xarray rounds values that it only masks to float32 or float64, so the least and greatest are rounded, too.
     exact = (float(np.asarray(stats[name], values.dtype).astype("f8")) for name in ("min", "max"))
     assert tuple(exact) == (finite.min(), finite.max()), (stats, finite.min(), finite.max())
     spread = max(abs(finite.min()), abs(finite.max()))
@@ -274,7 +276,7 @@ def check_figures(zarrcast, array, values, raw):
 
 
 def check_against(zarrcast, packed, plain, names):
-    """A packed store equals the plain one within the greatest difference that xarray sees, and not within less."""
+    """A packed store equals the plain one within xarray's greatest difference, and not within less."""
     for key in names:
         a, b = (seen(path)[key].values for path in (packed, plain))
         a, b = a.astype(b.dtype).astype("f8"), b.astype("f8")
@@ -287,7 +289,7 @@ def check_against(zarrcast, packed, plain, names):
 
 
 def defaults(tally, zarrcast, _folder):
-    """Stores as xarray writes them by default: no finding of `warning` level, down to the data."""
+    """Default stores of xarray: no finding of `warning` level, down to the data."""
     numbers = ["f4 -9999.0", "f8 nan", "i4 None", "packed i2"]
     data = made([*numbers, "bool", "complex", "time", "duration", "scalar", "text"])
     data["objects"] = ("y", np.array(["a", "bb", "é", "", "e"], dtype=object))

@@ -1,6 +1,6 @@
-"""The static program in a root folder that holds nothing but it and a store: no /proc, /tmp, /etc, HOME, no certificates.
+"""The static program in a root folder with only itself and a store: no /proc, /tmp, /etc, HOME, no certificates.
 
-As in a container from scratch. `chroot` leads there, as root; else `unshare`, by a user namespace.
+Like a container from scratch. It uses `chroot` as root, else `unshare` with a user namespace.
 """
 
 import json
@@ -16,7 +16,7 @@ STORE = "sea_surface_temperature"
 
 
 def empty_root(tally, zarrcast, scratch):
-    """The same bytes as outside, stores behind a network, and messages where something is not there."""
+    """Tests the same bytes as outside, remote stores, and messages about missing files."""
     root = scratch / "root"
     root.mkdir()
     shutil.copy(zarrcast.path, root / "zarrcast")

@@ -1,6 +1,6 @@
-"""Stores that other projects publish: what zarr-python reads of SOURCE it must read of every conversion.
+"""Stores published by other projects: zarr-python must read the same from every conversion as from SOURCE.
 
-They come from ARCHIVE or `$ZARRCAST_FOREIGN_STORES`. Where there is none, they are left out, with a message.
+They are in ARCHIVE or `$ZARRCAST_FOREIGN_STORES`. Without them the tests are skipped with a message.
 """
 
 import fnmatch
@@ -24,7 +24,7 @@ DOCUMENTS = ("zarr.json", ".zarray", ".zgroup")
 MAX_ELEMENTS = 1 << 24
 WORKERS = 2
 
-# Cases in which zarrcast does something else than zarr-python, each with the reason: `STORE CASE`, with wildcards.
+# Cases where zarrcast differs from zarr-python, each with the reason: `STORE CASE`, with wildcards.
 NESTED = "shards inside shards have no single inner chunk shape: the program asks for the whole chain"
 DAMAGED = "a document of one of its nodes is damaged: the program writes a hierarchy whole or not at all"
 KNOWN = {
@@ -40,7 +40,7 @@ KNOWN = {
 
 
 def nodes_of(folder):
-    """Each folder below one that has a document of Zarr, and its names of files."""
+    """Yields each folder below `folder` with a Zarr document, and its file names."""
     for path, folders, files in os.walk(folder):
         folders.sort()
         if any(name in files for name in (*DOCUMENTS, ".zarray")):
@@ -70,7 +70,7 @@ class Array:
         if array.size > MAX_ELEMENTS:
             raise MemoryError(f"{array.size} elements")
         self.values, self.attributes, self.chunks = np.asarray(array[...]), dict(array.attrs), array.chunks
-        # zarr-python knows of no shards where other codecs follow.
+        # zarr-python reports no shards if other codecs follow.
         self.is_sharded = zarr_format == 3 and "sharding_indexed" in (Path(path) / "zarr.json").read_text()
         names = getattr(array.metadata, "dimension_names", None)
         if zarr_format == 2:
@@ -103,7 +103,7 @@ def same_values(found, expected):
 
 
 def same_description(found, expected, is_converted):
-    """Fails unless attributes and dimension names agree. Between formats some attributes have another place."""
+    """Fails unless attributes and dimension names are equal. Some attributes are elsewhere in the other format."""
     left_out = {"_ARRAY_DIMENSIONS", "_FillValue"} if is_converted and expected.names is not None else set()
     own, other = ({name: array.attributes[name] for name in array.attributes if name not in left_out} for array in (found, expected))
     if is_converted:
@@ -114,7 +114,7 @@ def same_description(found, expected, is_converted):
 
 
 class Check:
-    """One store. `results` has each case with its fault, or None."""
+    """Checks one store. `results` contains each case with its fault, or None."""
 
     def __init__(self, program, store, name, folder):
         self.zarrcast, self.store, self.name, self.folder = Zarrcast(program), store, name, folder
@@ -154,7 +154,7 @@ class Check:
             assert process.returncode and process.stderr.strip(), "neither a result nor a message"
 
     def transcodes(self, *options, path=None):
-        """The whole store, or one array of it. What zarr-python reads nothing of may be refused."""
+        """Transcodes the whole store, or one array of it. A store that zarr-python cannot read may be refused."""
         shutil.rmtree(self.folder, ignore_errors=True)
         process = self.zarrcast.run("transcode", *options, self.store / (path or ""), self.folder)
         if process.returncode:

@@ -1,7 +1,7 @@
-"""Results against published schemas: SARIF 2.1.0 and JUnit XML (tests/schemas), and `--json` by schemas/.
+"""Results checked with published schemas: SARIF 2.1.0 and JUnit XML (tests/schemas), and `--json` with schemas/.
 
-Every store of fixtures/invalid and some valid ones are judged. Members that a schema of schemas/ does not describe are
-errors. Environment: jsonschema, xmlschema.
+Every store of fixtures/invalid and some valid ones are checked. Members that a schema of schemas/ does not describe
+are errors. Environment: jsonschema, xmlschema.
 """
 
 import base64
@@ -18,7 +18,7 @@ ROOT = FIXTURES.parent
 VALIDATE = json.loads((ROOT / "schemas/validate.schema.json").read_text())
 SARIF = json.loads((ROOT / "tests/schemas/sarif-2.1.0.schema.json").read_text())
 JUNIT = ROOT / "tests/schemas/junit-jenkins.xsd"
-# Of more dimensions than one, with some chunks absent, in shards, quantised, and below groups.
+# With several dimensions, with missing chunks, in shards, quantised, and in groups.
 RESULTS_OF = [
     "zarr-python_3.1.6_float64", "zarr-python_3.1.6_missing_chunks_nan", "zarr-python_3.1.6_sharded_index_end",
     "zarr-python_3.1.6_type_complex64", "zarr-python_3.4.2_float32_as_uint8", "zarr-python_3.1.6_scalar",
@@ -53,7 +53,7 @@ def stores(place):
 
 
 def closed(schema):
-    """The same schema, but members that it does not describe are errors."""
+    """Returns the same schema, but members that it does not describe are errors."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -89,7 +89,7 @@ def check_sarif(text):
 
 
 def verdicts(tally, zarrcast, place):
-    """`validate` in each form, of all stores of a level at once; `inspect` of each store, damaged ones too."""
+    """`validate` in each form for all stores of a level at once, and `inspect` of each store, also damaged ones."""
     junit, by_level = xmlschema.XMLSchema(JUNIT), {}
     for level, folder in stores(place):
         by_level.setdefault(level, []).append(folder)
@@ -121,7 +121,7 @@ def verdicts(tally, zarrcast, place):
 
 
 def results(tally, zarrcast, place):
-    """`inspect` with all options, and `transcode` on every route, with plans. Not every array takes every route."""
+    """`inspect` with all options, and `transcode` on every route, with plans. Not every array supports every route."""
     for name in [*RESULTS_OF, *GROUPS]:
         store = FIXTURES / "valid" / name
         rank = len(json.loads((store / "zarr.json").read_text()).get("shape", []))

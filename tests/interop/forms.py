@@ -1,4 +1,4 @@
-"""`transcode --as` alone: what xarray reads of a packing stays the same in each form, and no chunk changes."""
+"""`transcode --as` alone: xarray reads the same from a packing in each form, and no chunk changes."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
 
 
 def codes_of(dtype):
-    """All codes of a type, or some of a wide one, and a chunk that is left out."""
+    """Returns all codes of a type with a tail for missing chunks, or some codes of a wide type."""
     bounds = np.iinfo(dtype)
     if bounds.bits > 16:
         return np.random.default_rng(5).integers(bounds.min, bounds.max, 1000, endpoint=True).astype(dtype)
@@ -28,13 +28,13 @@ def codes_of(dtype):
 
 
 def write(path, zarr_format, codes, attributes, fill=0, shards=None, filters=None):
-    """Writes an array in a group as xarray names its dimensions. The last fifth of the elements is absent."""
+    """Writes an array in a group with xarray's dimension names. The last fifth of the elements is missing."""
     group, chunk = zarr.open_group(path, mode="w", zarr_format=zarr_format), len(codes) // 20
     options = {"dimension_names": ["x"]} if zarr_format == 3 else {"filters": filters}
     options |= {"shards": (chunk * shards,)} if shards else {}
     array = group.create_array("v", shape=codes.shape, dtype=codes.dtype, chunks=(chunk,), fill_value=fill, **options)
     array.attrs.update(attributes if zarr_format == 3 else {"_ARRAY_DIMENSIONS": ["x"], **attributes})
-    # Absent elements are 0, which has a code in few packings of filters.
+    # Missing elements are 0, which has a code in few filter packings.
     stored = len(codes) if filters else len(codes) // 5 * 4
     array[:stored] = codes[:stored]
 
@@ -52,11 +52,11 @@ def near(found, expected, difference):
 
 
 def change(zarrcast, source, destination, form, *options):
-    """Returns the node of the report, with whether every chunk is as it was."""
+    """Returns the node of the report, and whether every chunk is unchanged."""
     result = zarrcast.json("transcode", "--as", form, "--verify", *options, source, destination)
     (node,) = (node for node in result["nodes"] if node["node_type"] == "array")
     assert node["verify"]["equal"] and node["chunks_written"] >= node["chunks_read"], node
-    # In the order of their names.
+    # Sorted by name.
     chunks = [[key for name, key in files(path).items() if not name.endswith(DOCUMENTS)] for path in (source, destination)]
     node["same"] = node["route"] == "copy" and sorted(chunks[0]) == sorted(chunks[1])
     assert node["same"] or node["route"] != "copy", "a copy with other chunks"
@@ -73,11 +73,11 @@ def masks(dtype):
 
 
 def attributes_to_codecs_and_back(tally, zarrcast, _folder):
-    """Packings, types of codes and masks, in either format; half of the packings in each."""
+    """Packings, types of codes and masks, in either format. Each format tests half of the packings."""
     for number, ((name, (factor, offset)), (dtype, unsigned)) in enumerate(product(PACKINGS.items(), CODES)):
         for (mask, fill), zarr_format in product(masks(dtype), (2, 3)):
             if zarr_format == 2 and fill == 0 and "_FillValue" in mask:
-                continue  # xarray masks the fill value alone.
+                continue  # xarray masks only the fill value.
             if (number + number // 6 + zarr_format) % 2:
                 continue
             packing = {key: value for key, value in (("scale_factor", factor), ("add_offset", offset)) if value is not None}
@@ -96,7 +96,7 @@ def attributes_to_codecs_and_back(tally, zarrcast, _folder):
 
 
 def other_sources(tally, zarrcast, _folder):
-    """Decoded as float32, in shards, and of codes of 32 bits."""
+    """Decoded as float32, in shards, and with codes of 32 bits."""
     for name, (factor, offset) in PACKINGS.items():
         packing = {"scale_factor": factor or 1.0, "add_offset": offset or 0.0}
         short = packing | {"_FillValue": -32768}

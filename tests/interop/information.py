@@ -1,13 +1,13 @@
-"""Bitwise real information and kept bits, beside xbitinfo 0.0.7 on the real fields of datasets.py.
+"""Bitwise real information and kept bits, compared with xbitinfo 0.0.7 on the real fields of datasets.py.
 
-xbitinfo (its implementation in Python) knows neither masks nor the test of significance: fields without NaN are held to it,
-those with NaN to the definition of Kloewer et al. 2021 by numpy.
+The Python implementation of xbitinfo supports neither masks nor the significance test. Fields without NaN are compared
+with it, those with NaN with the definition of Kloewer et al. 2021 in numpy.
 """
 
 import os
 from itertools import product
 
-# xbitinfo draws a line for each variable.
+# xbitinfo prints a progress line for each variable.
 os.environ["TQDM_DISABLE"] = "1"
 
 import arrays
@@ -19,7 +19,7 @@ import zarr
 from arrays import pieces
 from datasets import real_fields
 
-# Where xbitinfo sums the same logarithms in another order.
+# xbitinfo adds the same logarithms in another order.
 NEAR = 1e-9
 SHARES = [0.99, 0.999]
 
@@ -50,7 +50,7 @@ def patterns(values):
 
 
 def information(values, axis):
-    """Mutual information of each bit of two neighbours that are not NaN, and the number of such pairs."""
+    """Returns the mutual information of each bit of two neighbours that are not NaN, and the number of such pairs."""
     bits, first = patterns(values), np.moveaxis(values, axis, 0)
     there = ~np.isnan(first) if values.dtype.kind == "f" else np.ones(first.shape, bool)
     bits = np.moveaxis(bits, axis, 0)
@@ -68,7 +68,7 @@ def information(values, axis):
 
 
 def kept(found, pairs, leading):
-    """The kept bits by xbitinfo's rule and the significance of the paper."""
+    """Returns the kept bits by xbitinfo's rule and the significance of the paper."""
     share = min(1.0, 0.5 + 2.5758293035489004 / (2 * np.sqrt(pairs)))
     entropy = -sum(p * np.log2(p) for p in (share, 1 - share) if p > 0)
     real = np.where(found > max(1 - entropy, 1.5 * found[-4:].max()), found, 0)
@@ -95,7 +95,7 @@ def check(zarrcast, path, values):
 
 
 def information_of_fields(tally, zarrcast, _place):
-    """In chunks of all kinds: pairs across their borders count. Those without NaN are held against xbitinfo."""
+    """In chunks of all kinds: pairs across chunk borders are counted. Fields without NaN are compared with xbitinfo."""
     for name, values in fields():
         half, third = pieces(values.shape), tuple(max(1, length // 3) for length in values.shape)
         for form, options in {
@@ -120,7 +120,7 @@ def check_by_xbitinfo(document, values):
         found = xbitinfo.get_bitinformation(dataset, dim=name, implementation="python")
         np.testing.assert_allclose(told["information"], found["field"].values, rtol=0, atol=NEAR)
         bits = xbitinfo.get_keepbits(found, inflevel=SHARES)["field"].values
-        # Where the test of significance takes something off, fewer bits may do.
+        # If the significance test removes information, fewer bits may be enough.
         if told["kept"] and told["insignificant"] < 1e-4 and np.nansum(found["field"].values) > 0.1:
             kept = [each["bits"] for each in told["kept"]]
             assert kept == [max(0, int(each)) for each in bits], f"{kept}, not {bits}"
@@ -131,7 +131,7 @@ def bitround(values, bits):
 
 
 def kept_bits(tally, zarrcast, place):
-    """Rounded values are those of numcodecs' bitround."""
+    """Rounded values equal those of numcodecs' bitround."""
     for name, values in fields():
         if values.dtype.kind != "f":
             continue
@@ -163,7 +163,7 @@ def kept_bits(tally, zarrcast, place):
 
 
 def rounded_hierarchies(tally, zarrcast, _place):
-    """xarray finds coordinates, bounds and integers unchanged, and a variable that describes the rounding (CF 8.4)."""
+    """xarray reads unchanged coordinates, bounds and integers, and a variable that describes the rounding (CF 8.4)."""
     rng = np.random.default_rng(5)
     shape, whole = (4, 30, 40), ("time", "y", "x")
     floats = {name: (("y", "x"), rng.random((30, 40)).astype("f4")) for name in ("cells", "lon")}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The interop matrix: what each writer writes, through every command, read again by the others bit for bit.
 
-`matrix.py PROGRAM --newest PYTHON` compares the outcome with docs/interop.md, `--write` writes that file anew. It runs in the
-environment of zarr-python 3.1.6 (with tensorstore and numcodecs); PYTHON is that of the newest zarr-python.
+`matrix.py PROGRAM --newest PYTHON` compares the result with docs/interop.md. `--write` writes that file again. It runs
+in the environment of zarr-python 3.1.6 (with tensorstore and numcodecs). PYTHON is that of the newest zarr-python.
 """
 
 import argparse
@@ -33,14 +33,14 @@ WRITERS = [
     ("tensorstore, format 3", "tensorstore-3", 3, False),
     ("Filters of numcodecs, format 2", "numcodecs", 2, False),
 ]
-# The operations that write, with their options: `convert` is to the other format, `back` again to that of the source.
+# The writing operations with their options. `convert` is to the other format, `back` is to the format of the source.
 OPERATIONS = {
     "copy": [], "convert": ["--zarr-format"], "recompress": ["--compress", "zstd:1"],
     "rechunk": ["--chunk-shape", "3,2"], "back": ["--zarr-format"],
 }
-# What is read again; of what others wrote the newest zarr-python, much like the other, reads the first two.
+# The operations whose results are read. The newest zarr-python reads only the first two of other writers' arrays.
 READ = ["source", "convert", "recompress", "rechunk", "back"]
-# The errors of `validate` that refuse a document as it is meant: a data type that the format does not have.
+# Errors of `validate` that refuse a document because the format does not have its data type.
 DOCUMENT_ERRORS = {"ZM201"}
 
 
@@ -75,7 +75,7 @@ INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstor
 
 
 def entry(verdicts, notes):
-    """`notes` has the number of each footnote."""
+    """Returns a table entry. `notes` contains the number of each footnote."""
     counts = Counter(found for found, _ in verdicts)
     reasons = list(dict.fromkeys(why for _, why in verdicts if why))
     marks = " ".join(f"[^{notes.setdefault(reason, len(notes) + 1)}]" for reason in sorted(reasons))
@@ -113,7 +113,7 @@ def document(outcome):
 
 
 class Runs:
-    """The runs over the arrays of one writer. `verdicts` are by array and operation."""
+    """The runs over the arrays of one writer. The keys of `verdicts` are array and operation."""
 
     def __init__(self, zarrcast, writer, folder):
         self.title, self.name, self.version, self.newest = writer
@@ -129,7 +129,7 @@ class Runs:
         self.verdicts = {(cell["path"], operation): (WORKS, None) for cell in self.cells for operation in operations}
 
     def all(self):
-        """Runs everything. What other readers find in the results is left to judge."""
+        """Runs everything except the readers, which `judge` checks."""
         self.inspect()
         self.validate()
         self.copy()
@@ -143,7 +143,7 @@ class Runs:
             self.verdicts[path, operation] = (verdict, reason)
 
     def inspect(self):
-        """Compares shape, chunks, data type and fill value with those that the writer was told."""
+        """Compares shape, chunks, data type and fill value with those of the writer."""
         document = json.loads(self.zarrcast.run("inspect", "--quiet", "--json", self.source).stdout)
         found = {node["path"]: node for node in document["nodes"] if node["node_type"] == "array"}
         for cell in self.cells:
@@ -154,7 +154,7 @@ class Runs:
                 # In JSON 1 is 1.0, but not true.
                 own = node.get(member)
                 if not any(own == one and isinstance(own, bool) == isinstance(one, bool) for one in right):
-                    # `validate` reports types and values that have no meaning to zarrcast.
+                    # `validate` reports types and values that zarrcast does not know.
                     is_unknown = node.get(member) is None and member in ("data_type", "fill_value")
                     text = "the data type is shown as null" if is_unknown else f"`{member}` is {json.dumps(node.get(member))}, not {json.dumps(right[0])}"
                     self.set(cell["path"], "inspect", REFUSED if is_unknown else FAILS, text)
@@ -168,7 +168,7 @@ class Runs:
                 self.set(path, "validate", verdict, f"{finding['code']}: {finding['message']}")
 
     def copy(self):
-        """Every file of the whole hierarchy, byte for byte."""
+        """Compares every file of the whole hierarchy, byte for byte."""
         process = self.zarrcast.run("transcode", "--quiet", self.source, self.results / "copy")
         for cell in self.cells:
             there, here = files(self.source / cell["path"]), files(self.results / "copy" / cell["path"])
@@ -178,7 +178,7 @@ class Runs:
                 self.set(cell["path"], "copy", FAILS, "the copy has other bytes")
 
     def row(self, row, operation):
-        """All arrays of a data type in one run, or one by one where one of them is refused."""
+        """Transcodes all arrays of a data type in one run, or one by one if one of them is refused."""
         source, destination = self.place(str(row), operation), self.results / operation / str(row)
         destination.parent.mkdir(exist_ok=True)
         command = ["transcode", "--quiet", *self.arguments(operation)]
@@ -196,7 +196,7 @@ class Runs:
         return OPERATIONS[operation] + ([formats[operation]] if operation in formats else [])
 
     def single(self, cell, operation):
-        """One array alone. If it is refused with status 1 and a message, it has not failed."""
+        """Transcodes one array alone. A refusal with status 1 and a message is not a failure."""
         source, destination = self.place(cell["path"], operation), self.results / operation / cell["path"]
         process = self.zarrcast.run("transcode", "--quiet", *self.arguments(operation), source, destination)
         if operation == "copy" and process.returncode == 0 and files(source) != files(destination):
@@ -207,12 +207,12 @@ class Runs:
             self.set(cell["path"], operation, FAILS, f"status {process.returncode}: {reason(process.stderr)}")
 
     def places(self, operation):
-        """The array of an operation, by the path of its source."""
+        """Returns the arrays of an operation, by the path of their source."""
         root = self.source if operation == "source" else self.results / operation
         return {cell["path"]: root / cell["path"] for cell in self.cells}
 
     def judge(self, operation, answers):
-        """Fails a result in which a reader finds other elements. Notes one that no reader opens."""
+        """Fails a result if a reader reads other elements. Notes a result that no reader opens."""
         sources, results = self.places("source"), self.places(operation)
         for cell in self.cells:
             path = cell["path"]
@@ -224,7 +224,7 @@ class Runs:
                 asked = {name: found for name, found in answers.items() if operation in found}
                 readers = {name: (found["source"].get(source), found[operation].get(result)) for name, found in asked.items()}
                 self.verdicts[path, operation] = verdict(cell, readers)
-                # No form of `quantize` in big endian is read alike by every zarr-python: it is encoded anew.
+                # No big-endian form of `quantize` is read by every zarr-python, so it is encoded again.
                 is_encoded_anew = cell["title"].startswith("quantize ") and "big" in cell["variant"]
                 is_kept = operation == "back" and self.version == 2 and not is_encoded_anew
                 if is_kept and chunks_of(sources[path]) != chunks_of(results[path]):
@@ -265,7 +265,7 @@ def outcome(zarrcast, newest, folder, only):
         call(newest if runs.newest else sys.executable, HERE / "matrix_writers.py", runs.name, runs.source)
 
     def read(request):
-        """The answers of a reader for the source and the results of a writer, by operation and path."""
+        """Returns the answers of a reader for the source and the results of a writer, by operation and path."""
         runs, reader = request
         operations = READ[:2] if reader.startswith("the newest") and not runs.newest else READ
         asked = {operation: [str(path) for path in runs.places(operation).values() if path.exists()] for operation in operations}
@@ -290,7 +290,7 @@ def outcome(zarrcast, newest, folder, only):
 
 
 def entries(page):
-    """The entries of a page (`yes`, `refused`, `unread`, `fail`) by writer, data type and column, without footnotes."""
+    """Returns the entries (`yes`, `refused`, `unread`, `fail`) by writer, data type and column, without footnotes."""
     found, writer, columns = {}, None, []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -306,7 +306,7 @@ def entries(page):
 
 
 def compare(text):
-    """Ends with 1 if an entry that worked does not, or a new one fails. Other differences (of another release of a writer) are printed."""
+    """Exits with 1 if an entry fails that worked or is new. Prints other differences (a writer's other release)."""
     recorded = TABLE.read_text(encoding="utf-8")
     if recorded == text:
         return

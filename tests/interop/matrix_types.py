@@ -1,7 +1,7 @@
-"""The data types of the matrix: what each is called, what fills it, and values that leave no bit untried.
+"""The data types of the matrix: their names, their fill values, and values with every bit pattern.
 
-`matrix_types.py READER REQUESTS ANSWERS` reads arrays: REQUESTS is a JSON list of paths; ANSWERS becomes an object of a
-digest, or of `{"error": TEXT}`, for each path.
+`matrix_types.py READER REQUESTS ANSWERS` reads arrays. REQUESTS is a JSON list of paths. ANSWERS is an object with a
+digest, or `{"error": TEXT}`, for each path.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import numpy as np
 from arrays import by_tensorstore, codec, read
 
 SHAPE, CHUNK, SHARD = (7, 8), (2, 3), (6, 6)
-# Rows before this one are never written: their elements are the fill value, and some chunks are absent.
+# Rows before this one are never written. Their elements are the fill value, and some chunks are missing.
 FIRST_ROW = 2
 NOT_A_TIME = np.iinfo("i8").min
 STRUCTURE = np.dtype([("a", "<i2"), ("b", "<f4"), ("c", "S2")])
@@ -23,7 +23,7 @@ STRUCTURE = np.dtype([("a", "<i2"), ("b", "<f4"), ("c", "S2")])
 
 @dataclass
 class DataType:
-    """One row. `numpy` is the type for writers; `names` and `fills` are its possible forms in v3."""
+    """One row. `numpy` is the type for writers. `names` and `fills` are its possible forms in v3."""
 
     title: str
     numpy: object
@@ -77,7 +77,7 @@ SMALL = ["int2", "int4", "bfloat16", "float8_e3m4", "float8_e4m3b11fnuz", "float
 
 
 def values_of(kind, seed=5):
-    """Elements of every bit pattern that the type can hold, NaN payloads and not-a-time among them."""
+    """Returns elements with every bit pattern of the type, including NaN payloads and not-a-time."""
     random = np.random.default_rng(seed)
     count = int(np.prod(SHAPE))
     if kind in ("string", "bytes"):
@@ -99,13 +99,13 @@ def values_of(kind, seed=5):
 
 
 def digest(elements):
-    """A digest of all elements: every bit in little-endian C order, or the list of texts and bytes."""
+    """Returns a digest of all elements: every bit in little-endian C order, or the list of texts and bytes."""
     elements = np.asarray(elements)
     if elements.dtype.kind in "OT":
         listed = [value.hex() if isinstance(value, bytes) else str(value) for value in elements.astype(object).reshape(-1)]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
     if elements.dtype.name in ("int2", "int4"):
-        # The upper bits of the byte have no meaning.
+        # The upper bits of the byte are unused.
         elements = elements.astype("i1")
     little = elements.astype(elements.dtype.newbyteorder("<"))
     return hashlib.sha256(np.ascontiguousarray(little).tobytes()).hexdigest()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""matrix_writers.py WRITER FOLDER: write the arrays of one writer, and `cells.json`, which tells what each must hold.
+"""matrix_writers.py WRITER FOLDER: writes the arrays of one writer, and `cells.json` with their expected contents.
 
-An array lies at ROW/VARIANT, ROW numbering the data types. Every data type meets every compressor; orders, byte orders and shards
-are dealt out in turn, so that each type and each compressor meets all of them, too.
+An array is at ROW/VARIANT, and ROW is the number of the data type. Every data type is combined with every compressor.
+Orders, byte orders and shards are used in turn, so that each type and each compressor has all of them.
 """
 
 import json
@@ -60,7 +60,7 @@ def expected_values(values, fill):
 
 
 class ByZarrPython:
-    """Writes arrays of one format. `write` returns the elements that an array must hold."""
+    """Writes arrays of one format. `write` returns the expected elements."""
 
     def __init__(self, version):
         self.version = version
@@ -99,7 +99,7 @@ class ByTensorstore:
         self.sharded = version == 3
         plain = [one for one in DATA_TYPES if isinstance(one.numpy, np.dtype) and one.numpy.kind in "biufc"]
         small = [DataType(name, name, [name], 1, [1, 1.0]) for name in SMALL]
-        # The fill value of float4_e2m1fn in v2 has a form of its own.
+        # In v2 the fill value of float4_e2m1fn has a special form.
         self.types = plain + [one for one in small if version == 3 or one.title != "float4_e2m1fn"]
         self.compressors = dict(self.of_version_2()) if version == 2 else self.of_version_3()
 
@@ -186,7 +186,7 @@ class ByNumcodecs(ByZarrPython):
         return DataType(f"{name} ({like.title})", like.numpy, like.names, zero, [zero, float(zero)])
 
     def write(self, path, data_type, layout, compressor):
-        """Returns the elements as zarr-python reads them, since filters may round."""
+        """Returns the elements as zarr-python reads them, because filters may round."""
         order, endian, _ = layout
         kind = data_type.numpy.newbyteorder(endian) if endian == ">" else data_type.numpy
         _, make = self.filters[data_type.title.rsplit(" (", 1)[0]]

@@ -1,4 +1,4 @@
-"""Arrays with the codecs of numcodecs, as zarr-python writes or reads them; text and other objects of any length."""
+"""Arrays with codecs of numcodecs that zarr-python writes or reads, and text and other objects of any length."""
 
 import json
 from itertools import product
@@ -12,7 +12,7 @@ from numcodecs_chunks import COUNT, PCODEC_TYPES, smooth, values_of
 
 
 def chunk_both_ways(zarrcast, path, values, **members):
-    """Decodes the one chunk of a v2 array that zarr-python writes, and returns it and what zarrcast encodes."""
+    """Decodes the single chunk of a v2 array of zarr-python. Returns it and the chunk that zarrcast encodes."""
     write(path, values, chunks=values.shape, zarr_format=2, fill_value=0, **members)
     native = values.dtype.newbyteorder("<")
     zarrcast.ok("apply-codec", "--decode", "--like", path, "--chunk", ",".join("0" * values.ndim), path / "decoded")
@@ -24,7 +24,7 @@ def chunk_both_ways(zarrcast, path, values, **members):
 
 
 def filters_of_version_2():
-    """Name, values, order and filters: told in either byte order, several in a row, elements taken for others."""
+    """Yields name, values, order and filters: either byte order, several filters, and reinterpreted elements."""
     delta, scaled, quantized = numcodecs.Delta, numcodecs.FixedScaleOffset, numcodecs.Quantize
     for array, d, e, order in product("<>", "<>", "<>", "CF"):
         cases = [("i4", delta(f"{d}i4", f"{e}i8")), ("u2", delta(f"{d}u2", f"{e}u2"))]
@@ -47,7 +47,7 @@ def filters_of_version_2():
 
 
 def chunks_of_version_2(tally, zarrcast, _folder):
-    """The bytes that zarrcast encodes are those of zarr-python's chunk, alone and behind a compressor."""
+    """zarrcast encodes the same bytes as zarr-python's chunk, alone and with a compressor after it."""
     for name, values, order, chain in filters_of_version_2():
         with tally.case("v2 filters", name) as folder:
             members = {"order": order, "filters": chain}
@@ -67,7 +67,7 @@ def arrays_of_numcodecs(tally, zarrcast, _folder):
     whole = np.rint(real).astype("i2")
     named = lambda name, **members: {"name": f"numcodecs.{name}", "configuration": members}
     scaled = named("fixedscaleoffset", offset=50.0, scale=2, dtype="<f4", astype="<i2")
-    # The filters and the compressors, before and behind the codec of bytes.
+    # The filters before and the compressors after the `bytes` codec.
     chains = {
         "scaled": (real, [scaled], [named("lz4", acceleration=1)]),
         "scaled, differences": (real, [scaled, named("delta", dtype="<i2", astype="<i4")], [named("lzma", preset=1)]),
@@ -92,7 +92,7 @@ def arrays_of_numcodecs(tally, zarrcast, _folder):
 
 
 def arrays_of_pcodec(tally, zarrcast, folder):
-    """Arrays that zarr-python wrote: read, validated, and converted between the formats without a chunk encoded anew."""
+    """Arrays of zarr-python: read, validated, and converted between the formats without encoding a chunk again."""
     from zarr.codecs import numcodecs as named
 
     for kind, order in product([*PCODEC_TYPES, "M8[s]"], "CF"):
@@ -142,7 +142,7 @@ SOURCES = {
 
 
 def text_of_zarr_python(tally, zarrcast, folder):
-    """Text that zarr-python wrote comes back from every change. Some chunks are not stored."""
+    """Text written by zarr-python is unchanged after every change. Some chunks are missing."""
     for name, (zarr_format, options, changes) in SOURCES.items():
         source, given = folder / name, {"dtype": str, "zarr_format": zarr_format, "fill_value": "", **options}
         array = zarr.create_array(source, shape=(10, 6), chunks=(4, 4), **given)
@@ -157,7 +157,7 @@ def text_of_zarr_python(tally, zarrcast, folder):
 
 
 def object_arrays_of_numcodecs(tally, zarrcast, _folder):
-    """Chunks of every object codec hold the same bytes under another compressor."""
+    """Chunks of every object codec contain the same bytes with another compressor."""
     lists = np.empty(60, dtype=object)
     lists[:] = [np.arange(number % 4, dtype="i4") for number in range(60)]
     codecs = {

@@ -1,4 +1,4 @@
-"""The codecs of numcodecs, encoded by zarrcast and decoded by it, and the other way."""
+"""The codecs of numcodecs, encoded by zarrcast and decoded by numcodecs, and in the other direction."""
 
 import json
 from itertools import product
@@ -68,7 +68,7 @@ def filters():
 
 
 def filters_of_numcodecs(tally, zarrcast, folder):
-    """Every filter on native elements: encoded and decoded bits are those of numcodecs."""
+    """Every filter on native elements: encoded and decoded bits equal those of numcodecs."""
     for filter, values in filters():
         with tally.case(filter, values.dtype, values.size):
             expected = np.asarray(filter.encode(values)).reshape(-1)
@@ -81,14 +81,14 @@ def filters_of_numcodecs(tally, zarrcast, folder):
 
 
 def fixed_scale_offset_wraps(tally, zarrcast, folder):
-    """`fixedscaleoffset` of values that fit and that do not, from every type to every other, in both byte orders."""
+    """`fixedscaleoffset` with values inside and outside the range, between all types, in both byte orders."""
     for seed, (kind, other, order) in enumerate(product([*INTEGERS, *FLOATS], [*INTEGERS, *FLOATS], "<>")):
         random, parameters = np.random.default_rng(seed), [(0, 10, 1e2), (5, 1, 1e5), (-1.5, 2.5, 1e9), (100, 3, 1e15)]
         for offset, scale, size in parameters[seed % 2 :: 2]:
             with tally.case("fixedscaleoffset", order, kind, other, offset, scale), np.errstate(all="ignore"):
                 values = values_of(kind, seed)[:60] if kind[0] != "f" else (random.standard_normal(60) * size).astype(kind)
                 if seed % 3 == 0 and kind[0] != "f":
-                    # Small ones, too.
+                    # Small values, too.
                     values = values // np.array(1 << 4 * values.itemsize).astype(kind)
                 filter = numcodecs.FixedScaleOffset(offset, scale, f"{order}{kind}", f"{order}{other}")
                 values = values[is_defined(values, offset, scale, other)]
@@ -98,13 +98,13 @@ def fixed_scale_offset_wraps(tally, zarrcast, folder):
 
 
 def is_defined(values, offset, scale, other):
-    """True for values that C defines a cast of: numpy wraps to 32 bits, or to 64 where the type has them."""
+    """Returns True for values whose cast C defines. numpy wraps to 32 bits, or to 64 for 64-bit types."""
     scaled = (values - offset) * scale
     if scaled.dtype.kind != "f" or other[0] == "f":
         return np.ones(values.shape, bool)
     bits = 8 * int(other[1])
     least, beyond = -(2.0 ** (63 if bits == 64 else 31)), 2.0 ** max(63 if bits == 64 else 31, bits if other[0] == "u" else 0)
-    # A bound that is compared with a float16 would become one.
+    # A limit compared with a float16 would be converted to float16.
     scaled = scaled.round().astype("f8")
     return (scaled >= least) & (scaled < beyond)
 
@@ -132,12 +132,12 @@ def compressors():
         yield numcodecs.Blosc(cname, 5, shuffle)
 
 
-# What these make of bytes has one form.
+# Codecs with only one valid encoding.
 DETERMINED = {"crc32", "adler32", "crc32c", "fletcher32", "jenkins_lookup3", "shuffle"}
 
 
 def compressors_of_numcodecs(tally, zarrcast, _folder):
-    """Every codec of bytes under its v3 name and its v2 id, on bytes that compress, noise and few bytes."""
+    """Every bytes-to-bytes codec by its v3 name and its v2 id, on bytes that compress, noise and few bytes."""
     random = np.random.default_rng(3)
     samples = [
         np.sin(np.arange(4000) / 30).astype("<f4").tobytes(), random.integers(0, 256, 16000, dtype="u1").tobytes(),
@@ -158,7 +158,7 @@ def compressors_of_numcodecs(tally, zarrcast, _folder):
 
 
 def both_ways(zarrcast, folder, compressor, chain, sample):
-    """numcodecs decodes the bytes that zarrcast encodes, and the other way."""
+    """numcodecs decodes the bytes that zarrcast encodes, and the other way round."""
     theirs = bytes(compressor.encode(np.frombuffer(sample, "u1") if isinstance(sample, bytes) else sample))
     sample = bytes(sample)
     (folder / "in").write_bytes(sample)

@@ -1,7 +1,7 @@
-"""Jobs in parts by the engines that `--print-script` knows: two nodes of Slurm, Dask, Snakemake, and Jobs of Kubernetes.
+"""Jobs in parts with the engines of `--print-script`: two nodes of Slurm, Dask, Snakemake, and Kubernetes Jobs.
 
-Each runs the printed script, with parts killed in the middle; what comes of it is byte for byte what a plain run writes.
-Slurm and munge are as Debian has them; without them that part is not run, and said so.
+Each runs the printed script, and parts are killed during their work. The result equals that of a plain run, byte for
+byte. Slurm and munge are Debian's. Without them that part is skipped with a message.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ ALL = f"0-{PARTS - 1}"
 
 
 def shared(zarrcast, place):
-    """The folder of SOURCE and of the result of a plain run, which all sections share."""
+    """Returns the folder of SOURCE and of the result of a plain run, which all sections share."""
     folder = place.parent / "shared"
     if not folder.exists():
         make_source(folder / ODD_NAME)
@@ -31,7 +31,7 @@ def shared(zarrcast, place):
 
 
 def slurm(tally, zarrcast, place):
-    """An array of tasks for each pass. A part is cancelled before it begins; a task and a process are killed in the middle."""
+    """One array of tasks per pass. A part is cancelled before it begins, and a running task and process are killed."""
     if absent := lacking():
         print(f"NOT RUN: slurm: no {', '.join(absent)}; Debian's are slurmctld, slurmd, slurm-client and munge", flush=True)
         return
@@ -58,7 +58,7 @@ def slurm(tally, zarrcast, place):
             slurm.run("scancel", "--signal=KILL", "--full", f"{write}_{index}")
             slurm.settle()
             missing = job.missing()
-            # The part of the task that Slurm was asked to kill may have been done by then.
+            # The part of the killed task may have finished by then.
             assert list(missing) == ["write"] and killed <= numbers(missing["write"]) <= killed | {index}, (missing, killed, index)
         with tally.case("slurm", "what is missing, and the finish"):
             assert f"pass write: parts {missing['write']}\n" in submit()
@@ -76,7 +76,7 @@ def slurm(tally, zarrcast, place):
 
 @contextlib.contextmanager
 def dask_workers(job):
-    """A scheduler and two workers, each a process in a session of its own."""
+    """A scheduler and two workers, each process in a separate session."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     dask, worker = ([sys.executable, "-m", f"distributed.cli.dask_{kind}"] for kind in ("scheduler", "worker"))
@@ -121,7 +121,7 @@ def dask(tally, zarrcast, place):
 
 
 def snakemake(tally, zarrcast, place):
-    """A part is killed, and tried again by its rule. A second run has nothing to do."""
+    """A part is killed and its rule tries it again. A second run has nothing to do."""
     job = Job(zarrcast, shared(zarrcast, place), place)
     command = [sys.executable, "-m", "snakemake", "--snakefile", job.script("snakemake", "Snakefile"), "--cores", "2"]
     log = place / "log"
@@ -136,7 +136,7 @@ def snakemake(tally, zarrcast, place):
 
 
 def kubernetes(tally, zarrcast, place):
-    """The Jobs agree with the published schemas, and their commands run, index by index. What is too early says so."""
+    """The Jobs match the published schemas, and their commands run, index by index. Early commands report that."""
     job = Job(zarrcast, shared(zarrcast, place), place)
     documents = list(yaml.safe_load_all(job.script("kubernetes", "job.yaml").read_text()))
     names = [document["metadata"]["name"] for document in documents]
@@ -146,9 +146,9 @@ def kubernetes(tally, zarrcast, place):
                 kubernetes_validate.validate(document, version, strict=True)
 
     def run(document, index):
-        """The exit status of an index, and whether a Job tries it again."""
+        """Returns the exit status of an index, and whether a Job retries it."""
         (container,) = document["spec"]["template"]["spec"]["containers"]
-        # `$$` is how a `$` is written.
+        # In Kubernetes, `$$` escapes a `$`.
         command = [word.replace("$$", "$") for word in container["command"]]
         environment = job.zarrcast.environment | {"JOB_COMPLETION_INDEX": str(index)}
         status = subprocess.run(command, env=environment, cwd=place, capture_output=True).returncode

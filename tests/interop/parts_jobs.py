@@ -1,6 +1,6 @@
-"""A job in parts for tests: its SOURCE, what a plain run makes of it, its processes and what is missing.
+"""A test job in parts: its SOURCE, the result of a plain run, its processes and its missing parts.
 
-Slurm is one of two nodes on this host, with daemons, key, ports and folders of its own, which stop at the end.
+Slurm is one of two nodes on this host, with its own daemons, key, ports and folders. It stops at the end.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ import numpy as np
 from program import free_port, running, same_files, until
 
 PARTS = 8
-# Slow enough that a part can be killed in the middle: most of a second each.
+# Slow enough to kill a part during its work: most parts need a large fraction of a second.
 OPTIONS = ["--quantize", "uint16", "--compress", "zstd:19"]
-# Quotes, what shells, Snakefiles, Kubernetes and Python expand, and letters beyond ASCII.
+# Quotes, text that shells, Snakefiles, Kubernetes and Python expand, and letters outside ASCII.
 ODD_NAME = "it's \"$(touch pwned)\" {x} é %41"
 
 
@@ -43,7 +43,7 @@ def array(folder, elements, depth):
 
 
 def make_source(folder):
-    """A hierarchy: an array of 32 chunks and small ones beside it."""
+    """Writes a hierarchy: an array of 32 chunks and some small arrays."""
     random = np.random.default_rng(13)
     document(folder, "group", attributes={"title": "for parts"})
     document(folder / "level", "group")
@@ -53,7 +53,7 @@ def make_source(folder):
 
 
 class Job:
-    """A job in parts that is begun. `destination` is its DEST as commands name it."""
+    """A planned job in parts. `destination` is its DEST in commands."""
 
     def __init__(self, zarrcast, shared, folder, destination=None):
         self.source, self.plain = shared / ODD_NAME, shared / "plain"
@@ -87,7 +87,7 @@ class Job:
         return running(command, log, self.zarrcast.environment, self.folder)
 
     def parts(self, name):
-        """The command lines of processes in the middle of a part of a pass, by process number."""
+        """Returns the command lines of processes that work on a part of a pass, by process number."""
         running = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ class Job:
         return running
 
     def has_begun(self, process):
-        """True if a process has worked for a tenth of a second. A part takes several."""
+        """Returns whether a process has worked for a tenth of a second. A part needs several."""
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
         return sum(map(int, ticks)) >= os.sysconf("SC_CLK_TCK") // 10
 
@@ -108,7 +108,7 @@ class Job:
         return part_of(words)
 
     def check_done(self, written=None):
-        """Complete, and byte for byte what a plain run writes."""
+        """Checks that the result is complete and equals that of a plain run, byte for byte."""
         assert self.is_complete()
         same_files(written or self.destination, self.plain)
         assert not list(self.folder.rglob("pwned")), "a name was carried out"
@@ -119,15 +119,15 @@ def part_of(words):
 
 
 def numbers(missing_parts):
-    """The numbers of a list such as 3,7-9."""
+    """Returns the numbers of a list such as 3,7-9."""
     ranges = re.findall(r"(\d+)(?:-(\d+))?", missing_parts)
     return {number for first, last in ranges for number in range(int(first), int(last or first) + 1)}
 
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "sinfo"]
-# Where Debian has daemons.
+# Debian installs daemons here.
 PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
-# So small that arrays of more tasks have to share.
+# So small that arrays of more tasks must be split.
 MAX_ARRAY_SIZE = 8
 
 CONFIGURATION = """ClusterName=interop
@@ -181,7 +181,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster():
-    # A socket's path may be but 107 bytes long.
+    # The maximum length of a socket's path is 107 bytes.
     with tempfile.TemporaryDirectory(prefix="slurm-") as name, contextlib.ExitStack() as daemons:
         folder = Path(name)
         folder.chmod(0o755)

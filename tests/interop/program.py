@@ -20,19 +20,19 @@ SECONDS_TO_WAIT = 90
 
 
 class Zarrcast:
-    """The program under test. Without an `environment` it has that of this process. `launcher` is a command that runs it."""
+    """The tested program. `environment` is by default that of this process. `launcher` is a command that runs it."""
 
     def __init__(self, path, environment=None, launcher=()):
         self.path, self.launcher = str(path), launcher
         self.environment = dict(os.environ) if environment is None else environment
 
     def within(self, **environment):
-        """The same program with other environment variables. None removes a variable."""
+        """Returns the same program with other environment variables. None removes a variable."""
         known = self.environment | environment
         return Zarrcast(self.path, {name: value for name, value in known.items() if value is not None}, self.launcher)
 
     def run(self, *arguments, expected=(0, 1, 2, 3, 4)):
-        """Returns the completed process. A panic or a status that is not expected is a failure."""
+        """Returns the completed process. A panic or an unexpected status is a failure."""
         command = [*self.launcher, self.path, *map(str, arguments)]
         process = subprocess.run(
             command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_SECONDS, env=self.environment
@@ -46,7 +46,7 @@ class Zarrcast:
         return subprocess.Popen([*self.launcher, self.path, *map(str, arguments)], env=self.environment, **pipes)
 
     def ok(self, *arguments):
-        """Returns stdout of a run that ends with 0."""
+        """Returns stdout of a run with status 0."""
         return self.run(*arguments, expected=[0]).stdout
 
     def json(self, *arguments):
@@ -56,7 +56,7 @@ class Zarrcast:
         return self.json("transcode", *arguments)["nodes"][0]
 
     def status(self, status, *arguments):
-        """Returns stderr of a run that ends with a status. A failure has a message."""
+        """Returns stderr of a run with this status. A failure must have a message."""
         message = self.run(*arguments, expected=[status]).stderr
         assert status == 0 or message.strip(), "a failure without a message"
         return message
@@ -86,7 +86,7 @@ def until(found, what):
 
 @contextlib.contextmanager
 def running(command, log, environment, folder):
-    """Runs a process in a session of its own, which ends with all that it started."""
+    """Runs a process in a separate session, which ends with all its children."""
     with log.open("ab") as output:
         process = subprocess.Popen(
             list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -117,7 +117,7 @@ class Tally:
 
     @contextlib.contextmanager
     def case(self, *name):
-        """One case, with an empty folder of its own. An exception is a failure that is printed, and the run goes on."""
+        """Runs one case in its own empty folder. An exception is printed as a failure, and the run continues."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         try:
             yield folder

@@ -1,7 +1,9 @@
-"""`--quality` beside numpy, scipy and ldcpy: fields of `iris-sample-data`, and made ones with NaN, constants and several levels.
+"""`--quality` compared with numpy, scipy and ldcpy: fields of `iris-sample-data`, and synthetic ones with NaN,
+constants and several levels.
 
-ldcpy is given float64, in which the program calculates: of float32 it would round between its steps. A measure agrees where it
-differs by no more than 1e-9, of numbers greater than 1 relatively; the p-value by 1e-8, since scipy leaves out terms above a million values.
+ldcpy gets float64, which the program uses for calculations, because in float32 it would round between its steps.
+Measures may differ by 1e-9, relative for numbers greater than 1. The p-value may differ by 1e-8, because scipy omits
+terms above a million values.
 """
 
 import math
@@ -43,7 +45,7 @@ def fields():
     yield "narrow", noisy[:, :10]
     for name, values in real_fields():
         if name.startswith(FILES):
-            # ldcpy takes its time for a level.
+            # ldcpy is slow.
             yield name, values.astype("float32")[: 20 if values.ndim > 2 else None]
 
 
@@ -55,7 +57,7 @@ def read_back(zarrcast, path, folder, result, values):
     codes = read(path)
     kind = values.dtype.type
     if result["as"] == "cf":
-        # As readers of the attributes decode them: in float64.
+        # Readers of the attributes decode in float64.
         kind, attributes = np.float64, zarr.open_array(path, mode="r").attrs
         decoded = codes.astype("float64") * attributes["scale_factor"] + attributes["add_offset"]
     else:
@@ -120,7 +122,7 @@ def measures(tally, zarrcast, folder):
         write(source, values, chunks=pieces(values.shape), fill_value=np.nan, compressors=None)
         span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
         for run, options in RUNS.items():
-            # Neither a decimal that the values are on, nor one for each of them.
+            # Neither a decimal step of the values, nor a step for each value.
             options = [str(span / 700) if option is None else option for option in options]
             with tally.case(name, run):
                 destination = folder / "quantised.zarr"
@@ -128,7 +130,7 @@ def measures(tally, zarrcast, folder):
                 after = read_back(zarrcast, destination, folder, result, values)
                 wanted = expected(values, after)
                 if run == "fine":
-                    # So many values have no test.
+                    # The test is not defined for so many values.
                     wanted["ks_statistic"] = wanted["ks_p"] = None
                 for measure, value in wanted.items():
                     assert agrees(measure, result["quality"][measure], value), f"{measure} is {result['quality'][measure]}, not {value}"

@@ -1,4 +1,4 @@
-"""Quantised arrays: codes, reports and CF attributes against numpy, by zarr-python and tensorstore."""
+"""Quantised arrays: codes, reports and CF attributes, compared with numpy via zarr-python and tensorstore."""
 
 import re
 from itertools import product
@@ -12,7 +12,7 @@ QUANTISED = [*(f"zarr-python_3.1.6_{name}" for name in NAMES), "tensorstore_0.1.
 
 
 def scaled(values, report):
-    """(x - offset) * scale in the array's own type."""
+    """Returns (x - offset) * scale in the array's own type."""
     one = values.dtype.type
     with np.errstate(invalid="ignore"):
         return (values - one(report["offset"])) * one(report["scale"])
@@ -22,7 +22,7 @@ def codes_of(values, report, rounding="nearest-even", out_of_range=None):
     kind, is_nan = np.iinfo(report["data_type"]), np.isnan(values)
     codes = np.where(is_nan, 0, round_to_integer(scaled(values, report), rounding)).astype("i8")
     if out_of_range == "clamp":
-        # The least code is that of NaN: what is clamped gets the next one.
+        # The least code is NaN, so clamped values get the next one.
         codes = np.clip(codes, kind.min + 1, kind.max)
     codes = codes.astype(report["data_type"])
     if report["nan_code"] is not None:
@@ -45,7 +45,7 @@ def check_report(values, report):
         first = max(first, kind.min + 1)
     assert report["codes"] == [first, last], f"codes {report['codes']}, not {[first, last]}"
     ends = [int(code) for code in codes_of(np.array([finite.min(), finite.max()]), report)]
-    # 0 but where the codes are as fine as the float type itself: then no scale meets both ends.
+    # 0 unless the codes are as fine as the float type itself. Then no scale reaches both ends.
     slack = 4 * (last - first) // exact
     assert first <= ends[0] <= first + slack and last - slack <= ends[1] <= last, f"the range got the codes {ends}"
     assert report["count"] - report["nan"] == finite.size and report["clamped"] == 0, "elements that are no NaN"
@@ -56,7 +56,7 @@ def check_report(values, report):
 
 
 def quantised(tally, zarrcast, folder):
-    """`--quantize` as plain codes, as CF and as codecs, and `--unpack`: codes, values and report are those of numpy."""
+    """`--quantize` as plain codes, as CF and as codecs, and `--unpack`: codes, values and report equal numpy's."""
     for name, data_type in [(name, kind) for name in QUANTISED for kind in ("uint8", "int8", "uint16", "int16", "uint32")]:
         with tally.case("quantised", name, data_type) as place:
             source = fixture(name).path
@@ -77,7 +77,7 @@ def quantised(tally, zarrcast, folder):
 
 def check_cf_attributes(path, report, source_type):
     attributes = metadata(path)["attributes"]
-    # The report has the shortest decimals of the type.
+    # The report contains the shortest decimals of the type.
     exactly = lambda member: float(source_type.type(report[member]))
     text = (path / "zarr.json").read_text(encoding="utf-8")
     for name, value in [("scale_factor", 1 / exactly("scale")), ("add_offset", exactly("offset"))]:
@@ -140,7 +140,7 @@ def given_ranges(tally, zarrcast, _folder):
 
 
 def special_data(tally, zarrcast, _folder):
-    """Constant arrays, arrays of NaN or of nothing, declared missing values, finite fill values."""
+    """Constant arrays, arrays of NaN or without elements, declared missing values, finite fill values."""
     square = {"chunks": (4, 4), "fill_value": np.nan, "compressors": None, "config": {"write_empty_chunks": True}}
     constant = np.full((8, 8), np.float32(1) / 3)
     sources = {"constant": constant, "all NaN": np.full((8, 8), np.nan, "f4")}

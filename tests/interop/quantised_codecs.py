@@ -1,6 +1,7 @@
 """Arrays with `scale_offset` and `cast_value`, of zarrcast and of the newest zarr-python, bit for bit.
 
-What `--quantize` writes zarr-python reads, and encodes to the same; what zarr-python writes is read and rewritten.
+zarr-python reads the output of `--quantize` and encodes it to the same bytes. zarrcast reads and rewrites the output
+of zarr-python.
 """
 
 import json
@@ -45,7 +46,7 @@ def write_source(path, values, fill_value, region=np.s_[:, :], options=None):
 
 
 def encoded_by_zarr_python(path, like, values):
-    """An array with the document of another, whose chunks zarr-python encodes."""
+    """Writes an array with the document of another. zarr-python encodes its chunks."""
     path.mkdir()
     (path / "zarr.json").write_text((like / "zarr.json").read_text())
     zarr.open_array(path, mode="r+")[...] = values
@@ -53,7 +54,7 @@ def encoded_by_zarr_python(path, like, values):
 
 
 def combinations():
-    """Types, sources, types of codes and roundings: all of them for a plain float32, else dealt out in turn."""
+    """Yields types, sources, code types and roundings: all of them for a plain float32, else some in turn."""
     for number, (data_type, kind) in enumerate(product(FLOATS, SOURCES)):
         if (data_type, kind) == ("float32", "plain"):
             yield from product([data_type], [kind], TARGETS, ROUNDINGS)
@@ -63,25 +64,28 @@ def combinations():
 
 
 def quantised_sources(tally, zarrcast, folder):
-    """The range is that of the data, or for `clamp` a given one."""
+    """The range is that of the data, or a given one for `clamp`."""
     for number, (data_type, kind, target, rounding) in enumerate(combinations()):
         fill_value, region, options = SOURCES[kind]
         source = folder / str(number)
         values = write_source(source, source_values(data_type, np.isnan(fill_value)), fill_value, region, options)
         options = ["--quantize", target, "--rounding", rounding]
         with tally.case("quantise", data_type, kind, target, rounding) as place:
-            # An absent chunk's new fill value may be a few units in the last place from what its old one is encoded to.
+            # A missing chunk's new fill value may differ from the encoded old one by a few units in the last place.
             own = kind != "fill finite, missing chunks"
             check(zarrcast, source, values, place, options, own_encoding=own, same_chunks="finite" not in kind)
         options += ["--out-of-range", "clamp", "--range", "-20,30"]
         with tally.case("quantise, clamp", data_type, kind, target, rounding) as place:
-            # A value below the range gets the code above that of NaN; cast_value itself would clamp it to that of NaN.
+            # A value below the range gets the code above that of NaN. cast_value alone would clamp it to the NaN code.
             check(zarrcast, source, values, place, options, own_encoding=False)
 
 
 def check(zarrcast, source, values, folder, options, own_encoding=True, same_chunks=True):
-    """All ways to read the result agree. With `own_encoding` zarr-python must encode `values` to the same, with
-    `same_chunks` also to the same chunks: not where the fill value becomes NaN, which then pads edges there alone."""
+    """All ways to read the result agree. With `own_encoding`, zarr-python must encode `values` to the same elements.
+
+    With `same_chunks` it must write the same chunks, too. This excludes a fill value that becomes NaN, which pads
+    edges only there.
+    """
     packed, unpacked = folder / "packed", folder / "unpacked"
     report = zarrcast.transcode(*options, source, packed)["quantization"]
     document = metadata(packed)
@@ -95,7 +99,7 @@ def check(zarrcast, source, values, folder, options, own_encoding=True, same_chu
     same_bits(read(unpacked), found, "zarrcast --unpack against zarr-python")
     check_a_chunk(zarrcast, packed, document, found, folder)
     if report["clamped"] == 0:
-        usable = np.isfinite(values)  # absent elements too: they read as the fill value
+        usable = np.isfinite(values)  # missing elements too: they read as the fill value
         error = np.abs(found[usable].astype("f8") - values[usable].astype("f8")).max()
         assert np.isclose(report["max_abs_error"], error, rtol=1e-9, atol=0), f"{report['max_abs_error']}, not {error}"
     if own_encoding:
@@ -112,7 +116,7 @@ def same_common_chunks(found, expected):
 
 
 def check_a_chunk(zarrcast, packed, document, found, folder):
-    """Decodes a stored chunk by `apply-codec --decode` and compares it with the array."""
+    """Decodes a stored chunk with `apply-codec --decode` and compares it with the array."""
     key = max(chunks_of(packed))
     shape = document["chunk_grid"]["configuration"]["chunk_shape"]
     chain = ["--codecs", json.dumps(document["codecs"]), "--fill-value", json.dumps(document["fill_value"])]
@@ -125,14 +129,14 @@ def check_a_chunk(zarrcast, packed, document, found, folder):
 
 
 def decoded(zarrcast, source, destination):
-    """The elements that zarrcast decodes, in an array that any reader knows."""
+    """Returns the elements that zarrcast decodes, from an array that any reader supports."""
     chain = json.dumps([plain_codec(metadata(source)["data_type"])])
     zarrcast.ok("transcode", "--codecs", chain, source, destination)
     return read(destination)
 
 
 def fixtures_of_zarr_python(tally, zarrcast, _folder):
-    """Every fixture with the two codecs: expected elements by `--codecs`, `--unpack` and `--compress`."""
+    """Every fixture with the two codecs: expected elements after `--codecs`, `--unpack` and `--compress`."""
     zarr.config.set({"array.rectilinear_chunks": True})
     for one in fixtures():
         if not one.has_codecs("scale_offset", "cast_value"):
@@ -161,7 +165,7 @@ def draw_chain(random):
 
 
 def draw_layout(random, chain):
-    """Filters and serializer by name: plain, transposed, the two codecs inside shards, before them, or around."""
+    """Returns filters and serializer by name: plain, transposed, the two codecs inside, before or around shards."""
     bytes_codec = BytesCodec(endian=str(random.choice(["little", "big"])))
     index = {"index_codecs": [BytesCodec(endian="little"), Crc32cCodec()]}
     index["index_location"] = str(random.choice(["start", "end"]))
@@ -180,7 +184,7 @@ def draw_layout(random, chain):
 
 
 def arrays_of_zarr_python(tally, zarrcast, _folder):
-    """Random chains, layouts and regions: zarrcast decodes as zarr-python does, and encodes the same chunks."""
+    """Random chains, layouts and regions: zarrcast decodes the same as zarr-python, and encodes the same chunks."""
     random = np.random.default_rng(20)
     for number in range(DRAWN):
         data_type = str(random.choice(["float16", "float32", "float64"]))
@@ -194,7 +198,7 @@ def arrays_of_zarr_python(tally, zarrcast, _folder):
             codecs = {"filters": filters, "serializer": serializer, "compressors": None}
             write_source(source, values, np.nan, region, codecs)
             same_bits(decoded(zarrcast, source, plain), read(source))
-            # From decoded elements to codes, which directed rounding may change: so zarr-python does the same.
+            # From decoded elements to codes. Directed rounding may change them, and does the same in zarr-python.
             zarrcast.ok("transcode", "--codecs", json.dumps(metadata(source)["codecs"]), plain, again)
             theirs = encoded_by_zarr_python(folder / "theirs", source, read(plain))
             same_bits(read(again), read(theirs), "encoded again, by zarr-python")

@@ -1,6 +1,6 @@
-"""Quantised and predicted arrays as others read them: the newest zarr-python, and zarrita.js ($ZARRITA is its index.js).
+"""Quantised and predicted arrays, read by the newest zarr-python and by zarrita.js ($ZARRITA is its index.js).
 
-zarr-python reads all of them; zarrita.js those of which the report names it as a reader, or of which it does not warn.
+zarr-python reads all of them. zarrita.js reads those whose report lists it as a reader, or without a warning.
 """
 
 import json
@@ -17,7 +17,7 @@ from zarr.codecs import TransposeCodec
 READER = Path(__file__).with_name("read_by_zarrita.mjs")
 TARGETS = ["uint8", "int8", "uint16", "int16"]
 SHARDED = ["-c", "8,8", "-s", "16,16"]
-# About 0 and far from it, where 0 has no code: zarr-python 3.4.1 and 3.4.2 cast it when they open shards.
+# Near 0, and far from it without a code for 0: zarr-python 3.4.1 and 3.4.2 cast 0 when they open shards.
 NEAR, FAR = (-3.0, 7.0), (250.0, 63.0)
 WAYS = {"codecs": [], "predicted": ["--predict", "1"], "cf": ["--as", "cf"]}
 CHUNKS = {
@@ -42,7 +42,7 @@ def by_zarrita(paths, data_type, shape):
 
 
 def write_field(path, data_type, begin_and_width=FAR, holes=True, decimals=None):
-    """Writes a field of 20 x 30, with some NaN if there are holes, and returns its values."""
+    """Writes a field of 20 x 30, with some NaN if `holes`, and returns its values."""
     y, x = np.meshgrid(np.arange(20), np.arange(30), indexing="ij")
     begin, width = begin_and_width
     values = begin + width * (0.5 + 0.5 * np.sin(x / 5 + y / 3))
@@ -54,7 +54,7 @@ def write_field(path, data_type, begin_and_width=FAR, holes=True, decimals=None)
 
 
 def quantised(tally, zarrcast, _folder):
-    """Each float type by each type of codes, plain and sharded; predicted codes, and those left to a CF reader."""
+    """Each float type with each code type, plain and sharded. Predicted codes, and codes for a CF reader."""
     choices = product(FLOATS, [NEAR, FAR], [False, True], TARGETS, [False, True], WAYS)
     for data_type, begin, holes, target, is_sharded, way in choices:
         if way != "codecs" and (data_type, holes) != ("float32", True):
@@ -73,10 +73,10 @@ def quantised(tally, zarrcast, _folder):
             assert "zarrita.js >= 0.7" in report["readers"], report["readers"]
             if holes and data_type != "float16":
                 same_within(by_other, values, report["bound"])
-            # The codes of float16 are few, and so int16 has some for 0 that no element gets.
+            # float16 has few codes, so int16 has unused codes for 0.
             needed = is_sharded and begin == FAR and (data_type, target) != ("float16", "int16")
             assert (report["reader_workaround"] is not None) == needed, report["reader_workaround"]
-            # A 0 that zarr-python writes gets the code of the entry; all else that it writes is coded as it was.
+            # zarr-python writes a 0 with the code of the added entry. All other values keep their codes.
             if needed:
                 zarr.open_array(path, mode="r+")[:2, :2] = values[:2, :2]
                 same_within(read(path), values, report["bound"])
@@ -87,7 +87,7 @@ def quantised(tally, zarrcast, _folder):
 
 
 def steps(tally, zarrcast, _folder):
-    """`--max-error` and `--step` in shards: the bound holds in zarr-python, and decimals come back as they were."""
+    """`--max-error` and `--step` in shards: zarr-python reads values within the bound, and decimals exactly."""
     bounds = [("--max-error", 0.5, 0.5), ("--max-error", 0.003, 0.003), ("--step", 0.1, 0)]
     for data_type, holes, (option, bound, most) in product(["float32", "float64"], [False, True], bounds):
         with tally.case(option, bound, "in shards", data_type, holes) as folder:
@@ -135,7 +135,7 @@ def without_workarounds(tally, zarrcast, folder):
 
 
 def predicted(tally, zarrcast, folder):
-    """Differences along dimensions, also around the ends of each type: integers come back as they were."""
+    """Differences along dimensions, also at the limits of each type: integers are restored exactly."""
     random, warned_of, misread = np.random.default_rng(7), 0, 0
     for number, (shape, data_type, is_turned) in enumerate(PREDICTED):
         limits = np.iinfo(data_type)
@@ -159,7 +159,7 @@ def predicted(tally, zarrcast, folder):
                 warned_of += warns[order]
                 misread += warns[order] and not right
     with tally.case("zarrita.js misreads what is warned of", misread, warned_of):
-        # In one dimension a transposition turns nothing.
+        # In one dimension a transposition has no effect.
         assert misread > 0.9 * warned_of > 0, "warn of less"
 
 
@@ -181,7 +181,7 @@ def predicted_and_more(tally, zarrcast, _folder):
             report = zarrcast.transcode(*options, "--verify", folder / "a", folder / "b")["quantization"]
             assert report["predict"] == ["1", "0"], report
             same_within(read(folder / "b"), values, report["bound"])
-            # Codes of 8 bits are cast to 16 for pcodec, and the dimensions get their order again.
+            # Codes of 8 bits are cast to 16 for pcodec, and the original order of dimensions is restored.
             pcodec = json.dumps([{"name": "numcodecs.pcodec", "configuration": {"level": 8}}])
             zarrcast.ok("transcode", "--codecs", pcodec, folder / "a", folder / "p")
             zarrcast.ok("transcode", *options, "--verify", folder / "p", folder / "c")

@@ -1,4 +1,4 @@
-"""Sources drawn at random, written by zarr-python, options of `transcode`, and what must come of them, by numpy."""
+"""Random sources written by zarr-python, random options of `transcode`, and their expected results in numpy."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from arrays import FLOATS, INTEGERS, LITTLE, ROUNDINGS, codec, lengths, same_bit
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.codecs import numcodecs as named
 
-# Text and times are in `matrix.py` and `numcodecs_arrays.py`.
+# `matrix.py` and `numcodecs_arrays.py` test text and times.
 OTHERS = ["bool", "complex64", "complex128"]
 MAX_ELEMENTS = 4000
 DIMENSIONS = "xyz"
@@ -36,7 +36,7 @@ class Array:
 
 @dataclass
 class Source:
-    """A store. `arrays` are by their paths in it, "" if it is an array itself."""
+    """A store. The keys of `arrays` are paths, or "" if the store is an array itself."""
 
     path: object
     arrays: dict = field(default_factory=dict)
@@ -77,7 +77,7 @@ def draw_array(random, path, version=None):
     options |= {"shape": shape, "chunks": chunks, "dtype": kind, "config": {"write_empty_chunks": True}}
     try:
         write(path, values, options | codecs)
-    except Exception:  # A codec refuses some of what is drawn: then the same without any.
+    except Exception:  # A codec may refuse the array. Then it is written without codecs.
         shutil.rmtree(path)
         write(path, values, options)
     # Some of the stored chunks are removed.
@@ -120,7 +120,7 @@ def draw_values(random, kind, shape):
 
 
 def draw_floats(random, generator, kind, shape):
-    """Floats: fields as they are measured, and those that break a quantisation."""
+    """Returns floats: fields like measurements, and fields that are critical for a quantisation."""
     steps, noise = np.arange(np.prod(shape, dtype=int)).reshape(shape), generator.standard_normal(shape)
     constant = np.full(shape, random.choice([0.0, -0.0, 1.5, 273.15]))
     scaled = noise * random.choice([1e-7, 1e3, 1e30, 1e300])
@@ -152,7 +152,7 @@ def draw_attributes(random, kind):
 
 
 def of_version_2(random, kind):
-    """Options for the codecs. Filters are those that lose nothing when they are applied anew: `matrix.py` has others."""
+    """Returns options for the codecs. The filters lose nothing when they are applied again. `matrix.py` has others."""
     compressors = [None, None, numcodecs.Zstd(1), numcodecs.GZip(1), numcodecs.Zlib(1), numcodecs.BZ2(1), numcodecs.LZ4()]
     compressors += [numcodecs.LZMA(preset=0), *(numcodecs.Blosc("lz4", 5, shuffle) for shuffle in (0, 1, 2))]
     choices = [numcodecs.Shuffle(kind.itemsize), numcodecs.CRC32(), numcodecs.Adler32(), numcodecs.Fletcher32()]
@@ -186,7 +186,7 @@ class Asked:
 
 
 def draw_options(random, source):
-    """Options for a whole source. Of a group sometimes one array alone is changed."""
+    """Returns options for a whole source. For a group, sometimes only one array is changed."""
     asked, array = Asked(), random.choice([source.arrays[path] for path in sorted(source.arrays)])
     themes = [compress, codecs, chunk_shapes, chunk_shapes, quantise, version, *([] if source.is_group else [select])]
     for theme in random.sample(themes, random.choice([0, 1, 1, 1, 2, 2, 3])):
@@ -212,7 +212,7 @@ def version(random, _array, asked):
 
 
 def near(random, shape, chunks):
-    """A given chunk shape, one that divides it, a multiple, or one that does not fit."""
+    """Returns a given chunk shape, one that divides it, a multiple, or one that does not fit."""
     whole = tuple(max(1, n) for n in shape)
     chunks = chunks or whole
     divisor = tuple(random.choice([d for d in range(1, n + 1) if n % d == 0]) for n in chunks)
@@ -221,7 +221,7 @@ def near(random, shape, chunks):
 
 
 def chunk_shapes(random, array, asked):
-    """Chunks, shards or both, by position or by names of dimensions."""
+    """Adds chunks, shards or both, by position or by dimension name."""
     is_named = array.names and random.random() < 0.5
     spelt = lambda shape: ",".join(f"{name}={n}" for name, n in zip(DIMENSIONS, shape)) if is_named else lengths(shape)
     chunks = near(random, array.values.shape, array.chunks)
@@ -270,7 +270,7 @@ def quantise(random, array, asked):
 
 
 def check_array(source, asked, found, report):
-    """Fails unless a destination, as zarr-python opens it, has the format and elements that were asked for."""
+    """Fails unless a destination, opened by zarr-python, has the requested format and elements."""
     version, expected = asked.zarr_format or source.zarr_format, source.values[asked.slices]
     assert found.metadata.zarr_format == version, f"Zarr version {found.metadata.zarr_format}, not {version}"
     assert "--verify" not in asked.words or report["verify"]["equal"], "verified, and not equal"
@@ -288,7 +288,7 @@ def check_array(source, asked, found, report):
 
 
 def missing_values(source, asked):
-    """Values that stand for missing ones, in xarray too. In v2 with dimension names the fill value is `_FillValue`."""
+    """Returns the missing values, also for xarray. In v2 with dimension names the fill value is `_FillValue`."""
     attributes, words = dict(source.attributes), (asked.missing or "").split(",")
     if asked.missing == "auto":
         if source.zarr_format == 2 and source.names and source.fill_value is not None:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Sources and options of `transcode` drawn at random: what ends with 0 is right, and what does not leaves nothing.
 
-zarr-python reads what numpy makes of SOURCE's values and the options, and `validate --level data` finds no error. Some
-runs are killed first, and resumed. What is drawn follows from a seed: `--seed SEED --only NUMBER` repeats one alone.
+zarr-python reads the values that numpy computes from SOURCE and the options, and `validate --level data` finds no
+error. Some runs are killed first, and resumed. The cases depend on a seed: `--seed SEED --only NUMBER` repeats one
+alone.
 """
 
 import argparse
@@ -77,7 +78,7 @@ class Trial:
             return error
 
     def killed_and_resumed(self, case):
-        """A run that is killed in the middle, and goes on. One that was at its end is the result itself."""
+        """Kills a run during its work and resumes it. If the run had already finished, returns its result."""
         process = self.program.start(*case.arguments())
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(case.killed_after)
@@ -101,13 +102,13 @@ class Trial:
                     text = f"FAIL --seed {self.seed} --only {case.number}: {str(error).strip() or type(error).__name__}"
                     print(text, shown([self.program.path, *case.arguments()]), case, sep="\n    ", flush=True)
             except BaseException as error:
-                # cast-value-rs 0.5.1 takes no buffer that is not aligned, which zarr-python hands it from within shards.
+                # cast-value-rs 0.5.1 accepts no unaligned buffer, which zarr-python passes to it from shards.
                 if "AsSliceError" not in str(error):
                     raise
                 self.statuses["unaligned"] += 1
 
     def errors(self, stores):
-        """The first error of each code that `validate --level data` finds, by store."""
+        """Returns the first error of each code that `validate --level data` finds, by store."""
         process = self.program.run("validate", "--level", "data", "--json", *stores)
         if process.returncode == 0:
             return {}
@@ -118,7 +119,7 @@ class Trial:
         return faults
 
     def judge_one(self, case, process, faults):
-        """`faults` are the errors that `validate` finds in DEST."""
+        """Checks one case. `faults` are the errors that `validate` finds in DEST."""
         if isinstance(process, Exception):
             self.statuses["fault"] += 1
             raise process
@@ -194,6 +195,6 @@ if __name__ == "__main__":
     statuses = ", ".join(f"{count} ended with {status}" for status, count in sorted(trial.statuses.items(), key=str))
     seconds = time.monotonic() - start
     print(f"seed {seed}: {cases} combinations, {statuses}; {trial.failures} failed, {seconds:.0f} s")
-    # It fails, too, if few combinations were sensible.
+    # The run also fails if few combinations were valid.
     sensible = options.only is not None or trial.statuses[0] * 4 > cases
     sys.exit(1 if trial.failures or not sensible else 0)

@@ -24,7 +24,7 @@ def small_shape(choose, rank):
 
 
 def transposing(choose, rank):
-    """The shape of an array, chunks that are long along some dimensions, and chunks that are long along the others."""
+    """Returns an array shape, chunks that are long along some dimensions, and chunks that are long along the others."""
     long = [choose.random() < 0.5 for _ in range(rank)]
     long[0] = not long[-1]
     side = int(MOST_ELEMENTS ** (1 / rank))
@@ -42,7 +42,7 @@ def sharded(choose, chunks, share=0.4, most=2):
 
 
 def written(choose, generator, path, chunks, shards, shape):
-    """Writes random values in any order of dimensions, with chunks that are absent, and returns them."""
+    """Writes random values in any order of dimensions with missing chunks, and returns them."""
     rank, name = len(chunks), choose.choice(list(FILL_VALUES))
     order = choose.sample(range(rank), rank)
     array = zarr.create_array(
@@ -53,7 +53,7 @@ def written(choose, generator, path, chunks, shards, shape):
     )
     elements = np.asarray(generator.random(shape) * 100).astype(name)
     if rank and elements.size:
-        # A corner and a slab of the array hold the fill value: chunks there are not stored.
+        # A corner and a slab of the array contain the fill value. Chunks there are not stored.
         elements[tuple(slice(choose.randint(0, length), None) for length in shape)] = FILL_VALUES[name]
         axis = choose.randrange(rank)
         start = choose.randint(0, shape[axis])
@@ -82,7 +82,7 @@ def changes(choose, name, rank):
     ]
     if name.startswith("float"):
         codes = choose.choice(["uint8", "uint16", "int16"])
-        # The entry for zarr-python 3.4 depends on whether there are shards, which the two ways have at different times.
+        # The entry for zarr-python 3.4 depends on shards, which the two ways add at different times.
         options += [["--quantize", codes, "--no-workarounds", *choose.choice([[], ["--as", "cf"], ["--as", "plain"], ["--compress", "zstd:1"]])]] * 3
     if wider := {"uint8": "int32", "int16": "float32", "float32": "float64"}.get(name):
         options.append(["--data-type", wider, *choose.choice([[], ["--fill-value", number], ["--compress", "zstd:1"]])])
@@ -90,9 +90,9 @@ def changes(choose, name, rank):
 
 
 def combined(tally, zarrcast, _folder):
-    """Another grid alone, and with changes of values, types, fill values and codecs: as if made one after the other.
+    """Another grid, alone or with changes of values, types, fill values and codecs, equals the same steps one by one.
 
-    With little memory it takes two passes, and the result is the same.
+    With little memory it needs two passes, and the result is the same.
     """
     choose, generator = random.Random(3), np.random.default_rng(3)
     staged = 0
@@ -109,7 +109,7 @@ def combined(tally, zarrcast, _folder):
             around = sharded(choose, other)
             grid = ["-c", lengths(other), "-s", lengths(around) if around else "none"] if rank else ["-c", "scalar"]
             if choose.random() < 0.2 and "--quantize" in change and "cf" in change:
-                # What is packed is unpacked while it is rechunked.
+                # A packed source is unpacked during the rechunking.
                 zarrcast.ok("transcode", *change, source, folder / "packed")
                 source, change = folder / "packed", ["--unpack"]
             zarrcast.ok("transcode", "--verify", *change, *grid, source, once)

@@ -1,4 +1,4 @@
-"""The rectilinear chunk grid, behind a switch of zarr-python: random grids of it through every command, and back."""
+"""The rectilinear chunk grid, which zarr-python has to enable: random grids through every command, and back."""
 
 import numpy as np
 import zarr
@@ -20,7 +20,7 @@ def random_edges(rng, length, unit):
 
 
 def random_array(rng, path):
-    """An array, perhaps in shards or in part absent; its values, and whether it is sharded."""
+    """Returns an array, sometimes in shards or with missing chunks, its values, and whether it is sharded."""
     rank, is_sharded = int(rng.integers(1, 4)), rng.random() < 0.4
     inner = [int(rng.integers(1, 4)) for _ in range(rank)]
     units = inner if is_sharded else [1] * rank
@@ -36,14 +36,14 @@ def random_array(rng, path):
     drawn = rng.normal(size=shape) if np.dtype(dtype).kind == "f" else rng.integers(0, 2 if dtype == "bool" else 100, shape)
     values = drawn.astype(dtype)
     if rng.random() < 0.4:
-        # Only a part is stored; the rest is the fill value.
+        # Only a part is stored. The rest is the fill value.
         part = tuple(slice(0, int(rng.integers(1, length + 1))) for length in shape)
         stored = np.full(shape, fill, dtype=dtype)
         stored[part] = values[part]
         values = stored
     array[...] = values
     if rng.random() < 0.3:
-        # Chunks that reach beyond the array, some wholly: their lengths stay when the array is cut.
+        # Chunks that are partly or wholly outside the array. Their lengths stay when the array is cut.
         shape = tuple(int(rng.integers(1, length + 1)) for length in shape)
         array.resize(shape)
         values = values[tuple(slice(0, length) for length in shape)]
@@ -51,7 +51,7 @@ def random_array(rng, path):
 
 
 def commands(rng, values, is_sharded):
-    """Options of `transcode`, and what they change: nothing, the codecs, the grid, or the values."""
+    """Yields options of `transcode`, and what they change: nothing, the codecs, the grid, or the values."""
     regular = lengths([int(rng.integers(1, length + 1)) for length in values.shape])
     yield [], "nothing"
     yield ["--compress", "none", "--verify"], "codecs"
@@ -95,7 +95,7 @@ def check_commands(zarrcast, rng, folder):
             continue
         assert found.shape == values.shape and np.array_equal(found.astype(values.dtype), values), "other values"
         zarrcast.ok("validate", "--level", "data", destination, "--against", source)
-        # A copy has every chunk of the array byte for byte, and no chunk that lies wholly beyond it.
+        # A copy has every chunk of the array byte for byte, and no chunk that is wholly outside the array.
         assert change != "nothing" or files(destination).items() <= files(source).items(), "other chunks"
 
 

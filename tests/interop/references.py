@@ -1,4 +1,4 @@
-"""NetCDF4 and HDF5 files through reference files that kerchunk makes of them: read in place, and written as Zarr."""
+"""NetCDF4 and HDF5 files via reference files of kerchunk: read in place, and written as Zarr."""
 
 import json
 from itertools import product
@@ -22,7 +22,7 @@ STORAGE = {
 
 
 def references(path, inline=100):
-    """The reference file of an HDF5 file, in the same folder, with the file's name alone."""
+    """Writes the reference file of an HDF5 file in the same folder. It contains only the name of the file."""
     made = SingleHdf5ToZarr(str(path), inline_threshold=inline).translate()
     file = path.with_suffix(".json")
     file.write_text(json.dumps(made).replace(json.dumps(str(path)), json.dumps(path.name)))
@@ -30,7 +30,7 @@ def references(path, inline=100):
 
 
 def written_by_h5py(tally, zarrcast, _folder):
-    """Every way of storage, with types of both byte orders, in all commands. The values are those of h5py."""
+    """Every way of storage, with types of both byte orders, in all commands. The values equal those of h5py."""
     rng = np.random.default_rng(7)
     for (storage, options), (number, dtype) in product(STORAGE.items(), enumerate(TYPES)):
         with tally.case("h5py", storage, dtype) as folder:
@@ -42,7 +42,7 @@ def written_by_h5py(tally, zarrcast, _folder):
                 file.create_dataset("deeper/b", data=values[:3])
             file = references(folder / "a.h5", inline=0 if number % 2 else 100)
             zarrcast.ok("validate", "--level", "data", file)
-            # A level of gzip, like that of a NetCDF file, is nothing that Zarr v3 has: v2 is copied as it is.
+            # Zarr v3 has no codec for a gzip level of a NetCDF file, so the v2 chunks are copied unchanged.
             zarrcast.ok("transcode", "--verify", file, folder / "copy")
             zarrcast.ok("transcode", "--verify", "--compress", "zstd:1", "--zarr-format", "3", file, folder / "new")
             zarrcast.ok("validate", "--against", file, folder / "new")
@@ -57,7 +57,7 @@ def written_by_h5py(tally, zarrcast, _folder):
 
 
 def real_netcdf_files(tally, zarrcast, _folder):
-    """Real NetCDF4 files: xarray reads of a conversion what it reads of the file."""
+    """Real NetCDF4 files: xarray reads the same from a conversion as from the file."""
     files = [file for file in sorted(folder_of_files().rglob("*.nc")) if h5py.is_hdf5(file)]
     files = [file for file in files if file.stat().st_size < 20 << 20]
     assert len(files) >= 3, files

@@ -1,6 +1,7 @@
 """Jobs of every kind between the local disk and each of the stores of remote_servers.py, or a web server.
 
-zarr-python writes and reads arrays of them by obstore. Bad answers, and ends at any request, are in `tests/cli/remote`.
+zarr-python writes and reads their arrays with obstore. `tests/cli/remote` tests faulty answers and runs that end at
+any request.
 """
 
 import json
@@ -18,7 +19,7 @@ FIXTURE_NAMES = [
     "sea_surface_temperature", "zarr-python_3.1.6_sharded_index_end", "zarr-python_3.1.6_missing_chunks_nan",
     "zarr-python_3.4.2_rectilinear", "zarr-python_3.4.2_group",
 ]
-# Names that paths, URLs and XML would change. Empty names are keys of object stores, too, but of no file.
+# Names that paths, URLs and XML would change. Empty names are keys in object stores, but not file names.
 ODD_NAMES = ["a b", "[x]", "[ä]", "ä+ö", "%41", "50%25", "é#1", "a&b<c>", "a?b=c", "it's", "~x!*()"]
 DOTTED = {"chunk_key_encoding": {"name": "v2", "separator": "."}}
 SECONDS_TO_END = 16
@@ -34,7 +35,7 @@ def upload(cloud, folder, prefix):
 
 
 def on_each(tally, names, place, function):
-    """Runs a function for each kind of store, side by side, on a server of its own."""
+    """Runs a function for each kind of store in parallel, each on its own server."""
 
     def on(name):
         began = time.monotonic()
@@ -71,7 +72,7 @@ def every_job(tally, zarrcast, cloud):
 
 
 def commands_over(zarrcast, local, remote, folder):
-    """Every command gives the same result for a remote store and for the same store here."""
+    """Every command has the same result for a remote store and for the same local store."""
     here, there = (zarrcast.json("inspect", "--storage", "always", store) for store in (local, remote))
     for name in ("shape", "data_type", "codecs", "attributes", "storage", "chunk_shape"):
         assert here.get(name) == there.get(name), (name, here.get(name), there.get(name))
@@ -87,7 +88,7 @@ def commands_over(zarrcast, local, remote, folder):
 
 
 def written(zarrcast, local, remote, folder):
-    """A bucket gets what a folder gets, also from bucket to bucket and in place of another array."""
+    """A bucket gets the same files as a folder, also from bucket to bucket and instead of another array."""
     for number, options in enumerate((["--compress", "none"], ["--compress", "zstd:1"])):
         here, back = folder / f"{number}-here", folder / f"{number}-back"
         zarrcast.ok("transcode", *options, local, here)
@@ -112,7 +113,7 @@ def by_zarr_python(zarrcast, cloud, folder):
 
 
 def for_zarr_python(zarrcast, cloud, folder):
-    """An array that zarr-python reads by obstore, its shard larger than a part of an upload in parts."""
+    """zarr-python reads an array with obstore. Its shard is larger than a part of a multipart upload."""
     values = np.random.default_rng(1).random((512, 8192)).astype("float32")
     write(folder / "a", values, chunks=(64, 1024), compressors=None)
     zarrcast.ok("transcode", "--verify", "--shard-shape", "512,8192", folder / "a", url(cloud, "large"))
@@ -120,7 +121,7 @@ def for_zarr_python(zarrcast, cloud, folder):
 
 
 def without_locks(zarrcast, cloud, folder):
-    """A server that ignores conditions gives no locks, which is a warning. The result is right nonetheless."""
+    """A server that ignores conditions provides no locks, which causes a warning. The result is still correct."""
     values = np.random.default_rng(3).random((40, 50)).astype("float32")
     write(folder / "a", values, chunks=(10, 10), **DOTTED)
     message = zarrcast.status(0, "transcode", "--verify", folder / "a", url(cloud, "dotted"))
@@ -131,14 +132,14 @@ def without_locks(zarrcast, cloud, folder):
 
 
 def with_locks(zarrcast, cloud, _):
-    """A server that keeps conditions lets a run lock its destination. No lock is left."""
+    """A server that supports conditions lets a run lock its destination. No lock is left."""
     message = zarrcast.status(0, "transcode", FIXTURES / "valid" / "zarr-python_3.1.6_zstd", url(cloud, "locked"))
     assert "locks" not in message, message
     assert not [key for key in cloud.listed("locked/") if ".zarrcast" in key]
 
 
 def killed(zarrcast, cloud, folder):
-    """Nothing opens before it is whole. `--resume` gives the same objects as a run that nothing ended."""
+    """No incomplete array opens. `--resume` writes the same objects as an uninterrupted run."""
     values = np.random.default_rng(2).random((200, 4096)).astype("float32")
     write(folder / "source", values, chunks=(1, 4096), compressors=None, **DOTTED)
     remote = url(cloud, "killed")
@@ -149,10 +150,10 @@ def killed(zarrcast, cloud, folder):
         process.kill()
         process.communicate()
         keys = cloud.listed("killed/")
-        # A run may be killed when all is done.
+        # A run may be killed after it has finished.
         if process.returncode == 0 or ("killed/zarr.json" in keys and not any(".zarrcast" in key for key in keys)):
             break
-        # The document comes last: where it is, only the journal may be left to remove.
+        # The document is written last. If it exists, only the journal may be left to remove.
         chunks = [key for key in keys if key.endswith(".0")]
         assert "killed/zarr.json" not in keys or len(chunks) == len(values), len(chunks)
     else:
@@ -166,7 +167,7 @@ def killed(zarrcast, cloud, folder):
 
 
 def in_parts(zarrcast, cloud, folder):
-    """A job in parts, of which one is killed and done again: the objects of a plain run."""
+    """A job in parts writes the objects of a plain run. One part is killed and done again."""
     write(folder / "source", np.random.default_rng(6).random((60, 500)).astype("float32"), chunks=(1, 500))
     options, places = ["--quantize", "uint16"], [folder / "source", url(cloud, "parts")]
     planned = json.loads(zarrcast.ok("transcode", *options, "--init", "--partitions", 2, "--json", *places))
@@ -186,13 +187,13 @@ def in_parts(zarrcast, cloud, folder):
 
 
 def interrupted_upload(zarrcast, cloud, folder):
-    """A run that is interrupted while it uploads a large shard removes the parts, and can be resumed."""
+    """A run that is interrupted during the upload of a large shard removes the parts, and can be resumed."""
     values = np.random.default_rng(5).random((1, 9 << 20), dtype="float32")
     write(folder / "large", values, chunks=(1, 1 << 20), compressors=None)
     command = ["transcode", "--requests", "1", "--shard-shape", f"1,{9 << 20}", folder / "large", url(cloud, "upload")]
     process = zarrcast.start(*command)
     began = time.monotonic()
-    # Blocks of Azure belong to no blob, and are not listed.
+    # Blocks of Azure belong to no blob and are not listed.
     while process.poll() is None and not cloud.uploads() and not (cloud.scheme == "az" and time.monotonic() > began + 0.2):
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
@@ -207,7 +208,7 @@ def interrupted_upload(zarrcast, cloud, folder):
 
 
 def odd_names(zarrcast, cloud, folder):
-    """Names are taken as they are, on both sides."""
+    """Names are used unchanged, on both sides."""
     fixture = FIXTURES / "valid" / "zarr-python_3.1.6_zstd"
     for number, name in enumerate(name for name in ODD_NAMES if name not in cloud.cannot_name):
         upload(cloud, fixture, f"odd/{name}/in")
@@ -220,7 +221,7 @@ def odd_names(zarrcast, cloud, folder):
 
 
 def markers(zarrcast, cloud, _):
-    """Objects that stand for folders are no part of the array. Keys with empty names are seen."""
+    """Folder markers are not part of the array. Keys with empty names are reported."""
     upload(cloud, FIXTURES / "valid" / "zarr-python_3.1.6_zstd", "marked")
     cloud.put("marked/c/", b"")
     zarrcast.ok("validate", "--deny", "warnings", url(cloud, "marked"))
@@ -231,7 +232,7 @@ def markers(zarrcast, cloud, _):
 
 
 def web_server(tally, zarrcast, _place):
-    """A server that lists nothing and gives no ranges: keys come from the grid."""
+    """A server without listings and ranges: keys are computed from the grid."""
     with Web() as server:
         for fixture in FIXTURE_NAMES:
             with tally.case("web", fixture) as folder:

@@ -1,4 +1,4 @@
-"""What servers refuse, and certificates that are not taken: messages come in time, say what to do, have no secrets."""
+"""Refusals of servers, and invalid certificates: messages are in time, suggest a solution and contain no secrets."""
 
 import datetime
 import ipaddress
@@ -17,12 +17,12 @@ from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, Goog
 
 FIXTURE = FIXTURES / "valid" / "zarr-python_3.1.6_sharded_index_end"
 CLOUDS = ["s3s-fs", "moto", "s3rver", "azurite", "google"]
-# Seconds for what is not tried again, and for what is, with the start of this program.
+# Seconds for a fault that is not retried, and for one that is, including the start of the program.
 AT_ONCE, IN_TIME = 5, 16
 
 
 def told(program, folder, *arguments, said, seconds=AT_ONCE):
-    """A failure in time, with a reason and something to do. Returns the message."""
+    """Asserts a failure in time, with a reason and a suggestion. Returns the message."""
     began = time.monotonic()
     message = program.status(3, *arguments)
     took = time.monotonic() - began
@@ -38,7 +38,7 @@ def refusals(tally, zarrcast, place):
         program = zarrcast.within(**found.environment)
         upload(found, FIXTURE, "data")
         closed = found.at(f"http://127.0.0.1:{free_port()}")
-        # Each fault: its name, variables of the environment, words of the message.
+        # Each fault: its name, environment variables, words of the message.
         faults = [
             ("missing bucket", {}, ["no-such-bucket", "check its name"]),
             ("refused connection", closed, ["refused", "attempts"]),
@@ -60,7 +60,7 @@ def refused(program, cloud, folder, name, variables, said):
     bucket = {"missing bucket": "no-such-bucket", "no container's name": "Upper_Case"}.get(name, BUCKET)
     store, seconds = f"{cloud.scheme}://{bucket}/data", IN_TIME if "attempts" in said else AT_ONCE
     jobs = [["transcode", store, folder / "there"], ["transcode", FIXTURE, f"{store}-new"]]
-    # What is tried again takes its time.
+    # Retries are slow.
     for arguments in jobs[:1] if "attempts" in said else jobs:
         message = told(program, folder, *arguments, said=said, seconds=seconds)
         assert len(message.splitlines()) <= 3, message
@@ -69,7 +69,7 @@ def refused(program, cloud, folder, name, variables, said):
 
 
 def of_one(cloud, place):
-    """Faults of one kind of store."""
+    """Yields the faults of one kind of store."""
     if cloud.name == "s3s-fs":
         key, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
         yield "wrong secret", {secret: "another-secret"}, ["SignatureDoesNotMatch", secret]
@@ -97,7 +97,7 @@ def of_one(cloud, place):
 
 
 def anonymous(program, cloud, folder):
-    """Without a signature, a store that wants one refuses, and says how to sign; a public one is read."""
+    """Without a signature, a private store refuses and the message explains how to sign. A public one is read."""
     if cloud.name == "s3rver":
         program.ok("transcode", "--anonymous", url(cloud, "data"), folder / "copy")
         return
@@ -124,7 +124,7 @@ def signature(hours):
 
 
 def shared_access(program, cloud, folder):
-    """A signature in place of a key, by the environment or an option; nothing prints it."""
+    """A signature replaces a key, by the environment or an option. It is never printed."""
     sas = signature(1)
     program = program.within(AZURE_STORAGE_ACCOUNT_KEY=None)
     signed = program.within(AZURE_STORAGE_SAS_KEY=f"?{sas}")
@@ -143,7 +143,7 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """An authority that nobody knows before it is told of."""
+    """A certificate authority that no machine knows by default."""
 
     def __init__(self, folder):
         self.folder, self.key, self.name = folder, ec.generate_private_key(ec.SECP256R1()), named("zarrcast's tests")
@@ -153,7 +153,7 @@ class Authority:
         self.path.write_bytes(pem(builder.sign(self.key, hashes.SHA256())))
 
     def context(self, name, begin=-DAY, end=DAY):
-        """The TLS context of a server. Its certificate is for a name, and valid from `begin` to `end` after now."""
+        """Returns a TLS context with a certificate for a name, valid from `begin` to `end` after now."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(name)] if name[0].isalpha() else [x509.IPAddress(ipaddress.ip_address(name))]
         builder = certificate(named(name), self.name, key.public_key(), begin, end)
@@ -181,7 +181,7 @@ def certificate(subject, issuer, key, begin, end):
 
 
 def tls(tally, zarrcast, place):
-    """Only what an authority signed that this machine trusts, for this name and now."""
+    """Only a certificate of a trusted authority is accepted, for this name and now."""
     authority, here = Authority(place), "127.0.0.1"
     trusted = {"SSL_CERT_FILE": str(authority.path)}
     for name, context, variables, said in [
@@ -205,7 +205,7 @@ def tls(tally, zarrcast, place):
                 continue
             web = told(program, folder, "inspect", f"{address}/bucket/a", said=said)
             told(program, folder, "transcode", "gs://bucket/a", folder / "there", said=said)
-            # What cannot pass is not tried again.
+            # A permanent fault is not retried.
             assert "attempts" not in web, web
 
 

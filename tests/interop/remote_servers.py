@@ -1,7 +1,8 @@
-"""Object stores for tests: servers of others, and a Google Cloud Storage of the tests' own, each on a free port of 127.0.0.1.
+"""Object stores for tests, each on a free port of 127.0.0.1: servers of other projects, and an own Google Cloud
+Storage.
 
-`cloud(NAME, FOLDER)` starts one with an empty bucket, waits until it answers, and stops it at the end whatever happens.
-moto comes with this environment; `S3S_FS`, `S3RVER` and `AZURITE_BLOB`, or the PATH, name the other programs.
+`cloud(NAME, FOLDER)` starts one with an empty bucket, waits until it answers, and always stops it at the end. moto is
+part of this environment. `S3S_FS`, `S3RVER` and `AZURITE_BLOB`, or the PATH, name the other programs.
 """
 
 import base64
@@ -33,7 +34,7 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from program import FIXTURES, free_port, running, until
 
 REGION = "us-east-1"
-# Azurite's own account and key, which its documentation names.
+# Azurite's default account and key, from its documentation.
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 AZURE_VERSION = "2023-11-03"
@@ -41,19 +42,19 @@ AZURE_VERSION = "2023-11-03"
 SCOPES = {"https://www.googleapis.com/auth/devstorage.full_control", "https://www.googleapis.com/auth/cloud-platform"}
 ACCOUNT = "tester@project.iam.gserviceaccount.com"
 BUCKET = "bucket"
-# What the variables of whoever runs the tests would change.
+# Settings that would otherwise depend on the user's environment.
 CLEAN = {"NO_PROXY": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
-# moto looks at no signature.
+# moto checks no signature.
 SIGNED = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=a"
 NOT_PASSED_ON = {"authorization", "host", "connection", "transfer-encoding", "content-length", "server", "date"}
 
 
 class Refused(Exception):
-    """An answer that is an error: its status, code and message."""
+    """An error answer: its status, code and message."""
 
 
 class Listener(http.server.ThreadingHTTPServer):
-    """A server on a free port of 127.0.0.1. It speaks TLS where there is a context for that."""
+    """A server on a free port of 127.0.0.1. It uses TLS if there is a context."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -73,13 +74,13 @@ class Listener(http.server.ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, *_):
-        """A client may end a connection at any time."""
+        """A client may close a connection at any time."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(*_)
 
 
 class Web(Listener):
-    """The web server of Python over the fixtures. It has no ranges, and its listings are pages for people."""
+    """The web server of Python for the fixtures. It has no ranges, and its listings are pages for people."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -90,12 +91,12 @@ class Web(Listener):
 
 
 class GoogleServer(Listener):
-    """A Google Cloud Storage: its XML interface and its tokens, before the S3 of moto. Its account is a file.
+    """A Google Cloud Storage: its XML interface and its tokens, in front of the S3 of moto. Its account is a file.
 
-    After https://docs.cloud.google.com/storage/docs/xml-api/overview: objects, uploads in parts and listings are those
-    of S3; its own are `x-goog-copy-source` and preconditions: `x-goog-if-generation-match` is for writes (0: there is
-    none), while `If-Match` and `If-None-Match` are for reads alone. A request is allowed by a JSON Web Token that a
-    service account signed itself; without one, reading is allowed where the store is public.
+    See https://docs.cloud.google.com/storage/docs/xml-api/overview. Objects, multipart uploads and listings are those
+    of S3. Its own features are `x-goog-copy-source` and preconditions. `x-goog-if-generation-match` is for writes (0:
+    no object exists), while `If-Match` and `If-None-Match` are only for reads. A request needs a JSON Web Token that a
+    service account has signed itself. Without one, only a public store can be read.
     """
 
     name, scheme, cannot_name = "google", "gs", ()
@@ -163,7 +164,7 @@ class GoogleServer(Listener):
             return list(self.parts_of.values())
 
     def check_allowed(self, authorization, is_read):
-        """Fails unless a header has a token that the account signed and that is valid now, or all may read."""
+        """Fails unless a header has a valid token that the account signed, or the store is public for reads."""
         if authorization is None:
             if self.is_public and is_read:
                 return
@@ -217,7 +218,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = serve
 
     def pass_on(self, key, query, content):
-        """Asks moto in its own words, where the precondition of a write holds."""
+        """Sends the request to moto in S3 terms, if the precondition of a write is true."""
         server, headers = self.server, {name.lower(): value for name, value in self.headers.items()}
         headers = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
         wanted = headers.pop("x-goog-if-generation-match", None)
@@ -255,7 +256,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class S3:
     scheme = "s3"
-    # Names that the server cannot have.
+    # Names that the server does not support.
     cannot_name = ()
 
     def __init__(self, name, address, key_id="reader", secret="hidden-secret"):
@@ -289,7 +290,7 @@ class S3:
 
 
 class S3OverFolder(S3):
-    """s3s-fs. Its listings claim that names are percent-encoded, and they are not. It has no empty names."""
+    """s3s-fs. Its listings claim percent-encoded names, but do not encode them. It does not support empty names."""
 
     cannot_name = ("a//b",)
 
@@ -352,7 +353,7 @@ def served(command, port, folder, **environment):
 
 
 def program(variable, name):
-    """The path of a server that is not of this environment."""
+    """Returns the path of a server that is not part of this environment."""
     found = os.environ.get(variable) or shutil.which(name)
     assert found, f"no {name}: name it by {variable}, or put it on the PATH"
     return found
@@ -369,7 +370,8 @@ def servers(folder, port, address):
             {"MOTO_S3_DEFAULT_MAX_KEYS": "50"}, lambda: S3("moto", address),
         ),
         "s3s-fs": (lambda: [program("S3S_FS", "s3s-fs"), "--host", "127.0.0.1", *here, *keys, folder], {}, lambda: s3s),
-        # It ignores conditions, lists no folders that hold only folders, and encrypts as OpenSSL 3 does no more.
+        # It ignores conditions, lists no folders with only folders in them, and needs encryption that OpenSSL 3
+        # dropped.
         "s3rver": (
             lambda: [program("S3RVER", "s3rver"), "--silent", "--address", "127.0.0.1", *here, "--directory", folder],
             {"NODE_OPTIONS": "--openssl-legacy-provider"}, lambda: S3("s3rver", address, "S3RVER", "S3RVER"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the sections of modules of this folder: `run.py PROGRAM MODULE... [--only SECTION]`.
 
-Each module has a list SECTIONS. `.ci/interop` names the packages that each module needs.
+Each module has a list SECTIONS. `.ci/interop` contains the packages that each module needs.
 """
 
 import argparse

@@ -16,7 +16,7 @@ ARRAYS = {"plain": {"chunks": (8, 8)}, "inner/deep": {"chunks": (37, 21)}, "shar
 
 
 def values(name):
-    """Elements with a part that is the fill value."""
+    """Returns elements with a part that is the fill value."""
     elements = np.random.default_rng(len(name)).normal(size=(37, 21)).astype("float32")
     elements[:9] = 0
     return elements
@@ -38,7 +38,7 @@ def check(group):
 
 
 def is_sound(path):
-    """Fails unless other programs find no fault in a zip file. Returns its names."""
+    """Fails if other programs find a fault in a zip file. Returns its names."""
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
@@ -135,7 +135,7 @@ def forms_of_zip(tally, zarrcast, folder):
 
 
 def more_members_than_16_bits(tally, zarrcast, folder):
-    """66,000 chunks: the directory is that of zip64."""
+    """66,000 chunks need a zip64 directory."""
     with tally.case("more than 65,535 members"):
         source, path = folder / "many.zarr", folder / "many.zip"
         zarr.create_array(source, shape=(66_000,), chunks=(1,), dtype="uint8", compressors=None, fill_value=0)

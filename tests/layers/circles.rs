@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Source;
 use super::paths::{Named, named};
 
-/// Where files may still need each other: from files whose path begins with the first, to those that begin with the
-/// second, and why.
+/// Exceptions. Files whose path begins with the first may need files whose path begins with the second. The third is
+/// the reason.
 const ALLOWED: [(&str, &str, &str); 2] = [
     ("codec/chain", "codec/sharding.rs", "the format's own recursion: a chain has shards, which have chains"),
     ("store/", "store/", "not undone yet"),
 ];
 
-/// How one file needs another: by their numbers, with a line that shows it.
+/// Pairs of file indices: the first file needs the second. The value is a line that shows it.
 type Needs = BTreeMap<(usize, usize), usize>;
 
 /// The files of the library by their modules.
@@ -29,7 +29,7 @@ impl<'a> Files<'a> {
         Files { sources, by_module: by_module.collect(), named }
     }
 
-    /// The file in which what a path names stands, through imports that pass it on.
+    /// Finds the file that defines the item of a path, through imports that re-export it.
     fn home(&self, path: &[String], depth: usize) -> Option<usize> {
         let (length, file) = (0..=path.len()).rev().find_map(|end| Some((end, *self.by_module.get(&path[..end])?)))?;
         let passed_on = path.get(length).filter(|_| depth < 8).and_then(|name| {
@@ -45,7 +45,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Which files of a row need which others.
+    /// Returns the needs between files of a row.
     fn needs(&self) -> Needs {
         let mut needs = Needs::new();
         for (file, names) in self.named.iter().enumerate() {
@@ -59,19 +59,19 @@ impl<'a> Files<'a> {
         needs
     }
 
-    /// Whether a file itself uses what it names, and does not only pass it on.
+    /// Checks whether a file itself uses a name, not only re-exports it.
     fn is_used(&self, file: usize, name: &Named) -> bool {
         let Some((alias, true)) = &name.import else { return true };
         self.sources[file].tokens.iter().filter(|token| token.text == *alias).count() > 1
     }
 
-    /// Whether a file is a parent module of another.
+    /// Checks whether a file is a parent module of another.
     fn is_above(&self, parent: usize, child: usize) -> bool {
         self.sources[child].module.starts_with(&self.sources[parent].module)
     }
 
-    /// The needs that close a circle. A parent module and its children may need each other, so that of what goes down to
-    /// children and up to parents only one at a time is taken.
+    /// Returns the needs that close a circle. A parent module and its children may need each other. So only one
+    /// direction at a time, down to children or up to parents, is counted.
     fn in_circles(&self, needs: &Needs) -> BTreeSet<(usize, usize)> {
         let without = |excused: &dyn Fn(usize, usize) -> bool| {
             let kept: Vec<_> = needs.keys().copied().filter(|(from, to)| !excused(*from, *to)).collect();
@@ -91,7 +91,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Whether one file needs another, directly or through others.
+/// Checks whether one file needs another, directly or through others.
 fn reaches(needs: &[(usize, usize)], from: usize, to: usize) -> bool {
     let mut seen = BTreeSet::from([from]);
     let mut next = vec![from];

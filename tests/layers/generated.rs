@@ -1,7 +1,6 @@
-//! `completions/` holds what the program generates, shell completions and manual pages, and `docs/rules.md` the guide's
-//! page of rules.
+//! Checks generated files: the shell completions and manual pages in `completions/`, and the rules in `docs/rules.md`.
 //!
-//! `UPDATE_GENERATED=1 cargo test --test layers` rewrites it.
+//! `UPDATE_GENERATED=1 cargo test --test layers` writes them again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +14,7 @@ fn page_of_rules_has_all_of_them() {
     expect_page("docs/rules.md", &rule_page().unwrap());
 }
 
-/// The chapter of the guide: a table, then the page of each rule, as `--explain` has it.
+/// Returns the chapter of the guide: a table, then the page of each rule, the same as `--explain`.
 fn rule_page() -> Result<String, std::fmt::Error> {
     let mut page = "\
 # Rules
@@ -33,7 +32,7 @@ What `zarrcast validate` finds. Each rule has a code and a name, which stay as t
         writeln!(page, "| [{code}](#{code}) | {name} | {severity} | {} |", rule.title())?;
     }
     for rule in ALL.iter().chain(RETIRED) {
-        // The anchor is read by forges and by mdBook alike.
+        // Forges and mdBook both read this anchor.
         let (code, name, title) = (rule.code, rule.name, rule.title());
         let (_, body) = rule.page().split_once('\n').unwrap_or_default();
         writeln!(page, "\n<a id=\"{code}\"></a>\n\n# {code} {name}: {title}\n\n{}", body.trim())?;

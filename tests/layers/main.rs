@@ -1,8 +1,8 @@
-//! The layers: a row may use the rows below it, never above, some crates belong to one row, and inside a row no two
-//! files need each other.
+//! Tests of the layers. A row may use only rows below it, and some crates belong to one row. No two files of a row need
+//! each other.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
-#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
+#![expect(clippy::disallowed_methods, reason = "tests read the repository's files")]
+#![expect(clippy::unwrap_used, reason = "a failed test reports the line")]
 
 mod circles;
 mod generated;
@@ -12,9 +12,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rows, from the top. `metadata::json` is a row of its own: data types are read from it, and documents hold types.
-/// So are the codecs and the list of them: documents of v2 and pipelines ask them, while a chain that
-/// runs stands above both. `metadata::extension` is what a codec is read from.
+/// The rows, from the top. `metadata::json` is a separate row: data types are read from it, and documents contain
+/// types. The codecs and their registry are separate rows, too: documents of v2 and pipelines use them, while a running
+/// chain is above both. A codec is read from `metadata::extension`.
 const ROWS: [&str; 19] = [
     "cli",
     "report",
@@ -37,7 +37,7 @@ const ROWS: [&str; 19] = [
     "diagnostic",
 ];
 
-/// What only some rows may name: a path, and those rows.
+/// Paths that only some rows may name, with those rows.
 const OWNED: [(&str, &[&str]); 32] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
@@ -60,13 +60,13 @@ const OWNED: [(&str, &[&str]); 32] = [
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),
-    // A node is a store and a key. The files of others, which arguments name, are the command line's.
+    // A node is a store and a key. Only the command line opens other files, which arguments name.
     ("std::path", &["store", "cli"]),
     ("rustix", &["store", "engine"]),
     ("rawzip", &["store"]),
     ("zarrs", &["codec"]),
     ("blosc_src", &["codec::kinds"]),
-    // There, only `store::remote`.
+    // In this row, only `store::remote`.
     ("futures_util", &["store"]),
     ("object_store", &["store"]),
     ("reqwest", &["store"]),
@@ -75,14 +75,14 @@ const OWNED: [(&str, &[&str]); 32] = [
     ("quick_xml", &["store"]),
 ];
 
-/// What only `store::remote` may name.
+/// Paths that only `store::remote` may name.
 const NETWORK: [&str; 6] = ["futures_util", "object_store", "reqwest", "rustls", "tokio", "quick_xml"];
 
 /// A source file: its row, and its code without comments and unit tests.
 struct Source {
     path: PathBuf,
     row: &'static str,
-    /// The modules that lead to it.
+    /// The path of the module.
     module: Vec<String>,
     tokens: Vec<paths::Token>,
     lines: Vec<(usize, String)>,
@@ -120,8 +120,8 @@ fn crate_of_one_row_is_named_in_no_other() {
     assert!(faults.is_empty(), "\n{faults}");
 }
 
-/// The commands are written each in a module of `operation`; what two of them need lies beside them. But `inspect` tries
-/// ways on a sample by the plans and routes of `transcode` themselves, so that it says what a run would do.
+/// Each command is a module of `operation`, and shared code is next to them. `inspect` is an exception: it tries the
+/// plans and routes of `transcode` on a sample, so that it reports what a run would do.
 #[test]
 fn command_is_used_by_no_other() {
     const COMMANDS: [&str; 4] = ["apply_codec", "inspect", "transcode", "validate"];
@@ -178,8 +178,8 @@ fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
     }
 }
 
-/// `docs/architecture.md` has the rows, each with the first sentence of its module and with what only it may name;
-/// `UPDATE_GENERATED=1 cargo test --test layers` writes them anew.
+/// `docs/architecture.md` contains the rows. Each has the first sentence of its module and the paths that only it may
+/// name. `UPDATE_GENERATED=1 cargo test --test layers` writes them again.
 #[test]
 fn page_of_the_architecture_has_the_rows() {
     const MARKS: (&str, &str) = ("<!-- rows -->\n", "<!-- /rows -->");
@@ -201,7 +201,7 @@ fn page_of_the_architecture_has_the_rows() {
     assert!(page == expected, "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test layers`");
 }
 
-/// The first sentence of the documentation of a row's module.
+/// Returns the first sentence of the documentation of a row's module.
 fn first_sentence(row: &str) -> String {
     let modules = source_folders().map(|folder| folder.join(row.replace("::", "/")));
     let files = modules.iter().flat_map(|module| [module.join("mod.rs"), module.with_extension("rs")]);
@@ -223,7 +223,7 @@ fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The folders of the program's own crates.
+/// Returns the source folders of the program's own crates.
 fn source_folders() -> [PathBuf; 2] {
     [source_folder(), Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/kernels/src")]
 }
@@ -249,7 +249,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 impl Source {
-    /// `None` for `lib.rs` and `main.rs`, which are in no row, and for unit tests.
+    /// Returns `None` for `lib.rs` and `main.rs`, which are in no row, and for unit tests.
     fn read(path: &Path) -> Option<Source> {
         let relative = source_folders().iter().find_map(|folder| path.strip_prefix(folder).ok()).unwrap();
         let module = relative.with_extension("");
@@ -272,13 +272,13 @@ impl Source {
     }
 }
 
-/// The row of a path inside the crate: the longest that it begins with.
+/// Returns the row of a path inside the crate: the longest row that is a prefix.
 fn row_of(path: &str) -> Option<&'static str> {
     let holds = |row: &&&str| path == **row || path.strip_prefix(**row).is_some_and(|rest| rest.starts_with("::"));
     ROWS.iter().filter(holds).max_by_key(|row| row.len()).copied()
 }
 
-/// Whether a line of code names a crate, path or macro, as a word of its own and outside a string.
+/// Checks whether a line names a crate, path or macro as a separate word outside a string.
 fn names(line: &str, name: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(name).any(|(start, _)| {
@@ -288,7 +288,7 @@ fn names(line: &str, name: &str) -> bool {
         let in_string = line[..start].matches('"').count() % 2 == 1;
         !in_string
             && before.is_none_or(|letter| !is_word(letter) && letter != '.' && letter != '#')
-            // A crate is followed by a path, or ends a `use`.
+            // A crate name comes before `::` or ends a `use`.
             && (!is_crate || after.is_some_and(|letter| letter == ':' || letter == ';') || line.contains("extern crate"))
     })
 }

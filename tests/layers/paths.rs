@@ -1,5 +1,5 @@
-//! Which paths of the crate a source file names: in imports, and inline after `crate::`, `super::`, `self::` or the name
-//! of a child module.
+//! Finds the crate paths that a source file names: in imports, and inline after `crate::`, `super::`, `self::` or the
+//! name of a child module.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -16,11 +16,11 @@ pub(crate) struct Token {
 pub(crate) struct Named {
     pub(crate) path: Vec<String>,
     pub(crate) line: usize,
-    /// By what name, where it is imported; and whether others may import it from there.
+    /// For an import: its name, and whether it is public.
     pub(crate) import: Option<(String, bool)>,
 }
 
-/// The tokens of a file; items under `#[cfg(test)]` are left out.
+/// Returns the tokens of a file without items under `#[cfg(test)]`.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut letters = text.char_indices().peekable();
@@ -54,7 +54,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     without_tests(&tokens)
 }
 
-/// Goes on after a string; the lines that it spans.
+/// Skips a string. Returns the number of line breaks in it.
 fn skip_string(letters: &mut Peekable<CharIndices<'_>>) -> usize {
     let mut lines = 0;
     while let Some((_, letter)) = letters.next() {
@@ -68,7 +68,7 @@ fn skip_string(letters: &mut Peekable<CharIndices<'_>>) -> usize {
     lines
 }
 
-/// Goes on after a string without escapes, between so many signs; the lines that it spans.
+/// Skips a raw string between `signs` hash signs. Returns the number of line breaks in it.
 fn skip_raw_string(signs: usize, letters: &mut Peekable<CharIndices<'_>>) -> usize {
     let (mut lines, mut found) = (0, None);
     for (_, letter) in letters.by_ref().skip(signs + 1) {
@@ -85,7 +85,7 @@ fn skip_raw_string(signs: usize, letters: &mut Peekable<CharIndices<'_>>) -> usi
     lines
 }
 
-/// Goes on after a character; a lifetime is left to be read as a word.
+/// Skips a character literal. A lifetime is read later as a word.
 fn skip_character(rest: &str, letters: &mut Peekable<CharIndices<'_>>) {
     let mut following = rest.chars();
     let (first, second) = (following.next(), following.next());
@@ -119,13 +119,13 @@ fn without_tests(tokens: &[Token]) -> Vec<Token> {
     kept
 }
 
-/// The child modules that a file declares.
+/// Returns the child modules that a file declares.
 pub(crate) fn children(tokens: &[Token]) -> Vec<String> {
     let declared = tokens.windows(3).filter(|part| part[0].text == "mod" && part[2].text == ";");
     declared.map(|part| part[1].text.clone()).collect()
 }
 
-/// The paths that the file of `module` names.
+/// Returns the paths that the file of `module` names.
 pub(crate) fn named(module: &[String], tokens: &[Token]) -> Vec<Named> {
     let children = children(tokens);
     let mut all = Vec::new();
@@ -135,7 +135,7 @@ pub(crate) fn named(module: &[String], tokens: &[Token]) -> Vec<Named> {
         let before = index.checked_sub(1).map_or("", |before| tokens[before].text.as_str());
         let leads = ["crate", "super", "self"].contains(&text) || children.iter().any(|child| child == text);
         let follows = tokens.get(index + 1).is_some_and(|next| next.text == "::");
-        // `use<'a>` is no import.
+        // `use<'a>` is not an import.
         if text == "use" && tokens.get(index + 1).is_some_and(|next| next.text != "<") {
             let is_public = before == "pub" || before == ")";
             let mut found = Vec::new();
@@ -167,7 +167,7 @@ pub(crate) fn named(module: &[String], tokens: &[Token]) -> Vec<Named> {
     all
 }
 
-/// Reads one tree of an import from `index` on; where it ends.
+/// Reads one tree of an import from `index` on. Returns the index after it.
 fn read_tree(
     tokens: &[Token],
     mut index: usize,
@@ -208,7 +208,7 @@ fn read_tree(
     index
 }
 
-/// A path from the root of the crate.
+/// Returns the path from the root of the crate.
 fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     let (mut base, mut rest) = match path[0].as_str() {
         "crate" => (Vec::new(), &path[1..]),

@@ -1,4 +1,4 @@
-//! The library: its kernels, its codecs beside those of zarrs, and what of it is public.
+//! The library: its kernels, its codecs compared with those of zarrs, and its public items.
 
 mod kernels;
 mod pipeline;

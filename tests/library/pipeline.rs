@@ -1,9 +1,9 @@
-//! Our stages equal zarrs' own: the data type, shape, fill value and fixed size of a chunk after each codec, for every
-//! array of the valid fixtures, also inside shards.
+//! Our stages equal those of zarrs: the data type, shape, fill value and fixed size of a chunk after each codec. This
+//! is checked for every array of the valid fixtures, also inside shards.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
-#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
-#![expect(clippy::panic, reason = "a test that fails says where")]
+#![expect(clippy::disallowed_methods, reason = "tests read the repository's files")]
+#![expect(clippy::unwrap_used, reason = "a failed test reports the line")]
+#![expect(clippy::panic, reason = "a failed test reports the line")]
 
 use std::fs;
 use std::num::NonZeroU64;
@@ -17,12 +17,12 @@ use zarrcast::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, Pip
 use zarrs::array::{BytesRepresentation, Codec, DataType as ZarrsDataType, FillValue};
 use zarrs::metadata::v3::MetadataV3;
 
-/// Codecs that zarrs 0.23.14 does not have, or has in another form (`fixedscaleoffset` by other type strings).
-/// `zfp` and `numcodecs.zfpy` are features of zarrs that want cmake.
+/// Codecs that zarrs 0.23.14 does not have, or has in another form (`fixedscaleoffset` with other type strings). `zfp`
+/// and `numcodecs.zfpy` are features of zarrs that need cmake.
 const NOT_IN_ZARRS: &str =
     "cast_value scale_offset numcodecs.delta numcodecs.lz4 numcodecs.fixedscaleoffset numcodecs.zfpy zfp";
 
-/// The arrays that zarrs cannot follow: of these codecs, or of a data type that it does not have.
+/// The arrays that zarrs cannot check, because of these codecs or of an unknown data type.
 const SKIPPED: &str = "\
     numcodecs_0.16.6_named_delta numcodecs_0.16.6_named_fixedscaleoffset numcodecs_0.16.6_named_lz4 uint10_bytes \
     uint10_bytes_big_endian uint10_packbits zarr-python_3.4.2_around_shards zarr-python_3.4.2_before_shards \
@@ -43,7 +43,7 @@ const SKIPPED: &str = "\
     zfpy_1.0.1_zfp_fixed_accuracy zfpy_1.0.1_zfp_fixed_precision zfpy_1.0.1_zfp_fixed_rate \
     zfpy_1.0.1_zfp_reversible";
 
-/// How zarrs sees a chunk.
+/// A chunk as zarrs describes it.
 enum Seen {
     Array(Vec<NonZeroU64>, ZarrsDataType, FillValue),
     Bytes(BytesRepresentation),
@@ -53,7 +53,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// The path and the document of every array of the fixtures.
+/// Returns the path and the document of every array of the fixtures.
 fn arrays() -> Vec<(String, PathBuf, Value)> {
     let index = fs::read(fixtures().join("expected/index.json")).unwrap();
     let index: Value = serde_json::from_slice(&index).unwrap();
@@ -67,7 +67,7 @@ fn arrays() -> Vec<(String, PathBuf, Value)> {
     index["arrays"].as_array().unwrap().iter().map(array).collect()
 }
 
-/// Whether a chain, or one inside its shards, has a codec that zarrs does not know.
+/// Checks whether a chain, or one inside its shards, has a codec that zarrs does not know.
 fn is_foreign(codecs: &Value) -> bool {
     codecs.as_array().unwrap().iter().any(|codec| {
         let inner = codec.pointer("/configuration/codecs");
@@ -83,7 +83,7 @@ fn shape(shape: &[u64]) -> Vec<NonZeroU64> {
     shape.iter().map(|length| NonZeroU64::new(*length).unwrap()).collect()
 }
 
-/// The chunk after a codec, as zarrs has it.
+/// Returns the chunk after a codec according to zarrs.
 fn after(codec: &Value, seen: Seen) -> Seen {
     let name = &codec["name"];
     match (Codec::from_metadata(&metadata(codec)).unwrap(), seen) {
@@ -129,7 +129,7 @@ impl FixedSize for BytesRepresentation {
     }
 }
 
-/// Follows a chunk of our pipeline's input through the codecs of the document; the number of stages compared.
+/// Compares every stage of our pipeline with the codecs of the document. Returns the number of stages.
 fn compare(place: &str, pipeline: &Pipeline, codecs: &Value, fill: &FillValue) -> usize {
     let ArrayRepresentation { data_type, shape: extents, .. } = &pipeline.input;
     let data_type: Value = serde_json::from_str(&data_type.to_metadata().to_string()).unwrap();
@@ -185,7 +185,7 @@ fn stages_of_every_valid_fixture_equal_those_of_zarrs() {
     assert!(count > 150, "only {count} stages were compared");
 }
 
-/// Data types that zarrs has, with the fill values that it takes.
+/// Data types of zarrs, each with a fill value that it accepts.
 const TYPES: [(&str, &str); 16] = [
     (r#""int4""#, "-8"),
     (r#""uint2""#, "3"),

@@ -1,7 +1,7 @@
-//! The library as a program uses it, and that nothing else of it is public.
+//! The library as a program uses it. Nothing else of it is public.
 
-#![expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
-#![expect(clippy::unwrap_used, reason = "a test that fails says where")]
+#![expect(clippy::disallowed_methods, reason = "tests read the repository's files")]
+#![expect(clippy::unwrap_used, reason = "a failed test reports the line")]
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use zarrcast::types::{ElementType, NumberType};
 use zarrcast::validate::{ValidateLevel, ValidateOptions, validate};
 use zarrcast::{FaultClass, Interrupt, Location, Silent};
 
-/// The modules that are meant for others; those that are hidden are the rows of `tests/layers`.
+/// The public modules. The hidden ones are the rows of `tests/layers`.
 const MODULES: [&str; 7] = ["diagnostic", "inspect", "validate", "transcode", "parts", "apply_codec", "types"];
 
-/// What stands beside them.
+/// The other public items.
 const ITEMS: [&str; 6] = [
     "codec::plugin::register",
     "operation::Interrupt",

@@ -1,12 +1,12 @@
-//! Arrays and groups, written from the members in which they differ from a plain one.
+//! Writes arrays and groups from the members that differ from a default.
 
 use serde_json::{Value, json};
 
 use super::{CliTest, float32};
 
-/// The document of an array of Zarr v3: four float32 in one chunk, with `members` replaced or added.
+/// Returns the document of a Zarr v3 array: four float32 in one chunk, with `members` replaced or added.
 ///
-/// `chunk_shape` stands for a regular grid; without it there is one chunk.
+/// `chunk_shape` sets a regular grid. Without it there is one chunk.
 pub(crate) fn document(members: &Value) -> Value {
     let mut members = members.clone();
     let shape = members.get("shape").cloned().unwrap_or_else(|| json!([4]));
@@ -20,7 +20,7 @@ pub(crate) fn document(members: &Value) -> Value {
     with_members(plain, &members)
 }
 
-/// The `.zarray` of an array of Zarr v2: four float32 in one chunk, with `members` replaced or added.
+/// Returns the `.zarray` of a Zarr v2 array: four float32 in one chunk, with `members` replaced or added.
 pub(crate) fn document_v2(members: &Value) -> Value {
     let shape = members.get("shape").cloned().unwrap_or_else(|| json!([4]));
     let plain = json!({
@@ -38,25 +38,24 @@ fn with_members(mut document: Value, members: &Value) -> Value {
 }
 
 impl CliTest {
-    /// Writes the document of an array of Zarr v3; see [`document`].
-    #[expect(clippy::needless_pass_by_value, reason = "`json!` where it is called")]
+    /// Writes the document of a Zarr v3 array. See [`document`].
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass `json!`")]
     pub(crate) fn array(&self, name: &str, members: Value) -> &Self {
         self.write(&format!("{name}/zarr.json"), document(&members).to_string())
     }
 
-    /// Writes the `.zarray` of an array of Zarr v2; see [`document_v2`].
-    #[expect(clippy::needless_pass_by_value, reason = "`json!` where it is called")]
+    /// Writes the `.zarray` of a Zarr v2 array. See [`document_v2`].
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass `json!`")]
     pub(crate) fn array_v2(&self, name: &str, members: Value) -> &Self {
         self.write(&format!("{name}/.zarray"), document_v2(&members).to_string())
     }
 
-    /// Writes the document of a group of Zarr v3.
+    /// Writes the document of a Zarr v3 group.
     pub(crate) fn group(&self, name: &str) -> &Self {
         self.write(&format!("{name}/zarr.json"), r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#)
     }
 
-    /// Writes a float32 array of one dimension with chunks of 4 elements, uncompressed; `None` is a chunk that is
-    /// not stored.
+    /// Writes an uncompressed float32 array of one dimension in chunks of 4 elements. `None` is a missing chunk.
     pub(crate) fn write_float32(&self, name: &str, fill_value: &str, chunks: &[Option<[f32; 4]>]) -> &Self {
         let fill_value: Value = serde_json::from_str(fill_value).unwrap_or_else(|_| json!(fill_value));
         self.array(
@@ -71,7 +70,6 @@ impl CliTest {
         self
     }
 
-    /// Reads a JSON document.
     pub(crate) fn read_json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }

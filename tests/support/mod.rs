@@ -1,4 +1,4 @@
-//! What the tests of the program share: a temporary folder and a way to run `zarrcast` in it.
+//! Shared helpers for the tests of the program: a temporary folder and a way to run `zarrcast` in it.
 
 pub(crate) mod array;
 #[cfg(unix)]
@@ -17,29 +17,28 @@ pub(crate) struct CliTest {
     folder: tempfile::TempDir,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// The exit status; 128 and the signal's number where one ended it.
+    /// The exit status, or 128 plus the number of the signal.
     pub(crate) status: i32,
     /// stdout, bytes.
     pub(crate) output: Vec<u8>,
-    /// stderr, with the temporary folder's path taken out.
+    /// stderr, without the path of the temporary folder.
     pub(crate) error: String,
 }
 
 impl CliTest {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub(crate) fn new() -> Self {
         CliTest { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file.
+    /// Writes a file and creates its parent folders.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -47,17 +46,15 @@ impl CliTest {
         self
     }
 
-    /// Reads a file.
     pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Whether there is something of that name.
     pub(crate) fn exists(&self, name: &str) -> bool {
         self.path(name).exists()
     }
 
-    /// The names in the folder, in order.
+    /// Returns the sorted names in the folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -65,7 +62,7 @@ impl CliTest {
         names
     }
 
-    /// Every file below a folder with its bytes, by its path in it.
+    /// Returns the bytes of every file below a folder, by relative path.
     pub(crate) fn all_files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         let top = self.path(name);
         let (mut files, mut folders) = (BTreeMap::new(), vec![top.clone()]);
@@ -93,7 +90,7 @@ impl CliTest {
         self.run(shlex::split(line.as_ref()).unwrap())
     }
 
-    /// Runs it with these variables in its environment.
+    /// Runs the program with these environment variables.
     pub(crate) fn run_with<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -102,12 +99,12 @@ impl CliTest {
         self.run_in(arguments, b"", variables)
     }
 
-    /// Runs it with these bytes on stdin.
+    /// Runs the program with these bytes on stdin.
     pub(crate) fn run_with_input<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>, input: &[u8]) -> Run {
         self.run_in(arguments, input, &[])
     }
 
-    /// Runs it with both.
+    /// Runs the program with environment variables and stdin.
     pub(crate) fn run_in<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -127,7 +124,7 @@ impl CliTest {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The inputs of tests are smaller than a pipe; one that is not read is a broken pipe.
+        // The inputs of tests fit in a pipe. The write fails if the program does not read it.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
         let folder = self.folder.path().to_string_lossy().into_owned();
@@ -148,24 +145,24 @@ fn exit_status(status: std::process::ExitStatus) -> i32 {
 }
 
 impl Run {
-    /// stdout as text.
+    /// Returns stdout as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.output).expect("stdout is text")
     }
 
-    /// stdout as JSON.
+    /// Returns stdout as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.output).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// Asserts that it went well and said nothing on stderr.
+    /// Asserts status 0 and an empty stderr.
     #[track_caller]
     pub(crate) fn succeeds(self) -> Self {
         assert_eq!((self.status, self.error.as_str()), (0, ""), "{}", String::from_utf8_lossy(&self.output));
         self
     }
 
-    /// Asserts an exit status, an error on stderr that holds each of `parts`, and nothing on stdout.
+    /// Asserts an exit status, an error on stderr that contains each of `parts`, and an empty stdout.
     #[track_caller]
     pub(crate) fn fails(self, status: i32, parts: &[&str]) -> Self {
         assert_eq!(self.status, status, "{}", self.error);
@@ -180,17 +177,17 @@ impl Run {
     }
 }
 
-/// A committed fixture.
+/// Returns the path of a committed fixture.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/valid").join(name)
 }
 
-/// The bytes of float32 elements, little endian.
+/// Encodes float32 elements, little endian.
 pub(crate) fn float32(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A chunk of `vlen-utf8` or `vlen-bytes`.
+/// Encodes a chunk of `vlen-utf8` or `vlen-bytes`.
 pub(crate) fn vlen<S: AsRef<[u8]>>(elements: &[S]) -> Vec<u8> {
     let length = |length: usize| u32::try_from(length).unwrap().to_le_bytes();
     let mut bytes = length(elements.len()).to_vec();

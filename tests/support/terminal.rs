@@ -1,4 +1,4 @@
-//! A pseudo-terminal of a given width, and what is on its screen.
+//! A pseudo-terminal with a given width and the contents of its screen.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::CliTest;
 
-/// Which streams of the program are the terminal; the others are pipes.
+/// The streams of the program that are the terminal. The other streams are null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnTerminal {
     /// stdout and stderr.
@@ -23,23 +23,22 @@ pub(crate) struct TerminalRun {
     columns: usize,
 }
 
-/// What a run left.
+/// The screen after a run.
 #[derive(Debug)]
 pub(crate) struct Shown {
-    /// The exit status.
     pub(crate) status: Option<i32>,
-    /// The lines on the screen in the end, without spaces behind them.
+    /// The lines on the screen at the end, without trailing spaces.
     pub(crate) lines: Vec<String>,
-    /// The most lines that were in use at once before the end.
+    /// The maximum number of lines in use at once before the end.
     pub(crate) height: usize,
-    /// The most columns of a line at any time.
+    /// The maximum number of columns of a line at any time.
     pub(crate) width: usize,
-    /// All that was written.
+    /// All bytes that were written.
     pub(crate) written: String,
 }
 
 impl CliTest {
-    /// Starts the program in a pseudo-terminal of so many columns.
+    /// Starts the program in a pseudo-terminal with this number of columns.
     pub(crate) fn start_in_terminal(&self, columns: u16, on_terminal: OnTerminal, arguments: &[&str]) -> TerminalRun {
         let (side, program) = open(columns);
         let output = match on_terminal {
@@ -61,7 +60,7 @@ impl CliTest {
         TerminalRun { child, side, columns: columns.into() }
     }
 
-    /// Runs the program in a pseudo-terminal of so many columns.
+    /// Runs the program in a pseudo-terminal with this number of columns.
     pub(crate) fn run_in_terminal(&self, columns: u16, on_terminal: OnTerminal, arguments: &[&str]) -> Shown {
         self.start_in_terminal(columns, on_terminal, arguments).end()
     }
@@ -74,10 +73,9 @@ impl TerminalRun {
         assert!(kill.success());
     }
 
-    /// Waits until it ends.
     pub(crate) fn end(mut self) -> Shown {
         let (mut written, mut piece) = (Vec::new(), [0; 4096]);
-        // When the program has closed its side, reading fails on Linux, and gives nothing elsewhere.
+        // After the program closes its side, a read fails on Linux and returns nothing elsewhere.
         while let Ok(count @ 1..) = self.side.read(&mut piece) {
             written.extend_from_slice(&piece[..count]);
         }
@@ -94,7 +92,7 @@ impl TerminalRun {
     }
 }
 
-/// Both sides of a new pseudo-terminal.
+/// Opens both sides of a pseudo-terminal.
 fn open(columns: u16) -> (File, OwnedFd) {
     let size = libc::winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut side, mut program) = (0, 0);
@@ -107,7 +105,7 @@ fn open(columns: u16) -> (File, OwnedFd) {
     unsafe { (File::from_raw_fd(side), OwnedFd::from_raw_fd(program)) }
 }
 
-/// A screen without end, as a terminal draws it: letters, colours, moves of the cursor, erased lines.
+/// An endless screen as a terminal draws it: letters, colours, cursor moves, erased lines.
 #[derive(Default)]
 struct Screen {
     columns: usize,

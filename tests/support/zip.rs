@@ -1,49 +1,47 @@
-//! Zip files, made by hand so that they can be what no tool makes.
+//! Zip files, built by hand so that they can contain what no tool writes.
 
 use std::io::Write;
 
-/// A member as it is written.
+/// A member of a zip file.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
-    /// In the directory, and in its own header unless `header_name` is another.
+    /// The name in the directory, and in its own header unless `header_name` is another.
     pub(crate) name: Vec<u8>,
-    /// In its own header.
+    /// The name in its own header.
     pub(crate) header_name: Option<Vec<u8>>,
-    /// What is stored.
+    /// The stored bytes.
     pub(crate) stored: Vec<u8>,
-    /// Bytes that are stored, as the directory has it.
+    /// The number of stored bytes in the directory.
     pub(crate) stored_bytes: u64,
-    /// Bytes of the object.
+    /// The number of bytes of the object.
     pub(crate) bytes: u64,
-    /// The checksum.
     pub(crate) crc32: u32,
-    /// The compression method.
     pub(crate) method: u16,
     /// The general purpose flags.
     pub(crate) flags: u16,
-    /// Where the directory says that it is.
+    /// The offset of the header in the directory.
     pub(crate) header: Option<u64>,
-    /// Whether the directory has its sizes and place in zip64's extra field.
+    /// Whether the directory has its sizes and offset in the zip64 extra field.
     pub(crate) is_zip64: bool,
-    /// Extra fields of its own header.
+    /// The extra fields of its own header.
     pub(crate) extra: Vec<u8>,
 }
 
 impl Member {
-    /// As it is.
+    /// Returns an uncompressed member.
     pub(crate) fn stored(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
         Self::of(name, bytes, bytes.to_vec(), 0)
     }
 
-    /// By deflate.
+    /// Returns a member compressed with deflate.
     pub(crate) fn deflated(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(bytes.as_ref()).unwrap();
         Self::of(name, bytes.as_ref(), encoder.finish().unwrap(), 8)
     }
 
-    /// By zstd.
+    /// Returns a member compressed with zstd.
     pub(crate) fn by_zstd(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         Self::of(name, bytes.as_ref(), zstd::encode_all(bytes.as_ref(), 3).unwrap(), 93)
     }
@@ -108,12 +106,12 @@ impl Member {
     }
 }
 
-/// A zip file of these members.
+/// Returns a zip file of these members.
 pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
     zip_with(b"", members, b"")
 }
 
-/// The same, with what stands before it, and a comment.
+/// Returns a zip file with a prefix and a comment.
 pub(crate) fn zip_with(prefix: &[u8], members: &[Member], comment: &[u8]) -> Vec<u8> {
     let mut file = prefix.to_vec();
     let mut headers = Vec::new();
@@ -130,7 +128,7 @@ pub(crate) fn zip_with(prefix: &[u8], members: &[Member], comment: &[u8]) -> Vec
     file
 }
 
-/// The record at the end of a zip file.
+/// Returns the end record of a zip file.
 pub(crate) fn end_record(count: usize, start: usize, length: usize, comment: &[u8]) -> Vec<u8> {
     let mut record = b"PK\x05\x06\0\0\0\0".to_vec();
     let count = u16::try_from(count % (1 << 16)).unwrap();

@@ -112,7 +112,7 @@ mod tests {
     use crate::metadata::json::Json;
     use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-    /// A chain for chunks of 3 x 4 x 5 `uint16`.
+    /// Returns a chain for chunks of 3 x 4 x 5 `uint16`.
     fn chain(codecs: &str) -> BoundChain {
         let codecs = read_codecs(&Json::parse_str(codecs).unwrap(), "", &mut Vec::new()).unwrap();
         let data_type = DataType::from_name("uint16").unwrap();
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(encoded, expected, "{codecs:?}");
             chain.decode(&encoded, &mut back, &mut workspace).unwrap();
             assert_eq!(back, decoded, "{codecs:?}");
-            // A chunk that is cut off is an error.
+            // A truncated chunk is an error.
             assert!(chain.decode(&encoded[..encoded.len() - 2], &mut back, &mut workspace).is_err());
         }
     }

@@ -275,7 +275,7 @@ mod tests {
         Some(Pcodec { element, num_numbers, config, page_size })
     }
 
-    /// Bytes of elements that look like measurements.
+    /// Returns the bytes of elements like measurements.
     fn elements(size: usize, count: usize) -> Vec<u8> {
         let value = |index: usize| (index * 37 % 1000 + index / 3).to_le_bytes();
         (0..count).flat_map(|index| value(index).into_iter().chain([0x40; 8]).take(size)).collect()
@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Any damage is an error or other numbers, never a panic.
+    /// Damage causes an error or other numbers, never a panic.
     #[test]
     fn damaged_bytes_do_not_panic() {
         for configuration in ["{}", r#"{"delta_spec":"try_lookback"}"#, r#"{"delta_encoding_order":3}"#] {

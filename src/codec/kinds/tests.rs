@@ -1,6 +1,6 @@
-//! Round trips, equality with zarrs, bounds and corruption.
+//! Round trips, equality with zarrs, limits and corruption.
 
-#![expect(clippy::cast_possible_truncation, reason = "samples are made of the low bits")]
+#![expect(clippy::cast_possible_truncation, reason = "samples are the low bits")]
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::coding::noise;
 use super::*;
 use crate::metadata::json::Json;
 
-/// Of those that zarrs does not have.
+/// Codecs that zarrs does not have.
 const OWN: &[(&str, &str)] = &[
     (
         "conditional",
@@ -30,7 +30,7 @@ const OWN: &[(&str, &str)] = &[
     ("numcodecs.lzma", r#"{"format": 3, "filters": [{"id": 4611686018427387905, "lc": 0, "lp": 2}]}"#),
 ];
 
-/// Of those that zarrs has.
+/// Codecs that zarrs has.
 const SHARED: &[(&str, &str)] = &[
     ("zstd", r#"{"level": 1, "checksum": true}"#),
     ("zstd", r#"{"level": 5, "checksum": false}"#),
@@ -51,7 +51,7 @@ const SHARED: &[(&str, &str)] = &[
     ("numcodecs.shuffle", r#"{"elementsize": 2}"#),
 ];
 
-/// A codec that can encode: what reads either container writes none.
+/// Checks whether a codec can encode. With `"format": 0`, lzma reads either container and cannot write.
 fn is_writer(entry: &(&str, &str)) -> bool {
     entry.1 != r#"{"format": 0}"#
 }
@@ -73,7 +73,7 @@ fn zarrs_codec((name, configuration): (&str, &str)) -> Arc<dyn BytesToBytesCodec
     }
 }
 
-/// Bytes that compress somewhat.
+/// Bytes that compress moderately.
 fn sample(length: usize) -> Vec<u8> {
     (0..length).map(|index| ((index / 7) as u8).wrapping_mul(37) ^ (index as u8 & 3)).collect()
 }
@@ -147,7 +147,7 @@ fn truncated_and_extended_bytes_are_errors() {
 
 #[test]
 fn lzma_dictionary_that_takes_much_memory_is_refused() {
-    // `.lzma`: properties, a dictionary of 1 GiB, an unknown size, and a range coder that has nothing to code.
+    // `.lzma`: properties, a dictionary of 1 GiB, an unknown size, and a range coder without data.
     let mut stream = vec![0x5d];
     stream.extend_from_slice(&(1_u32 << 30).to_le_bytes());
     stream.extend_from_slice(&[0xff; 8]);
@@ -160,7 +160,7 @@ fn lzma_dictionary_that_takes_much_memory_is_refused() {
 
 #[test]
 fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
-    // A frame of a single segment that claims 2^40 bytes, then an empty last block.
+    // A single-segment frame that claims 2^40 bytes, then an empty last block.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
     frame.extend_from_slice(&(1_u64 << 40).to_le_bytes());
     frame.extend_from_slice(&[1, 0, 0]);
@@ -189,7 +189,7 @@ fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
         let (codec, mut contexts) = (codec(codec_of), Contexts::new());
         let mut encoded = Vec::new();
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
-        // Of gzip the checksum stands before the length.
+        // In gzip the checksum comes before the length.
         let place = encoded.len() - if codec_of.0 == "gzip" { 5 } else { 1 };
         encoded[place] ^= 1;
         let result = codec.decode(&encoded, &mut Vec::new(), BytesSize::Fixed(8000), &mut contexts);

@@ -414,7 +414,7 @@ mod tests {
         let owner = LockOwner { process, begun, ..OwnLock::new().owner.clone() };
         assert!(owner.is_alive());
         child.kill().unwrap();
-        // Until its parent has asked how it ended the process is there, but runs no more.
+        // Until its parent waits for it, an ended process exists as a zombie.
         while machine::is_running(process) {
             std::thread::yield_now();
         }

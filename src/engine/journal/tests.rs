@@ -23,21 +23,21 @@ fn path(folder: &tempfile::TempDir) -> std::path::PathBuf {
     folder.path().join(".zarrcast/journal")
 }
 
-/// The journal of a run that begins in a node, where all is ready.
+/// Begins the journal of a run in a node.
 fn begin(node: &Node, options: &str) -> Result<Journal, JournalError> {
     let journal = Journal::open((&node.below(&RUN_FOLDER), node), &fingerprint(options), false)?;
     journal.begin(true)?;
     Ok(journal)
 }
 
-/// That of a run that goes on.
+/// Opens the journal of a resumed run.
 fn resume(node: &Node, options: &str) -> Result<Journal, JournalError> {
     let journal = Journal::open((&node.below(&RUN_FOLDER), node), &fingerprint(options), true)?;
     journal.begin(true)?;
     Ok(journal)
 }
 
-/// The text of the journal, and the same with the lines of another boot.
+/// Replaces the text of the journal.
 fn rewrite(node: &Node, change: impl Fn(String) -> String) {
     let mut log = node.below(&RUN_FOLDER).begin_log(&JOURNAL).unwrap();
     let text = String::from_utf8(log.read(1 << 20).unwrap()).unwrap();
@@ -79,14 +79,14 @@ fn torn_line_and_what_follows_it_do_not_count() {
     journal.flush().unwrap();
     drop(journal);
     let whole = std::fs::read(path(&folder)).unwrap();
-    // The run, that it has begun, and the first unit.
+    // The lines of the run, of its beginning, and of the first unit.
     let first_lines = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(2).unwrap().0 + 1;
     for cut in first_lines..whole.len() {
         std::fs::write(path(&folder), &whole[..cut]).unwrap();
         let journal = resume(&node, "x").unwrap();
         let part = journal.pass("/");
         assert!(part.is_done(0) && !part.is_done(1), "cut at {cut}");
-        // What is noted next follows whole lines.
+        // The next entry is appended after whole lines.
         part.finished(5..6, &counted(1)).unwrap();
         journal.flush().unwrap();
         drop(journal);
@@ -118,7 +118,7 @@ fn header_that_is_torn_is_no_journal() {
     begin(&node, "x").unwrap();
     rewrite(&node, |text| text[..text.len() / 2].to_owned());
     assert!(!resume(&node, "x").unwrap().is_begun());
-    // It is begun anew, whatever stands there.
+    // A new run begins, whatever the journal contains.
     assert!(begin(&node, "y").is_ok());
     assert!(resume(&node, "y").unwrap().is_begun());
 }
@@ -162,7 +162,7 @@ fn other_plan_and_other_run_are_refused() {
 fn line_that_cannot_be_written_leaves_whole_lines() {
     use crate::store::tests::faulty::{Call, Failure, Faults};
     let (_folder, node) = folder();
-    // Beginning makes, locks, empties and heads the log: the next line is its third write.
+    // The beginning creates, locks, empties and writes the log. So the next line is its third write.
     let faults = Faults::new([(4, Failure::ShortWrite)]);
     let journal = begin(&faults.wrap(&node), "x").unwrap();
     journal.pass("/").finished(0..1, &counted(1)).unwrap();
@@ -175,7 +175,7 @@ fn line_that_cannot_be_written_leaves_whole_lines() {
     assert!(journal.pass("/").is_done(7) && !journal.pass("/").is_done(0));
 }
 
-/// The journal of a part of a job that has these units of `/a`.
+/// Opens the journal of a part of a job with these units of `/a`.
 fn open_part(node: &Node, units: Range<u64>) -> Result<Journal, JournalError> {
     let folder = node.child(".zarrcast/parts/write/00003").unwrap();
     let assigned = Assignment::from([("/a".to_owned(), ChunkSet::from_ranges(vec![units]))]);
@@ -199,7 +199,7 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
     let part = journal.pass("/a");
     assert!(part.is_done(12) && !part.is_done(14) && part.is_done(20));
     assert_eq!((part.before.bytes_written, part.done.len()), (1, 4));
-    // The part of another pass is another's.
+    // This part has no units in another pass, so they count as done.
     assert!(part.other("staging").is_done(14));
 }
 
@@ -228,7 +228,7 @@ fn part_that_two_do_at_once_where_nothing_is_locked_is_noted_by_each_for_itself(
     assert_eq!(part.before.written, 4);
 }
 
-/// As if all that has a journal were on another machine.
+/// Changes the journal as if it were from another machine.
 fn rewrite_host(node: &Node) {
     let host = format!("\"host\":\"{}\"", machine::host_name());
     let mut log = node.child(".zarrcast/parts/write/00003").unwrap().begin_log(&JOURNAL).unwrap();
@@ -262,7 +262,7 @@ fn journal_of_an_older_form_is_refused() {
     assert!(resume(&node, "x").is_err());
 }
 
-/// As where objects of a journal in a bucket are removed one after the other, and the process is killed meanwhile.
+/// A bucket removes the objects of a journal one after the other, and the process is killed in between.
 #[test]
 fn journal_that_was_removed_in_part_is_none() {
     let (_folder, node) = folder();
@@ -282,11 +282,11 @@ fn run_whose_journal_was_removed_does_nothing_more() {
     unit(0).unwrap();
     std::fs::remove_file(path(&folder)).unwrap();
     assert!(matches!(journal.confirm(), Err(JournalError::Lost)) && journal.is_lost());
-    // It looks once a second.
+    // The journal is checked once a second.
     std::thread::sleep(Duration::from_millis(1100));
     let error = unit(1).unwrap_err();
     assert!(format!("{error:?}").contains("Lost"), "{error:?}");
-    // Nor where another run has begun there since.
+    // The same if another run has begun there since.
     let _other = begin(&node, "y").unwrap();
     assert!(matches!(journal.confirm(), Err(JournalError::Lost)));
 }

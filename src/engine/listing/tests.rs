@@ -5,7 +5,7 @@ use crate::array::Sizes;
 use crate::metadata::{ArrayDocument, Json};
 use crate::store::MemoryStore;
 
-/// An array of 40 x 3 chunks of one element.
+/// Returns the metadata of an array of 40 x 3 chunks of one element.
 fn metadata(separator: char) -> ArrayMetadata {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[40,3],"data_type":"uint8","chunk_grid":
@@ -25,7 +25,7 @@ fn listing_is_the_same_for_any_number_of_threads() {
             let key = metadata.chunk_key_encoding.key(&position(index, &metadata));
             node.write(&key, b"seven b").unwrap();
         }
-        // None of these is a chunk; the last of them lies too deep to be looked at.
+        // None of these is a chunk. The last one is too deep for the listing.
         for key in ["zarr.json", "notes", "c/40/0", "a/b/c/d/e"] {
             node.write(key, b"").unwrap();
         }
@@ -43,7 +43,7 @@ fn listing_is_the_same_for_any_number_of_threads() {
     }
 }
 
-/// Any chunk of seven bytes.
+/// The size rule of chunks of seven bytes.
 #[derive(Debug)]
 struct Seven;
 

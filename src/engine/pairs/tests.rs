@@ -1,4 +1,4 @@
-//! Two arrays read side by side, and rechunked: what a panic is told of.
+//! Two arrays, compared and rechunked: the report of a panic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use crate::engine::{Fingerprint, Job, Journal, ObjectJob, Progress, RechunkPlan,
 use crate::metadata::{ArrayDocument, Json};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-/// An array of 4 x 4 bytes in these chunks.
+/// Returns an array of 4 x 4 bytes with this chunk shape.
 fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
@@ -29,7 +29,7 @@ fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
     StoredArray::new(node, metadata, chain, None)
 }
 
-/// From two chunks of two rows to four of one column, block by block.
+/// Rechunks two chunks of two rows to four of one column, block by block.
 fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
     let source = side(Node::new(folder.join("a")), [2, 4]);
     let destination = side(Node::new(folder.join("b")), [4, 1]);
@@ -81,7 +81,7 @@ fn panic_over_a_piece_names_its_chunk_whoever_shares_the_work() {
     }
 }
 
-/// Panics when it hears of the third block, of 4 bytes each.
+/// Panics at the progress of the third block. Each block has 4 bytes.
 #[derive(Default)]
 struct Third(AtomicU64);
 

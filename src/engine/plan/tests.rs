@@ -1,4 +1,4 @@
-//! The plan against the array walked element by element.
+//! The plan compared with the array, element by element.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::array::ChunkSet;
 use crate::grid::ravel;
 
-/// Grids of 1 to 8 dimensions with ragged edges, and a permuted shard on the destination's side or none.
+/// Grids of 1 to 8 dimensions with ragged edges, with or without a permuted shard in the destination.
 fn grids() -> impl Strategy<Value = Grids> {
     (1_usize..=8)
         .prop_flat_map(|rank| {
@@ -81,7 +81,7 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(error.least > other);
-                // Each pass names its own least.
+                // Each pass reports its own minimum.
                 let least = error.least.max(budget);
                 prop_assert!(StagedPlan::of_shape(&grids, costs, staged.shape, least).is_ok());
             }
@@ -96,8 +96,8 @@ proptest! {
     }
 }
 
-/// Walks a plan's blocks: no unit exceeds the budget, every element of the destination is written once, the subchunks of
-/// an object by one group and in their order, and source subchunks are read as often as the plan says.
+/// Checks a plan's blocks: no unit exceeds the budget, and every element of the destination is written once. One group
+/// writes the subchunks of an object, in their order. The source reads are as many as planned.
 fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     let grids = &plan.grids;
     prop_assert!(plan.unit_bytes() <= budget, "{} bytes of {}", plan.unit_bytes(), budget);
@@ -126,7 +126,7 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
                 let (object, place) = in_object(grids, &subchunk);
                 let owner = *groups_of_object.entry(object.clone()).or_insert(number);
                 prop_assert_eq!(owner, number, "an object of two groups");
-                // Each subchunk comes after those that lie before it in the object.
+                // Each subchunk comes after the earlier ones of the object.
                 if let Some(before) = places.insert(object, place.clone()) {
                     prop_assert!(before < place, "{:?} after {:?}", place, before);
                 }
@@ -142,7 +142,7 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The object of a subchunk, and the subchunk's place in the object's own order.
+/// Returns the object of a subchunk, and its position in the object's own order.
 fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let per_object = grid_shape(&grids.destination_object, &grids.destination_subchunk);
     let object = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
@@ -150,7 +150,7 @@ fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
     (object, place)
 }
 
-/// Grids of an array of a shape, from subchunks to subchunks in objects.
+/// Returns grids for an array shape, from subchunks to subchunks in objects.
 fn of_shapes(shapes: [&[u64]; 4]) -> Grids {
     let [shape, source_subchunk, destination_subchunk, destination_object] = shapes.map(<[u64]>::to_vec);
     let (skipped, order) = (vec![0; shape.len()], (0..shape.len()).collect());

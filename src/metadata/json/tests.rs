@@ -51,10 +51,10 @@ fn json_duplicates_are_found_everywhere_once() {
     let json = parse(r#"{"a":[{"x/y":1,"x/y":2,"x/y":3}],"b":{"c":1,"c":1}}"#);
     assert_eq!(json.duplicates(100), ["/a/0/x~1y", "/b/c"]);
     assert_eq!(json.duplicates(1), ["/a/0/x~1y"]);
-    // A long name is part of each pointer, and would be there as often.
+    // A long name is part of each pointer, so many pointers would repeat it.
     let below_long = format!(r#"{{"{}":{{"a":1,"a":2,"b":1,"b":2}}}}"#, "n".repeat(2 << 20));
     assert_eq!(parse(&below_long).duplicates(100).len(), 1);
-    // Many names are told apart in another way than few.
+    // Duplicates among many names are found by another algorithm than among few.
     let many = (0..40).map(|index| format!("\"{}\":0", index % 39)).collect::<Vec<_>>().join(",");
     assert_eq!(Json::parse_str(&format!("[{{{many}}}]")).unwrap().duplicates(100), ["/0/0"]);
 }
@@ -82,7 +82,7 @@ proptest! {
         match (Json::parse_str(&text), serde) {
             (Ok(json), Ok(value)) => prop_assert_eq!(value, serde_json::from_str::<Value>(&json.to_string()).unwrap()),
             (Err(_), Err(_)) => {}
-            // serde_json refuses numbers beyond f64, which are JSON.
+            // serde_json refuses numbers outside f64, which are valid JSON.
             (Ok(_), Err(error)) => prop_assert!(error.to_string().contains("out of range"), "{text}: {error}"),
             (Err(error), Ok(_)) => prop_assert!(false, "{text}: {error}"),
         }
@@ -103,7 +103,7 @@ proptest! {
 
 #[test]
 fn json_is_small() {
-    // What bounds the memory of a document: values x this, and what they hold.
+    // The memory of a document is limited by this size per value, plus the texts.
     assert!(size_of::<Json>() <= 32 && size_of::<(String, Json)>() <= 56);
 }
 

@@ -248,12 +248,12 @@ impl LocalStore {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+#[expect(clippy::disallowed_methods, reason = "tests write and read files")]
 mod tests {
     use super::*;
     use crate::store::{MemoryStore, Node};
 
-    /// A folder with links out of it, and what they lead to.
+    /// Returns a folder with links to outside, and their targets.
     fn with_links() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
@@ -286,7 +286,7 @@ mod tests {
         let names: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["mine"]);
         assert_eq!(std::fs::read(outside.join("mine")).unwrap(), b"mine");
-        // The link itself may go.
+        // The link itself may be removed.
         confined.remove_file(&root.join("file")).unwrap();
         assert!(std::fs::symlink_metadata(root.join("file")).is_err());
     }

@@ -212,7 +212,7 @@ fn is_without_locks(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+#[expect(clippy::disallowed_methods, reason = "tests write and read files")]
 mod tests {
     use super::*;
     use crate::store::destination::NOBODY;

@@ -241,7 +241,7 @@ mod tests {
             std::fs::set_permissions(parent.path(), std::fs::Permissions::from_mode(mode)).unwrap();
             refuse_planted(&folder).unwrap();
         }
-        // Only root gives folders away.
+        // Only root may change the owner of a folder.
         if std::os::unix::fs::chown(&folder, Some(12_345), None).is_ok() {
             assert!(refuse_planted(&folder).unwrap_err().to_string().contains(".a.zarrcast"));
         }

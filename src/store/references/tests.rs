@@ -1,4 +1,4 @@
-#![expect(clippy::disallowed_methods, reason = "tests make and look at files")]
+#![expect(clippy::disallowed_methods, reason = "tests write and read files")]
 
 use std::fs;
 use std::ops::ControlFlow;

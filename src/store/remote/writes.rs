@@ -273,7 +273,7 @@ mod tests {
         StoreError::Io { action: "write", object: "c/0".to_owned(), source }
     }
 
-    /// A run notes what two threads have written once each has settled the store: neither may be told so early.
+    /// A run notes the writes of two threads after each has waited for the store. Neither may return too early.
     #[test]
     fn write_that_one_thread_waits_for_is_waited_for_by_others() {
         let runtime = runtime().unwrap();
@@ -305,7 +305,7 @@ mod tests {
         assert!(!writes.holds("c/0"));
     }
 
-    /// A write that is at the store counts at once, whoever waits for it and whatever else is under way; one that has failed never does.
+    /// A write counts as done as soon as the store has it, independent of other writes. A failed one never does.
     #[test]
     fn write_counts_as_done_when_it_has_succeeded() {
         let runtime = runtime().unwrap();
@@ -314,7 +314,7 @@ mod tests {
         let hangs = async move { held.await.map_err(failed) };
         writes.begin("c/0", 1, hangs).unwrap();
         writes.begin("c/1", 1, async { Ok(()) }).unwrap();
-        // The last one, since the next to begin is told of a failure.
+        // The last one, because the next write to begin gets its error.
         writes.begin("c/2", 1, async { Err(failed("no")) }).unwrap();
         while !writes.are_done(1..2) {
             std::thread::yield_now();

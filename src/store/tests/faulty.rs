@@ -1,7 +1,7 @@
-//! Stores that fail where tests want them to.
+//! Stores with calls that fail on purpose.
 //!
-//! What fails is a call by its number, counted over all that is done through one [`Faults`]: to any store, and to the
-//! objects and logs of it.
+//! A call is identified by its number. It counts all calls through one [`Faults`]: to any store, and to its objects and
+//! logs.
 
 mod part;
 
@@ -16,70 +16,69 @@ use crate::store::{
 };
 use part::FaultyPart;
 
-/// A call to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
-    /// An object is opened, or a destination looked for.
+    /// Opens an object, or finds a destination.
     Open,
-    /// Bytes are read, or something is listed.
+    /// Reads bytes, or lists a folder.
     Read,
-    /// What stands at a key is looked at.
+    /// Reads the size or the kind of an entry.
     Look,
-    /// An object, a folder or a log is begun.
+    /// Creates an object, a folder or a log.
     Create,
-    /// Bytes are written in place.
+    /// Writes bytes in place.
     Write,
-    /// A whole object takes the place of another.
+    /// Replaces a whole object.
     Publish,
-    /// An object is copied.
+    /// Copies an object.
     Copy,
-    /// A log is locked.
+    /// Locks a log.
     Lock,
-    /// Something is made durable.
+    /// Makes something durable.
     Sync,
-    /// What stands at a place is moved to another.
+    /// Renames an entry.
     Rename,
-    /// What stands at two places is exchanged.
+    /// Exchanges two entries.
     Exchange,
-    /// Something is removed.
+    /// Removes something.
     Remove,
 }
 
-/// What happens at the call.
+/// The effect on the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The process dies: what is written is cut short, and no call after it is made.
+    /// The process dies: the bytes are cut short, and all later calls fail.
     Kill,
-    /// It fails before anything is done.
+    /// The call fails before it does anything.
     Error(Errno),
-    /// Half of the bytes are written, then it fails as if there were no space.
+    /// Half of the bytes are written, then the call fails as if the disk were full.
     ShortWrite,
-    /// It is done, and fails all the same: an answer that never came.
+    /// The call succeeds but returns an error, like an answer that is lost.
     Late,
-    /// The store cannot do it: no folders are exchanged, no logs are locked.
+    /// The store does not support the call: it exchanges no folders and locks no logs.
     Unsupported,
 }
 
-/// What a store was told that would be read, and what was read then.
+/// A prefetch or a read of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// This part of the object of this name will be read.
+    /// The store is asked to prefetch this part of the object of this name.
     Expected(String, Part),
-    /// It is read.
+    /// The part is read.
     Read(String, Part),
 }
 
-/// What fails, and what was called.
+/// The calls that fail, and all calls so far.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     failures: Vec<(usize, Failure)>,
     /// A kind of call that always fails.
     kind: Option<(Call, Failure)>,
     calls: Mutex<Vec<Call>>,
-    /// How far ahead stores want to hear what will be read, and all that they heard.
+    /// The prefetch limit of the stores, and all prefetches and reads so far.
     ahead: Option<PrefetchLimit>,
     heard: Mutex<Vec<Heard>>,
-    /// What stores say they can take.
+    /// The capacity that stores report.
     room: Option<Room>,
 }
 
@@ -88,27 +87,27 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Faults {
-    /// The calls of these numbers (from 0) fail.
+    /// Lets the calls with these numbers (from 0) fail.
     pub(crate) fn new(failures: impl Into<Vec<(usize, Failure)>>) -> Arc<Self> {
         Arc::new(Faults { failures: failures.into(), ..Faults::default() })
     }
 
-    /// Every call of a kind fails.
+    /// Lets every call of a kind fail.
     pub(crate) fn of_kind(call: Call, failure: Failure) -> Arc<Self> {
         Arc::new(Faults { kind: Some((call, failure)), ..Faults::default() })
     }
 
-    /// Nothing fails, and stores want to hear what will be read.
+    /// Lets nothing fail and records prefetches and reads.
     pub(crate) fn hearing(ahead: PrefetchLimit) -> Arc<Self> {
         Arc::new(Faults { ahead: Some(ahead), ..Faults::default() })
     }
 
-    /// Nothing fails, and stores say that they can take this.
+    /// Lets nothing fail. Stores report this capacity.
     pub(crate) fn with_room(room: Room) -> Arc<Self> {
         Arc::new(Faults { room: Some(room), ..Faults::default() })
     }
 
-    /// What stores heard so far, and what was read of them.
+    /// Returns the prefetches and reads so far.
     pub(crate) fn heard(&self) -> Vec<Heard> {
         held(&self.heard).clone()
     }
@@ -119,18 +118,17 @@ impl Faults {
         }
     }
 
-    /// The calls so far.
     pub(crate) fn calls(&self) -> Vec<Call> {
         held(&self.calls).clone()
     }
 
-    /// The node, through these faults.
+    /// Returns the node with its store wrapped in these faults.
     pub(crate) fn wrap(self: &Arc<Self>, node: &Node) -> Node {
         let inner = node.store.clone();
         Node { store: Arc::new(Faulty { inner, faults: self.clone() }), prefix: node.prefix.clone() }
     }
 
-    /// The failure that is due; whether it is its turn, not only that the process is dead.
+    /// Returns the failure of the next call. The flag is false for a call after [`Failure::Kill`].
     fn due(&self, call: Call) -> Option<(Failure, bool)> {
         let mut calls = held(&self.calls);
         let number = calls.len();
@@ -145,7 +143,7 @@ impl Faults {
         })
     }
 
-    /// Makes a call, or lets it fail; `half` does half of it.
+    /// Makes a call or fails. `half` does half of the call.
     fn call<T>(&self, call: Call, name: &str, whole: impl FnOnce() -> Result<T>, half: impl FnOnce()) -> Result<T> {
         let source = match self.due(call) {
             None => return whole(),
@@ -170,7 +168,6 @@ impl Faults {
     }
 }
 
-/// A store of which calls fail.
 #[derive(Debug)]
 struct Faulty {
     inner: Arc<dyn Store>,
@@ -186,7 +183,7 @@ impl Faulty {
         self.faults.call(call, &self.inner.shown(key), whole, || ())
     }
 
-    /// Leaves what an interrupted replacement leaves: half a file under a temporary name, where there are files.
+    /// Leaves the same as an interrupted replacement in a local store: half a file under a temporary name.
     fn leave_half(&self, key: &Key<'_>, bytes: &[u8]) {
         if self.as_local().is_none() {
             return;

@@ -8,7 +8,7 @@ use crate::store::{Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit
 #[path = "../../../tests/support/zip.rs"]
 mod builder;
 
-/// The zip file of these bytes.
+/// Returns the store of a zip file.
 fn store_of(bytes: &[u8]) -> ZipStore {
     let outer = Node::of(Arc::new(MemoryStore::new("memory")));
     outer.write("a.zip", bytes).unwrap();
@@ -23,7 +23,7 @@ fn fault(members: &[Member]) -> String {
     node_of(members).kind().unwrap_err().to_string()
 }
 
-/// Bytes that no compressor makes much of, and that differ everywhere.
+/// Bytes that hardly compress and differ everywhere.
 fn bytes(length: usize) -> Vec<u8> {
     let words = (0_u64..).map(|index| index.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17));
     words.flat_map(u64::to_le_bytes).take(length).collect()
@@ -125,7 +125,7 @@ fn one_folder_that_holds_all_is_taken_and_may_be_named() {
     }
     assert_eq!(node.read_document("x/zarr.json").unwrap().unwrap(), b"x");
     assert_eq!(node.list("").unwrap().folders, ["x"]);
-    // One of the same name inside is what is meant.
+    // Here the folder `c` inside `c` is meant.
     let node = node_of(&[Member::stored("c/zarr.json", "{}"), Member::stored("c/c/0", "1")]);
     assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1");
     for others in [["a/zarr.json", "b/zarr.json"], ["a/zarr.json", "x"]] {
@@ -143,7 +143,7 @@ fn zip_may_have_what_stands_before_it_and_a_comment_that_looks_like_an_end() {
         let node = Node::of(Arc::new(store_of(&zip_with(prefix, &members, comment))));
         assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
     }
-    // Offsets that count from the zip's own beginning.
+    // Offsets from the zip's own start.
     let shifted = [b"prefix".to_vec(), zip(&members)].concat();
     assert_eq!(Node::of(Arc::new(store_of(&shifted))).read_document("c/0").unwrap().unwrap(), b"1234");
 }
@@ -159,7 +159,7 @@ fn zip64_is_read() {
     assert!(fault(&members).contains("ends beyond the end"));
     members[1].header = Some(u64::MAX);
     assert!(fault(&members).contains("is damaged"));
-    // A count of 16 bits that has wrapped.
+    // A 16-bit count that has wrapped.
     let many: Vec<Member> = (0..70_000).map(|index| Member::stored(&format!("c/{index}"), "")).collect();
     let node = node_of(&many);
     assert_eq!((node.kind_of("69999").unwrap(), node.kind_of("70000").unwrap()), (Some(EntryKind::File), None));
@@ -207,7 +207,7 @@ fn names_that_lead_out_and_members_that_overlap_are_errors() {
     let mut twice = [Member::stored("a", "1234"), Member::stored("b", "1234")];
     twice[1].header = Some(0);
     assert!(fault(&twice).contains("its members \"a\" and \"b\" overlap") || fault(&twice).contains("\"b\" and \"a\""));
-    // No keys, but no harm either.
+    // Not valid keys, but harmless.
     let node = node_of(&[Member::stored("./a", ""), Member::stored("a//b", ""), Member::stored("zarr.json", "{}")]);
     assert_eq!(node.list("").unwrap().unnamed, ["./a", "a//b"]);
 }
@@ -247,7 +247,7 @@ fn bombs_cost_what_is_asked_for() {
         assert!(matches!(node.read_into(key, 1000, &mut bytes), Err(StoreError::TooLarge { .. })));
         assert!(bytes.capacity() < 1 << 20);
     }
-    // One that claims less than it holds.
+    // A member with a smaller declared size than its contents.
     for member in [Member::deflated("d", &zeros), Member::by_zstd("d", &zeros)] {
         let node = node_of(&[Member { bytes: 1000, ..member }, Member::stored("x", "")]);
         let mut bytes = Vec::new();
@@ -294,7 +294,7 @@ fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     assert_eq!(Node::new(folder.path()).list("").unwrap().files, ["a.zip"]);
 }
 
-/// Reads all that a zip file tells of; what is read is as long as it was told.
+/// Reads all listed members. Each must have its listed length.
 fn read_all(bytes: &[u8]) {
     let node = Node::of(Arc::new(store_of(bytes)));
     let mut folders = vec![String::new()];

@@ -323,7 +323,7 @@ mod tests {
     fn members_beyond_4_gib_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let zip = ZipWriter::new(folder.path().join("zip"));
-        // A hole, which takes no room.
+        // A hole needs no disk space.
         zip.state().end = 5 << 30;
         zip.put(&Key::new("c/0").unwrap(), b"1234").unwrap();
         zip.finish().unwrap();

@@ -1,19 +1,19 @@
-//! Bytes and JSON, as cases write them.
+//! Bytes and JSON in the syntax of cases.
 
 use serde_json::Value;
 
 use crate::support::vlen;
 
-/// Fails unless all of the parts, with ` .. ` between them, are in a text.
+/// Fails unless a text contains all parts, which are separated by ` .. `.
 pub(super) fn all_parts(text: &str, parts: &str) -> Result<(), String> {
-    // Words of a message may stand on two lines.
+    // The words of a message may be on two lines.
     match parts.split(" .. ").map(unescaped).find(|part| !text.contains(&*String::from_utf8_lossy(part))) {
         Some(part) => Err(format!("{:?} is not in:\n{text}", String::from_utf8_lossy(&part))),
         None => Ok(()),
     }
 }
 
-/// `\n`, `\t`, `\e`, `\\` and `\xff` made what they stand for.
+/// Replaces the escapes `\n`, `\r`, `\t`, `\e`, `\\` and `\xff`.
 pub(super) fn unescaped(text: &str) -> Vec<u8> {
     let (mut bytes, mut letters) = (Vec::new(), text.chars());
     while let Some(letter) = letters.next() {
@@ -34,7 +34,7 @@ pub(super) fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of elements of a data type: `1 2.5*4 0..8`.
+/// Returns the bytes of elements of a data type: `1 2.5*4 0..8`.
 pub(super) fn encode(data_type: &str, values: &str) -> Vec<u8> {
     if data_type == "vlen" {
         return vlen(&shlex::split(values).unwrap());
@@ -60,7 +60,7 @@ pub(super) fn encode(data_type: &str, values: &str) -> Vec<u8> {
     bytes
 }
 
-/// An element, little endian.
+/// Returns an element, little endian.
 fn element(data_type: &str, word: &str) -> Vec<u8> {
     macro_rules! parse {
         ($($name:literal => $type:ty,)*) => {
@@ -78,7 +78,7 @@ fn element(data_type: &str, word: &str) -> Vec<u8> {
     }
 }
 
-/// What is at a pointer; null where there is nothing.
+/// Returns the value at a pointer. A missing value is null.
 pub(super) fn at_pointer(json: &Value, pointer: &str) -> Result<Value, String> {
     let Some(pointer) = pointer.strip_prefix('/').filter(|rest| !rest.is_empty()) else {
         return Ok(json.clone());
@@ -132,7 +132,7 @@ pub(super) fn compare(found: &Value, relation: &str) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(format!("it is {found:#}")) }
 }
 
-/// True if a text has this part, a list this element, an object these members.
+/// Checks whether a text contains this part, a list this element, or an object these members.
 fn has(found: &Value, expected: &Value) -> bool {
     match (found, expected) {
         (Value::String(text), Value::String(part)) => text.contains(part.as_str()),

@@ -1,4 +1,4 @@
-//! A hostile store, and the pieces that stores are made of.
+//! Hostile stores and helpers to build them.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -7,40 +7,38 @@ use std::path::{Path, PathBuf};
 /// The folder of a case.
 pub(crate) const STORE: &str = "store.zarr";
 
-/// How a store is made.
 type Build = Box<dyn Fn(&Store)>;
 
-/// A hostile store: its name, the chunk that is asked for, and how it is made.
+/// A hostile store.
 pub(crate) struct Case {
-    /// What is hostile about it.
+    /// A description of the hostile part.
     pub(crate) name: String,
     /// For `apply-codec --chunk`.
     pub(crate) chunk: &'static str,
-    /// Whether every command may succeed without a word.
+    /// Whether every command may succeed without a message.
     pub(crate) harmless: bool,
-    /// As commands name it: the folder of the case, or a file in it.
+    /// The argument of the commands: the folder of the case, or a file in it.
     pub(crate) location: &'static str,
-    /// Makes it.
     pub(crate) build: Build,
 }
 
-/// A case about which some command must have something to say.
+/// Returns a case for which at least one command must print a message.
 pub(crate) fn case(name: impl Into<String>, build: impl Fn(&Store) + 'static) -> Case {
     Case { name: name.into(), chunk: "0", harmless: false, location: STORE, build: Box::new(build) }
 }
 
 impl Case {
-    /// The same, with another chunk.
+    /// Sets the chunk.
     pub(crate) fn at(self, chunk: &'static str) -> Self {
         Case { chunk, ..self }
     }
 
-    /// The same, which is a file in the folder.
+    /// Sets the location to a file in the folder.
     pub(crate) fn in_file(self, location: &'static str) -> Self {
         Case { location, ..self }
     }
 
-    /// The same, which nothing need be said about.
+    /// Allows every command to succeed without a message.
     pub(crate) fn harmless(self) -> Self {
         Case { harmless: true, ..self }
     }
@@ -52,30 +50,27 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A store to be made at a path.
+    /// Creates the folder of a store.
     pub(crate) fn new(root: &Path) -> Self {
         fs::create_dir(root).unwrap();
         Store { root: root.to_owned() }
     }
 
-    /// The store's own path.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The path of a key.
     pub(crate) fn path(&self, key: &str) -> PathBuf {
         self.root.join(key)
     }
 
-    /// A new file, with its folders.
+    /// Creates a file and its parent folders.
     pub(crate) fn create(&self, key: &str) -> BufWriter<File> {
         let path = self.path(key);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         BufWriter::new(File::create(path).unwrap())
     }
 
-    /// Writes an object.
     pub(crate) fn write(&self, key: &str, bytes: impl AsRef<[u8]>) -> &Self {
         let mut file = self.create(key);
         file.write_all(bytes.as_ref()).unwrap();
@@ -83,7 +78,7 @@ impl Store {
         self
     }
 
-    /// Writes one piece so many times, between two others: this process must stay small itself.
+    /// Writes one piece `count` times between two others. This process itself must stay small.
     pub(crate) fn write_repeated(&self, key: &str, parts: [&str; 3], count: usize) -> &Self {
         let mut file = self.create(key);
         file.write_all(parts[0].as_bytes()).unwrap();
@@ -95,20 +90,20 @@ impl Store {
         self
     }
 
-    /// Writes an object of so many bytes, none of which takes room.
+    /// Writes a sparse object of `length` bytes.
     pub(crate) fn write_sparse(&self, key: &str, length: u64) -> &Self {
         self.create(key).get_ref().set_len(length).unwrap();
         self
     }
 
-    /// Writes an array's document in which PIECES stands for so many copies of a piece.
+    /// Writes an array document and replaces PIECES in it by `count` copies of a piece.
     pub(crate) fn array_of_pieces(&self, changes: &[(&str, &str)], piece: &str, count: usize) -> &Self {
         let text = document(changes);
         let (before, after) = text.split_once("PIECES").unwrap();
         self.write_repeated("zarr.json", [before, piece, after], count)
     }
 
-    /// Writes an array's document: uint8, 8 elements in 2 chunks, but for `changes`.
+    /// Writes the document of a uint8 array with 8 elements in 2 chunks, with `changes`.
     pub(crate) fn array(&self, changes: &[(&str, &str)]) -> &Self {
         self.write("zarr.json", document(changes))
     }
@@ -120,9 +115,9 @@ pub(crate) const BYTES: &str = r#"[{"name":"bytes"}]"#;
 /// The codec `bytes`, little endian.
 pub(crate) const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 
-/// An array's document with some members replaced, or added; a change of `chunk_shape` makes the grid.
+/// Returns an array document with members replaced or added. `chunk_shape` in `changes` sets the grid.
 ///
-/// Members are texts, so that they can be what no JSON library writes.
+/// Members are texts, so that they can contain text that no JSON library writes.
 pub(crate) fn document(changes: &[(&str, &str)]) -> String {
     let change = |name: &str| changes.iter().find(|(changed, _)| *changed == name).map(|(_, text)| *text);
     let grid = regular(change("chunk_shape").unwrap_or("[4]"));
@@ -150,17 +145,17 @@ fn regular(chunk_shape: &str) -> String {
     format!(r#"{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape}}}}}"#)
 }
 
-/// A codec by its name and the text of its configuration.
+/// Returns a codec with the JSON text of its configuration.
 pub(crate) fn codec(name: &str, configuration: &str) -> String {
     format!(r#"{{"name":"{name}","configuration":{configuration}}}"#)
 }
 
-/// A `sharding_indexed` codec; the index has a checksum.
+/// Returns a `sharding_indexed` codec. The shard index has a checksum.
 pub(crate) fn sharding(chunk_shape: &str, codecs: &str) -> String {
     sharding_at("end", chunk_shape, codecs)
 }
 
-/// The same, with the index at the start or the end.
+/// Returns the same with the shard index at the start or the end.
 pub(crate) fn sharding_at(location: &str, chunk_shape: &str, codecs: &str) -> String {
     let configuration = format!(
         r#"{{"chunk_shape":{chunk_shape},"codecs":{codecs},"index_codecs":[{LITTLE},{{"name":"crc32c"}}],
@@ -169,7 +164,7 @@ pub(crate) fn sharding_at(location: &str, chunk_shape: &str, codecs: &str) -> St
     codec("sharding_indexed", &configuration)
 }
 
-/// An encoded shard index with its checksum.
+/// Encodes a shard index with its checksum.
 pub(crate) fn index(entries: &[(u64, u64)]) -> Vec<u8> {
     let words = entries.iter().flat_map(|(offset, length)| [*offset, *length]);
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -177,5 +172,5 @@ pub(crate) fn index(entries: &[(u64, u64)]) -> Vec<u8> {
     bytes
 }
 
-/// What an index holds for an inner chunk that is absent.
+/// The shard index entry of a missing inner chunk.
 pub(crate) const ABSENT: (u64, u64) = (u64::MAX, u64::MAX);

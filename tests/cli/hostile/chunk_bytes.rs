@@ -1,8 +1,8 @@
-//! Chunks that hold something else than their chain says.
+//! Chunks with other bytes than their chain expects.
 
 use crate::hostile::case::{Case, LITTLE, case, codec};
 
-/// An array of this type and chain, and one chunk of these bytes where there should be four elements.
+/// Returns an array with this type and chain, and one chunk of these bytes instead of four elements.
 fn chunk(name: &'static str, data_type: &str, codecs: &str, bytes: impl Into<Vec<u8>>) -> Case {
     let (data_type, codecs, bytes) = (format!("\"{data_type}\""), codecs.to_owned(), bytes.into());
     let fill = if data_type.contains("string") { "\"\"" } else { "0" };
@@ -12,10 +12,10 @@ fn chunk(name: &'static str, data_type: &str, codecs: &str, bytes: impl Into<Vec
     })
 }
 
-/// A string of no byte, with its length.
+/// An empty string with its length.
 const EMPTY: (u32, &[u8]) = (0, b"");
 
-/// The lengths and the bytes of strings, as `vlen-utf8` has them, behind a count.
+/// Encodes strings and their lengths like `vlen-utf8`, after a count.
 fn strings(count: u32, strings: &[(u32, &[u8])]) -> Vec<u8> {
     let mut bytes = count.to_le_bytes().to_vec();
     for (length, text) in strings {
@@ -101,7 +101,7 @@ fn texts() -> Vec<Case> {
     ]
 }
 
-/// Garbage for each codec that reads a format.
+/// Returns garbage for each codec that reads a format.
 fn garbage() -> Vec<Case> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let random: Vec<u8> = std::iter::repeat_with(|| {

@@ -1,8 +1,8 @@
-//! Codec chains that are too long, in no order, or configured to nonsense.
+//! Codec chains that are too long, unordered, or have nonsensical configurations.
 
 use crate::hostile::case::{Case, LITTLE, case, codec};
 
-/// A float32 array with this chain, and a chunk of 16 bytes.
+/// Returns a float32 array with this chain, and a chunk of 16 bytes.
 fn chain(name: &'static str, codecs: impl Into<String>) -> Case {
     let codecs = codecs.into();
     case(name, move |store| {
@@ -10,7 +10,7 @@ fn chain(name: &'static str, codecs: impl Into<String>) -> Case {
     })
 }
 
-/// The same with many copies of a piece in the place of PIECES.
+/// Returns a chain with PIECES replaced by many copies of a piece.
 fn pieces(name: &'static str, codecs: impl Into<String>, piece: &'static str, count: usize) -> Case {
     let codecs = codecs.into();
     case(name, move |store| {
@@ -19,7 +19,7 @@ fn pieces(name: &'static str, codecs: impl Into<String>, piece: &'static str, co
     })
 }
 
-/// The codecs in front of `bytes`.
+/// Returns a chain with this codec before `bytes`.
 fn front(name: &'static str, codec_name: &str, configuration: &str) -> Case {
     chain(name, format!("[{},{LITTLE}]", codec(codec_name, configuration)))
 }

@@ -1,8 +1,8 @@
-//! Documents that are no plain JSON: deep, giant, or not text.
+//! Documents that are not plain JSON: deep, giant, or not text.
 
 use crate::hostile::case::{Case, Store, case, document};
 
-/// A document of these bytes.
+/// Returns a document of these bytes.
 fn bytes(name: &'static str, bytes: impl Into<Vec<u8>>) -> Case {
     let bytes = bytes.into();
     case(name, move |store| {
@@ -10,14 +10,14 @@ fn bytes(name: &'static str, bytes: impl Into<Vec<u8>>) -> Case {
     })
 }
 
-/// An array with a member more.
+/// Returns an array with one more member.
 fn member(name: &'static str, member: &'static str, text: impl Fn() -> String + 'static) -> Case {
     case(name, move |store| {
         store.array(&[(member, &text())]).write("c/0", [1, 2, 3, 4]);
     })
 }
 
-/// An array's document with so many copies of a piece in its attributes.
+/// Returns an array document with `count` copies of a piece in its attributes.
 fn repeated(name: &'static str, attributes: &'static str, piece: &'static str, count: usize) -> Case {
     case(name, move |store| {
         store.array_of_pieces(&[("attributes", attributes)], piece, count).write("c/0", [1, 2, 3, 4]);

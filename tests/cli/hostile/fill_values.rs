@@ -1,8 +1,8 @@
-//! Fill values that are none of their type.
+//! Fill values that are invalid for their type.
 
 use crate::hostile::case::{Case, LITTLE, case};
 
-/// An array of this type with this fill value; its chunk is absent, so that the fill value is what is read.
+/// Returns an array with this type and fill value. Its chunk is missing, so the fill value is read.
 fn fill(data_type: &'static str, name: &'static str, text: impl Into<String>) -> Case {
     let text = text.into();
     case(format!("{data_type}: {name}"), move |store| {
@@ -11,7 +11,7 @@ fn fill(data_type: &'static str, name: &'static str, text: impl Into<String>) ->
     })
 }
 
-/// The same with a text of 60 MB, a piece repeated.
+/// Returns an array with a fill value of 60 MB that repeats a piece.
 fn long(data_type: &'static str, name: &str, piece: &'static str) -> Case {
     case(format!("{data_type}: {name}"), move |store| {
         let data_type = format!("\"{data_type}\"");

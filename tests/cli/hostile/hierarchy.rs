@@ -1,4 +1,4 @@
-//! Groups that lie about what is in them.
+//! Groups with false metadata about their contents.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::hostile::case::{Case, Store, case, document};
 
 const GROUP: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
 
-/// A group with these consolidated metadata, and one array `a`.
+/// Returns a group with these consolidated metadata, and one array `a`.
 fn consolidated(name: &'static str, text: impl Into<String>) -> Case {
     let text = text.into();
     case(name, move |store: &Store| {
@@ -15,7 +15,7 @@ fn consolidated(name: &'static str, text: impl Into<String>) -> Case {
     })
 }
 
-/// Consolidated metadata of these nodes.
+/// Returns consolidated metadata of these nodes.
 fn inline(nodes: &str) -> String {
     format!(r#"{{"kind":"inline","must_understand":false,"metadata":{{{nodes}}}}}"#)
 }

@@ -1,4 +1,4 @@
-//! FIFOs, sockets, devices and folders where files should be; names that are no text; what may not be read.
+//! FIFOs, sockets, devices and folders instead of files, names that are not text, and unreadable files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::hostile::case::{BYTES, Case, Store, case, document, index, sharding};
 
-/// A key that no file stands at.
+/// Returns an array with something other than a file at a key.
 fn other(name: &'static str, key: &'static str, make: fn(&Store, &str)) -> Case {
     case(name, move |store| {
         store.array(&[]).write("c/1", [1, 2, 3, 4]);
@@ -27,7 +27,7 @@ fn make_fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// The name of a socket is short: it is made at a short path, and moved.
+/// A socket's path must be short, so it is created at a short path and moved.
 fn socket(store: &Store, key: &str) {
     let short = tempfile::tempdir().unwrap();
     drop(UnixListener::bind(short.path().join("s")).unwrap());
@@ -46,7 +46,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = kinds();
     cases.extend(names());
     cases.extend(crowds());
-    // Nothing is unreadable to the superuser.
+    // The superuser can read everything.
     // SAFETY: a call without arguments that cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         cases.extend(unreadable());

@@ -1,4 +1,4 @@
-//! Runs every command on a store within limits, and looks at what it leaves.
+//! Runs every command on a store within limits and checks the files that it leaves.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use crate::hostile::case::{Case, STORE, Store};
 
-/// The most processor time of a command, which is not built for speed here.
+/// The maximum processor time of a command. Test builds are not optimised for speed.
 const PROCESSOR_SECONDS: u64 = 20;
 
-/// A command that takes longer waits for something that does not come: the machine is shared.
+/// A command that runs longer hangs. The limit is high because the machine is shared.
 const HANG: Duration = Duration::from_mins(2);
 
-/// The most memory that a command may touch. What this process holds counts with it, since it begins as a copy: cases
-/// write their stores piece by piece.
+/// The maximum resident memory of a command. It includes the memory of this process, because the command starts as its
+/// copy. So cases write their stores piece by piece.
 const RESIDENT_KIBIBYTES: i64 = 300 << 10;
 
-/// The most addresses that a command may ask for: what it touches, and the stacks of its threads.
+/// The maximum address space of a command: the memory that it uses and the stacks of its threads.
 const ADDRESS_BYTES: u64 = 600 << 20;
 
-/// Stands for the chunk of the case.
+/// The placeholder of the chunk of the case.
 const CHUNK: &str = "CHUNK";
 
-/// What is run on each store; a last argument of `result...` is a DEST or an OUTPUT.
+/// The commands for each store. A last argument of `result...` is a DEST or an OUTPUT.
 const COMMANDS: [&[&str]; 11] = [
     &["inspect", "--json", STORE],
     &["inspect", STORE],
@@ -40,7 +40,7 @@ const COMMANDS: [&[&str]; 11] = [
     &["apply-codec", "--like", STORE, "--chunk", CHUNK, "result.raw"],
 ];
 
-/// What decodes the chunk of a case, by every command that does.
+/// The commands that decode the chunk of a case.
 const DECODERS: [&[&str]; 12] = [
     &["inspect", "--stats", STORE],
     &["inspect", "--histogram", "8", STORE],
@@ -56,8 +56,8 @@ const DECODERS: [&[&str]; 12] = [
     &["transcode", "-c", "1024,1024", STORE, "result.rechunked"],
 ];
 
-/// Holds every command to the budget that it has by default: a chunk that needs more ends it with 3, and a sentence that
-/// names the least that would do.
+/// Runs every command with its default memory limit. A chunk that needs more must end it with status 3 and a message
+/// with the smallest sufficient limit.
 pub(crate) fn refuse_by_default(case: &Case) {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("streams")).unwrap();
@@ -77,7 +77,7 @@ pub(crate) fn refuse_by_default(case: &Case) {
     }
 }
 
-/// What is run with few addresses on an array and on a document that takes more than there may be.
+/// The commands for an array and a document that need more memory than the limit.
 const HUNGRY: [&[&str]; 8] = [
     &["inspect", "--stats", STORE],
     &["validate", "--level", "data", STORE],
@@ -89,7 +89,7 @@ const HUNGRY: [&[&str]; 8] = [
     &["validate", "wordy.zarr"],
 ];
 
-/// Whatever memory is refused to a command, it ends by itself, and says so.
+/// A command that runs out of memory exits by itself with a message.
 #[test]
 fn refused_memory_ends_no_command_by_a_signal() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,17 +132,17 @@ fn refused_memory_ends_no_command_by_a_signal() {
     assert!(refused > 0, "there was memory for everything");
 }
 
-/// How a command ended.
+/// The end of a command.
 struct Ended {
-    /// `None` where a signal ended it.
+    /// `None` after a signal.
     status: Option<i32>,
     signal: i32,
     kibibytes: i64,
-    /// Of processor time.
+    /// Processor time.
     seconds: f64,
 }
 
-/// Holds each case of a class to the limits; every fault is told at the end.
+/// Checks each case of a class against the limits and reports all faults at the end.
 pub(crate) fn survive(class: &str, cases: &[Case]) {
     assert!(cases.len() >= 8, "{class} has {} cases", cases.len());
     let faults: Vec<String> = cases.iter().flat_map(|case| survive_case(class, case)).collect();
@@ -166,7 +166,7 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
         let arguments: Vec<&str> = command.iter().map(|argument| named(argument)).collect();
         let limited: Vec<&str> = arguments.iter().copied().chain(["--max-memory", "128MiB"]).collect();
         let ended = run(folder.path(), &limited, ADDRESS_BYTES);
-        // That a chunk is absent is said of any store.
+        // Any store with a missing chunk causes a message of `apply-codec`.
         said_something |=
             command[0] != "apply-codec" && (ended.status != Some(0) || size(&folder.path().join("streams/error")) > 0);
         let place = format!("{class}: {}: {}", case.name, arguments.join(" "));
@@ -186,7 +186,7 @@ fn survive_case(class: &str, case: &Case) -> Vec<String> {
     faults
 }
 
-/// Runs the program with few addresses; its streams go to files, which no pipe can make it wait for.
+/// Runs the program with little address space. Its streams are files, because it could block on a pipe.
 fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
     let stream = |name: &str| Stdio::from(File::create(folder.join("streams").join(name)).unwrap());
     let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
@@ -194,7 +194,7 @@ fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
         .args(arguments)
         .args(["--threads", "2"])
         .current_dir(folder)
-        // An arena for each thread would take addresses, not memory.
+        // An arena for each thread would use address space, not memory.
         .env("MALLOC_ARENA_MAX", "1")
         .env("RUST_BACKTRACE", "1")
         .stdin(Stdio::null())
@@ -213,7 +213,7 @@ fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
         });
     }
     let begun = Instant::now();
-    #[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells what memory it touched")]
+    #[expect(clippy::zombie_processes, reason = "wait4 waits for it and also reports its memory")]
     let child = command.spawn().unwrap();
     let process = i32::try_from(child.id()).unwrap();
     loop {
@@ -228,7 +228,7 @@ fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
     }
 }
 
-/// The end of a child, and the most memory that it touched; `None` while it runs.
+/// Returns the end of a child and its maximum memory. `None` while it runs.
 fn wait(process: i32) -> Option<Ended> {
     let mut status = 0;
     // SAFETY: `rusage` is made of integers, for which zeros are valid.
@@ -248,7 +248,7 @@ fn wait(process: i32) -> Option<Ended> {
     })
 }
 
-/// What is wrong with how a command ended and what it left; its result is taken away.
+/// Checks how a command ended and what files it left. Removes its result.
 fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
     let mut faults = Vec::new();
     match ended.status {
@@ -281,10 +281,10 @@ fn look(folder: &Path, arguments: &[&str], ended: &Ended) -> Vec<String> {
     faults
 }
 
-/// Whether anything else than the result has come or gone; a result that opens stands only after success.
+/// Returns an unexpected new or missing file. A result that opens may exist only after success.
 fn leavings(folder: &Path, arguments: &[&str], done: bool) -> Option<String> {
     let result = arguments.last().filter(|last| last.starts_with("result"));
-    // A run that may go on has left its journal, and no document.
+    // An unfinished run that can be resumed leaves its journal and no document.
     let is_unfinished = |path: &Path| {
         path.join(".zarrcast/journal").exists()
             && ["zarr.json", ".zarray", ".zgroup"].iter().all(|document| !path.join(document).exists())
@@ -324,14 +324,14 @@ fn beginning(path: &Path) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Whether the first MiB of a file holds a word.
+/// Checks whether the first MiB of a file contains a word.
 fn holds(path: &Path, word: &[u8]) -> bool {
     let mut text = Vec::new();
     File::open(path).unwrap().take(1 << 20).read_to_end(&mut text).unwrap();
     text.windows(word.len()).any(|window| window == word)
 }
 
-/// The first control character that a terminal would act on, of ASCII or of its 8-bit relatives.
+/// Finds the first control character for a terminal: ASCII or its 8-bit (C1) variants.
 fn control_character(path: &Path) -> Option<String> {
     let mut before = 0;
     for byte in BufReader::new(File::open(path).unwrap()).bytes() {

@@ -1,13 +1,13 @@
-//! Hostile stores: each command ends soon, within little memory, with a result or a clean error.
+//! Hostile stores: each command ends soon, with little memory, and with a result or a clean error.
 //!
-//! A class is a table of cases; a case is a name and a function that makes the store. `limits` runs every command on
-//! each store and holds it to what `limits::run` says.
+//! A class is a table of cases. A case is a name and a function that builds the store. `limits` runs every command on
+//! each store and checks the limits of `limits::run`.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that fails says where")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a failed test reports the line")]
 
 mod bombs;
 mod case;
-#[expect(unreachable_pub, clippy::cast_possible_truncation, reason = "a library of `fuzz`")]
+#[expect(unreachable_pub, clippy::cast_possible_truncation, reason = "it is a library of `fuzz`")]
 #[path = "../../../fuzz/targets/checks.rs"]
 mod checks;
 mod chunk_bytes;

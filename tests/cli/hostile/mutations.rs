@@ -1,4 +1,4 @@
-//! The fuzz targets' checks over fixtures that are changed at random, always in the same way.
+//! The checks of the fuzz targets on fixtures with pseudorandom changes, equal in each run.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::checks;
 use crate::support::zip::{Member, zip};
 
-/// Changed inputs for each seed.
+/// The number of changed inputs for each seed.
 const ROUNDS: usize = 300;
 
-/// Larger documents and chunks make changes slow and tell no more.
+/// Changes of larger documents and chunks are slow and find no more.
 const MAX_SEED_BYTES: usize = 8192;
 
-/// Bytes that change what a document or an index says.
+/// Bytes that change the meaning of a document or an index.
 const WORDS: &[&[u8]] = &[
     b"-1",
     b"1e999",
@@ -74,7 +74,7 @@ fn survive(check: fn(&[u8]), seeds: &[Vec<u8>]) {
     }
 }
 
-/// Small files below `folder` that `wanted` takes.
+/// Returns small files below `folder` whose names are `wanted`.
 fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,21 +1,21 @@
-//! Keys and names that lead out of the store.
+//! Keys and names with paths outside the store.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::hostile::case::{Case, Store, case, document};
 
-/// What lies outside, as seen from the store.
+/// A file outside, relative to the store.
 const SENTINEL: &str = "../outside/sentinel";
 
-/// An array whose chunk key encoding is this.
+/// Returns an array with this chunk key encoding.
 fn encoding(name: &'static str, encoding: &'static str) -> Case {
     case(name, move |store| {
         store.array(&[("chunk_key_encoding", encoding)]).write("c/0", [1, 2, 3, 4]);
     })
 }
 
-/// An array of which a key is a link.
+/// Returns an array with a link at a key.
 fn link(name: &'static str, key: &'static str, target: &'static str) -> Case {
     case(name, move |store| {
         store.array(&[]).write("c/1", [1, 2, 3, 4]);
@@ -24,7 +24,7 @@ fn link(name: &'static str, key: &'static str, target: &'static str) -> Case {
     })
 }
 
-/// A group whose consolidated metadata hold a node of this name.
+/// Returns a group whose consolidated metadata contain a node of this name.
 fn consolidated(name: &'static str, node: &'static str) -> Case {
     case(name, move |store| {
         let array = document(&[]);

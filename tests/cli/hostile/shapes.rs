@@ -1,10 +1,10 @@
-//! Shapes and chunk shapes that overflow, or claim more than there is.
+//! Shapes and chunk shapes that overflow or claim more than is stored.
 
 use crate::hostile::case::{Case, LITTLE, Store, case};
 
 const FLOAT64: (&str, &str) = ("data_type", "\"float64\"");
 
-/// An array of one dimension with one stored chunk of four bytes.
+/// Returns an array of one dimension with one stored chunk of four bytes.
 fn shape(name: &'static str, shape: &'static str, chunk_shape: &'static str) -> Case {
     case(name, move |store| {
         store.array(&[("shape", shape), ("chunk_shape", chunk_shape)]).write("c/0", [1, 2, 3, 4]);
@@ -20,12 +20,12 @@ fn float64(name: &'static str, chunk_shape: &'static str) -> Case {
     })
 }
 
-/// An array of a rank in which every dimension has one element.
+/// Writes an array of a rank. Every dimension has this length.
 fn rank(store: &Store, rank: usize, length: &str) {
     let list = format!("[{}]", vec![length; rank].join(","));
     let key = format!("c{}", "/0".repeat(rank));
     store.array(&[("shape", &list), ("chunk_shape", &list)]);
-    // Paths end at 4096 bytes.
+    // The limit of a path is 4096 bytes.
     if key.len() < 2000 {
         store.write(&key, [7]);
     }
@@ -39,7 +39,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Grids of chunks of several shapes: what they claim costs nothing, and what they may not be is a fault.
+/// Returns rectilinear grids. Large claims cost nothing, and invalid ones are faults.
 fn rectilinear() -> Vec<Case> {
     let grid = |name: &'static str, shape: &'static str, chunk_shapes: &'static str| {
         case(name, move |store| {

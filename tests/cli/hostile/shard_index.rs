@@ -1,8 +1,8 @@
-//! Shard indexes that lie.
+//! Shard indexes with false entries.
 
 use crate::hostile::case::{ABSENT, BYTES, Case, LITTLE, case, codec, index, sharding, sharding_at};
 
-/// A shard of two inner chunks of two bytes each, which lie at the start, and an index of these entries.
+/// Returns a shard with two inner chunks of two bytes each at its start, and an index of these entries.
 fn entries(name: &'static str, first: (u64, u64), second: (u64, u64)) -> Case {
     case(name, move |store| {
         let codecs = format!("[{}]", sharding("[2]", BYTES));
@@ -11,7 +11,7 @@ fn entries(name: &'static str, first: (u64, u64), second: (u64, u64)) -> Case {
     })
 }
 
-/// The same, where the index stands first: 36 bytes.
+/// Returns such a shard with the index of 36 bytes at its start.
 fn entries_at_start(name: &'static str, first: (u64, u64), second: (u64, u64)) -> Case {
     case(name, move |store| {
         let codecs = format!("[{}]", sharding_at("start", "[2]", BYTES));
@@ -20,7 +20,7 @@ fn entries_at_start(name: &'static str, first: (u64, u64), second: (u64, u64)) -
     })
 }
 
-/// A shard whose bytes are these.
+/// Returns a shard of these bytes.
 fn bytes(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Case {
     case(name, move |store| {
         let codecs = format!("[{}]", sharding("[2]", BYTES));

@@ -1,8 +1,8 @@
-//! Shards that overflow, claim more than there is, or lie within each other.
+//! Shards that overflow, claim more than is stored, or are nested.
 
 use crate::hostile::case::{ABSENT, BYTES, Case, LITTLE, case, codec, index, sharding, sharding_at};
 
-/// An array of one dimension whose shards have this shape and these inner chunks, with one stored shard.
+/// Returns an array of one dimension with this shard shape and these inner chunks, and one stored shard.
 fn shard(name: &'static str, shape: &'static str, inner: &'static str, stored: Vec<u8>) -> Case {
     case(name, move |store| {
         let codecs = format!("[{}]", sharding(inner, BYTES));
@@ -10,7 +10,7 @@ fn shard(name: &'static str, shape: &'static str, inner: &'static str, stored: V
     })
 }
 
-/// Shards within shards, each half of the one around it.
+/// Returns shards within shards, each half of the outer one.
 fn nested(depth: usize) -> String {
     let mut codecs = BYTES.to_owned();
     for level in 0..depth {
@@ -19,7 +19,7 @@ fn nested(depth: usize) -> String {
     codecs
 }
 
-/// Shards within shards of one inner chunk each.
+/// Returns shards within shards with one inner chunk each.
 fn matryoshka(depth: usize) -> String {
     (0..depth).fold(BYTES.to_owned(), |codecs, _| format!("[{}]", sharding("[4]", &codecs)))
 }

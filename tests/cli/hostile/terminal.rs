@@ -1,11 +1,11 @@
-//! Text that a terminal would act on, wherever a document or a file name may carry it.
+//! Terminal control characters, wherever a document or a file name may contain them.
 
 use crate::hostile::case::{BYTES, Case, Store, case, codec, sharding};
 
-/// Escapes that clear the screen, set the title and ring, a carriage return, and their 8-bit relatives.
+/// Escapes that clear the screen, set the title and ring the bell, a carriage return, and their 8-bit variants.
 const TEXT: &str = r"\u001b[2J\u001b]0;mine\u0007\r\u009b31m\u007f\u0000";
 
-/// An array with members changed, and a chunk.
+/// Returns an array with members changed, and a chunk.
 fn array(name: &'static str, changes: &'static [(&'static str, &'static str)]) -> Case {
     case(name, move |store| {
         let texts: Vec<(&str, String)> =
@@ -15,7 +15,7 @@ fn array(name: &'static str, changes: &'static [(&'static str, &'static str)]) -
     })
 }
 
-/// A file with such a name.
+/// Writes an array and a file with this name.
 fn file(store: &Store, name: &str) {
     store.array(&[]).write("c/0", [1, 2, 3, 4]).write(name, "");
 }

@@ -1,8 +1,8 @@
-//! Zarr v2: dtypes that claim, filters without end, separators that lead elsewhere.
+//! Zarr v2: false dtypes, endless filters, and separators with paths outside.
 
 use crate::hostile::case::{Case, case};
 
-/// A v2 array with members changed, and a chunk of four bytes.
+/// Returns a v2 array with members changed, and a chunk of four bytes.
 fn array(name: &'static str, changes: &[(&'static str, &str)]) -> Case {
     let text = document(changes);
     case(name, move |store| {

@@ -1,4 +1,4 @@
-//! Zip files that lie about what they hold, and members that do.
+//! Zip files with false headers, and members with false contents.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -8,7 +8,7 @@ use crate::support::zip::{Member, end_record, zip, zip_with};
 /// The file in the folder of a case.
 const FILE: &str = "store.zarr/x.zip";
 
-/// A zip file of an array of two chunks, the second as it should be.
+/// Returns a zip file of an array with two chunks. The second is valid.
 fn with(name: &'static str, members: impl Fn() -> Vec<Member> + 'static) -> Case {
     case(name, move |store| {
         let mut all = vec![Member::stored("zarr.json", document(&[])), Member::stored("c/1", [1, 2, 3, 4])];
@@ -143,7 +143,7 @@ fn bombs() -> Vec<Case> {
     ]
 }
 
-/// Files of which the greater part takes no room.
+/// Returns sparse files.
 fn holes() -> Vec<Case> {
     const TIB: u64 = 1 << 40;
     fn sparse(store: &Store, member: Member) {
@@ -151,7 +151,7 @@ fn holes() -> Vec<Case> {
         let mut file = store.create("x.zip");
         file.write_all(&head[..head.len() - 22 - 46 - 9]).unwrap();
         file.seek(SeekFrom::Start(TIB)).unwrap();
-        // A directory behind the hole, whose entries are those of members before it.
+        // A directory after the hole, with entries for members before it.
         let whole = zip(&[Member { header: Some(0), ..Member::stored("zarr.json", document(&[])) }, member]);
         let start = whole.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
         let directory = &whole[start..whole.len() - 22];

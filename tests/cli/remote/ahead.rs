@@ -1,4 +1,4 @@
-//! What a command will read is asked for ahead of it, many objects at a time by one thread, and nothing twice.
+//! Prefetch: one thread requests many objects at a time, and no object twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::support::array::document;
 
 const CHUNKS: usize = 40;
 
-/// An array of 40 chunks of 4 numbers, which are their bytes.
+/// Returns an array of 40 chunks of 4 numbers. The bytes are the numbers.
 fn array(prefix: &str) -> Objects {
     let document = document(&json!({"shape": [160], "chunk_shape": [4]})).to_string();
     let mut objects = Objects::from([(format!("{prefix}/zarr.json"), document.into_bytes())]);
@@ -25,7 +25,7 @@ fn array(prefix: &str) -> Objects {
     objects
 }
 
-/// A server that takes its time for each chunk, and counts for how many at once, at most.
+/// Returns a server that delays each chunk, and its maximum number of concurrent chunk requests.
 fn slow(objects: Objects) -> (Server, Arc<AtomicUsize>) {
     let most = Arc::new(AtomicUsize::new(0));
     let (counted, at_once) = (most.clone(), AtomicUsize::new(0));
@@ -40,7 +40,7 @@ fn slow(objects: Objects) -> (Server, Arc<AtomicUsize>) {
     (Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(take_time)), most)
 }
 
-/// How often each chunk was asked for, the most often and how many at all.
+/// Returns the maximum number of requests of one chunk, and the number of requested chunks.
 fn asked(server: &Server) -> (usize, usize) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for line in server.lines().into_iter().filter(|line| line.contains("/c/")) {
@@ -79,7 +79,7 @@ fn chunks_are_asked_for_many_at_a_time_and_once_by_every_command() {
     }
 }
 
-/// The array in shards of so many chunks, each of `numbers` numbers, as the program makes it of a local one.
+/// Returns the array in shards of `per_shard` chunks of `numbers` numbers, as the program converts a local one.
 fn shards(test: &CliTest, numbers: usize, chunks: usize, per_shard: usize) -> Objects {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[{}],"data_type":"float32","fill_value":0,"attributes":{{}},
@@ -99,7 +99,7 @@ fn shards(test: &CliTest, numbers: usize, chunks: usize, per_shard: usize) -> Ob
     files.map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes)).collect()
 }
 
-/// What is done with shards of the bucket.
+/// Commands that read shards of the bucket.
 const OVER_SHARDS: [&[&str]; 7] = [
     &["inspect", "--stats", "s3://bucket/a"],
     &["validate", "--level", "data", "s3://bucket/a"],
@@ -118,7 +118,7 @@ fn small_shards_come_whole_and_many_at_a_time() {
         let ran = run(&test, &server, &[arguments, &["--threads", "1"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.error);
         let (often, shards) = asked(&server);
-        // Of what was kept, each of two more passes looks into the index again.
+        // Each of the two further passes reads the shard index of kept shards again.
         let passes = if arguments.contains(&"--max-error") { 3 } else { 1 };
         assert!(often <= passes && shards == 20, "{arguments:?}: {often} {shards}");
         let most = most.load(Ordering::SeqCst);
@@ -137,7 +137,7 @@ fn neighbours_in_a_large_shard_come_together() {
         let is_read = |request: &super::server::Request| request.method == "GET" && request.path.contains("/c/");
         let requests = server.requests().into_iter().filter(is_read);
         let ranges: Vec<_> = requests.map(|request| (request.path, request.headers.get("range").cloned())).collect();
-        // Of each the index, in each pass, and three times up to 2 MiB.
+        // For each shard, the index in each pass, and three requests of up to 2 MiB.
         let passes = if arguments.contains(&"--max-error") { 3 } else { 1 };
         assert!(ranges.len() <= 2 * (3 + passes), "{arguments:?}: {ranges:?}");
     }
@@ -167,7 +167,7 @@ fn command_asks_for_little_beside_chunks() {
     }
 }
 
-/// A chunk of text that is larger than what a thread keeps between two chunks that it writes.
+/// The chunk of text is larger than the cache of a thread between two chunks that it writes.
 #[test]
 fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
     const WORDS: u32 = 50_000;
@@ -186,7 +186,7 @@ fn chunk_of_text_is_fetched_once_for_all_chunks_that_are_made_of_it() {
     assert_eq!((asked(&server), test.all_files("b").len()), ((1, 1), 51));
 }
 
-/// Blocks that take a quarter each of one chunk, which is stored as its elements.
+/// Each block needs a quarter of one chunk, which is stored uncompressed.
 #[test]
 fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[1024,1024],"data_type":"float32","fill_value":0,
@@ -204,7 +204,7 @@ fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
     assert!(ranges.len() == different.len() && ranges.len() > 4, "{ranges:?}");
 }
 
-/// An answer with a part of an object that a request asks for.
+/// Returns the answer to a range request.
 fn part_of(object: &[u8], request: &super::server::Request, (header, version): (&'static str, &str)) -> Option<Answer> {
     let range = request.headers.get("range")?.strip_prefix("bytes=")?;
     let (first, last) = range.split_once('-')?;
@@ -226,10 +226,10 @@ fn parts_of_two_versions_of_a_shard_are_never_put_together() {
     {
         for more in [&[][..], &["--compress", "zstd:1"], &["--shard-shape", "none"]] {
             let test = CliTest::new();
-            // More than comes by one request.
+            // More bytes than one request returns.
             let objects = shards(&test, 1 << 17, 40, 40);
             let shard = objects["/bucket/a/c/0"].clone();
-            // Each part is one of the newest version, whatever is asked for.
+            // From the second request on, the parts are of the new version, whatever the request's conditions are.
             let reads = AtomicUsize::new(0);
             let changing = move |_, request: &super::server::Request| {
                 let is_read = request.path == "/bucket/a/c/0" && request.headers.contains_key("range");
@@ -259,7 +259,7 @@ fn of_a_shard_come_its_index_and_what_is_taken_each_part_once() {
     let objects: Objects =
         test.all_files("shard").into_iter().map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes)).collect();
     let index = 16 * 1024 + 4;
-    // A box of 16 by 24 inner chunks that begins at none, and all.
+    // A box of 16 by 24 inner chunks that is not aligned to them, and the whole array.
     let part = (["--select", "y=200:700,x=100:850"], 16 * 24 * 4096);
     let whole = (["--select", "y=0:1024,x=0:1024"], 4 << 20);
     for (select, bytes) in [part, whole] {

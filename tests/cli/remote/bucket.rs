@@ -1,4 +1,4 @@
-//! What the server of these tests holds, and how requests change it, as S3 has it.
+//! The objects of the test server, and requests that change them, as in S3.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,7 +9,6 @@ use md5::{Digest, Md5};
 
 use crate::remote::server::{Answer, Objects, Request, decoded};
 
-/// Headers by their names.
 type Headers = Vec<(&'static str, String)>;
 
 /// Objects by their paths (`/bucket/key`).
@@ -39,19 +38,19 @@ impl Bucket {
         self.objects.iter().map(|(path, object)| (path.clone(), object.bytes.clone())).collect()
     }
 
-    /// Uploads that were begun, and that are neither ended nor given up.
+    /// Counts all multipart uploads, and those that are neither completed nor aborted.
     pub(crate) fn uploads(&self) -> (usize, usize) {
         (self.uploads_begun, self.uploads.len())
     }
 
-    /// The bytes of an object, and what headers say of it.
+    /// Returns the bytes and the headers of an object.
     pub(crate) fn get(&self, path: &str) -> Option<(Vec<u8>, Headers)> {
         let object = self.objects.get(path)?;
         let headers = vec![("etag", object.tag.clone()), ("last-modified", http_date(object.modified))];
         Some((object.bytes.clone(), headers))
     }
 
-    /// Answers a request that is to change something; `is_careful`: conditions and copies are heeded.
+    /// Answers a request that changes objects. `is_careful` means that conditions and copies are respected.
     pub(crate) fn change(&mut self, request: &Request, is_careful: bool, now: SystemTime) -> Answer {
         let (path, parameters) = (decoded(&request.path), request.parameters());
         let upload = parameters.get("uploadId");
@@ -89,7 +88,7 @@ impl Bucket {
         }
     }
 
-    /// Removes the objects that a request names; refused without the digest of its body, as S3 does.
+    /// Removes the objects of a request. Like S3, it refuses a request without the digest of its body.
     fn delete(&mut self, bucket: &str, request: &Request, is_careful: bool) -> Answer {
         if !is_careful {
             return Answer::new(501, "<Error><Code>NotImplemented</Code></Error>");
@@ -136,7 +135,7 @@ impl Bucket {
     }
 }
 
-/// A time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Formats a time for HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http_date(time: SystemTime) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];

@@ -1,4 +1,4 @@
-//! Copies inside one server: the bytes do not come here where the server copies, and are right where it does not.
+//! Copies inside one server: the server copies the bytes itself, or they are copied correctly without that.
 
 use super::{Answer, Manner, Objects, Server, array, run, sound, unlocked};
 use crate::remote::server::Request;
@@ -11,13 +11,13 @@ fn moved(objects: &Objects, from: &str, to: &str) -> Objects {
     below.map(|(path, bytes)| (format!("{to}{path}"), bytes.clone())).collect()
 }
 
-/// Asserts that it went well, whether the server has locks or not.
+/// Asserts success on a server with or without locks.
 #[track_caller]
 fn goes_well(run: Run) -> Run {
     if run.error.is_empty() { run.succeeds() } else { unlocked(run) }
 }
 
-/// What lies below a prefix is the array of these tests, and nothing else.
+/// Asserts that a prefix contains exactly the array of these tests.
 fn assert_copied(server: &Server, prefix: &str) {
     let found: Objects =
         server.objects().into_iter().filter(|(path, _)| path.starts_with(&format!("{prefix}/"))).collect();
@@ -66,7 +66,7 @@ fn server_that_does_not_copy_is_found_out() {
         goes_well(run(&test, &server, &["transcode", "s3://bucket/a", "s3://bucket/b"]));
         assert_copied(&server, "/bucket/b");
     }
-    // One that writes what came with the request, which is nothing.
+    // A server that writes the body of the copy request, which is empty.
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Careless { page: 3 }));
     goes_well(run(&test, &server, &["transcode", "s3://bucket/a", "s3://bucket/b"]));
     assert_copied(&server, "/bucket/b");
@@ -84,7 +84,7 @@ fn chunk_that_is_larger_than_it_can_be_is_not_copied() {
 #[test]
 fn encryption_that_is_asked_for_is_on_every_object() {
     let mut objects = array("/bucket/a");
-    // One that comes in parts, and one that the server copies.
+    // An object in a multipart upload, and an object that the server copies.
     let document = String::from_utf8(objects["/bucket/a/zarr.json"].clone()).unwrap();
     let large = document.replace("[24]", "[10000000]").replace("[4]", "[10000000]");
     objects.insert("/bucket/large/zarr.json".to_owned(), large.into_bytes());

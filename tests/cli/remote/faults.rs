@@ -192,7 +192,7 @@ fn server_that_takes_a_range_from_the_end_for_one_from_the_beginning_is_found_ou
     let (test, server) = (CliTest::new(), faulty(Box::new(misread)));
     run(&test, &server, &["transcode", "--verify", "s3://bucket/a", "copy"]).succeeds();
     assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
-    // A small object comes with the request that tells its size.
+    // The request for the size of a small object also returns its bytes.
     let lines = server.lines();
     assert!(lines.iter().all(|line| !line.starts_with("HEAD")), "{lines:?}");
 }
@@ -228,7 +228,7 @@ fn refused_consolidated_metadata_of_a_group_are_passed_over() {
     }
 }
 
-/// What is done with an array by each route, and between buckets.
+/// Transcodes by each route, and between buckets.
 const COMMANDS: [&[&str]; 4] = [
     &["transcode", "s3://bucket/a", "copy"],
     &["transcode", "s3://bucket/a", "copy", "--compress", "gzip:1"],
@@ -236,7 +236,7 @@ const COMMANDS: [&[&str]; 4] = [
     &["transcode", "s3://bucket/a", "s3://bucket/copy"],
 ];
 
-/// Whether a request reads the third chunk of the source.
+/// Checks whether a request reads the third chunk of the source.
 fn is_of_third(request: &super::server::Request) -> bool {
     request.method == "GET" && request.path == "/bucket/a/c/2"
 }
@@ -280,7 +280,7 @@ fn chunk_that_comes_compressed_unasked_is_an_error() {
         let mut reads = server.requests().into_iter().filter(|request| request.method == "GET");
         assert!(reads.all(|request| request.headers["accept-encoding"] == "identity"));
     }
-    // Some stores tell how the object once came to them.
+    // Some stores report the encoding of the upload.
     let told = |_, request: &super::server::Request| {
         is_of_third(request).then(|| Answer::new(200, [2; 4]).with("content-encoding", "aws-chunked"))
     };

@@ -1,4 +1,4 @@
-//! Runs that end at any of their requests: nothing opens that is not whole, and `--resume` makes it whole.
+//! Runs that end at any of their requests: no incomplete array opens, and `--resume` completes it.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn at_destination(objects: &Objects) -> Objects {
     below.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
 }
 
-/// A server that takes longer to remove than to write.
+/// Returns a server that needs longer to remove than to write.
 fn lingering(objects: Objects) -> Server {
     let linger = |_, request: &Request| {
         if request.method == "DELETE" || request.query.contains("delete") {
@@ -36,13 +36,13 @@ fn lingering(objects: Objects) -> Server {
     Server::start(objects, BUCKET, Box::new(linger))
 }
 
-/// Without what the run keeps until it ends.
+/// Drops the files that the run keeps only until it ends.
 fn without_journal(objects: Objects) -> Objects {
     objects.into_iter().filter(|(path, _)| !path.contains("/.zarrcast/")).collect()
 }
 
 impl Job {
-    /// What it writes where nothing ends it, and the number of requests that it makes.
+    /// Returns the result of an uninterrupted run and its number of requests.
     fn whole(&self) -> (Objects, usize) {
         let server = sound(self.before.clone(), BUCKET);
         run(&self.test, &server, &self.arguments).succeeds();
@@ -50,7 +50,7 @@ impl Job {
         (at_destination(&server.objects()), server.requests().len())
     }
 
-    /// Kills the program at a request, which is not answered; what is there then. `None` where it came to its end.
+    /// Kills the program at a request without an answer. Returns the objects left, or `None` if the run finished first.
     fn kill_at(&self, request: usize) -> Option<Objects> {
         let reached = Arc::new(AtomicBool::new(false));
         let seen = reached.clone();
@@ -72,21 +72,21 @@ impl Job {
             assert!(begun.elapsed() < Duration::from_mins(1), "it waits before request {request}");
             std::thread::sleep(Duration::from_millis(2));
         }
-        // What is under way beside it may be answered still.
+        // Concurrent requests may still be answered.
         std::thread::sleep(Duration::from_millis(20));
         child.kill().unwrap();
         child.wait().unwrap();
         Some(server.objects())
     }
 
-    /// What is there after a run that ended before its end: nothing that opens, or what stood there before, or all.
+    /// Checks the objects after an interrupted run: no array that opens, or the one from before, or the whole result.
     fn check(&self, left: &Objects, whole: &Objects, at: &str) {
         let found = without_journal(at_destination(left));
         let is_sound = !found.contains_key(ROOT) || found == *whole || found == at_destination(&self.before);
         assert!(is_sound, "{at}: {:?}", found.keys());
     }
 
-    /// Goes on with what is left, which gives the same as a run that nothing ended.
+    /// Resumes the run. The result is the same as that of an uninterrupted run.
     fn resume(&self, left: Objects, whole: &Objects, at: &str) {
         let is_done = at_destination(&left) == *whole;
         let server = lingering(left);
@@ -99,7 +99,7 @@ impl Job {
         assert!(found == *whole, "{at}: other bytes");
     }
 
-    /// Ends it at every `step`th of its requests.
+    /// Interrupts the job at every `step`th of its requests.
     fn survives(&self, step: usize) {
         let (whole, requests) = self.whole();
         assert!(requests > 8, "{requests}");
@@ -176,7 +176,7 @@ fn replacing_an_array_survives() {
     Job { test: CliTest::new(), arguments, before }.survives(1);
 }
 
-/// A part of a job, and what finishes it.
+/// A part of a job, and `--finish`.
 #[test]
 fn part_and_finish_of_a_job_in_parts_survive() {
     let job = ["transcode", "-q", "s3://bucket/a", "s3://bucket/b"];
@@ -212,7 +212,7 @@ fn part_and_finish_of_a_job_in_parts_survive() {
     }
 }
 
-/// The writes of chunks go on while others are made: the error of one reaches a run when it has noted others since.
+/// Chunks are written concurrently. The error of one arrives after later chunks are already noted.
 #[test]
 fn chunk_that_was_refused_is_not_noted_as_written() {
     let test = CliTest::new();
@@ -239,10 +239,10 @@ fn chunk_that_was_refused_is_not_noted_as_written() {
     }
 }
 
-/// A change to what is left in a bucket.
+/// A change to the objects left in a bucket.
 type Change = fn(&mut Objects);
 
-/// Removals that a run asked for which was killed may reach the store after another run has begun.
+/// Removals of a killed run may arrive at the store after another run has started.
 #[test]
 fn what_lacks_before_publication_is_written_again() {
     let test = CliTest::new();
@@ -279,13 +279,13 @@ fn what_lacks_before_publication_is_written_again() {
     }
 }
 
-/// How many chunks were sent.
+/// Counts the chunks that were sent.
 fn chunks_put(server: &Server) -> usize {
     let lines = server.lines();
     lines.iter().filter(|line| line.starts_with("PUT /bucket/b/c/")).count()
 }
 
-/// Ends a copy of 200 chunks by a signal once the server has had `chunks` of them; what is there then, and the exit status.
+/// Sends a signal to a copy of 200 chunks after `chunks` of them arrived. Returns the objects and the exit status.
 fn end_at(
     copy: [&'static str; 7],
     chunks: usize,
@@ -298,7 +298,7 @@ fn end_at(
     }
     let linger = move |_, request: &Request| {
         let chunk = request.path.strip_prefix("/bucket/b/c/").filter(|_| request.method == "PUT");
-        // By its number: under load requests do not arrive in the order in which they are made.
+        // By the chunk's number: under load, requests arrive in another order than they were made.
         if let Some(chunk) = chunk {
             std::thread::sleep(slow(chunk.parse().unwrap()));
         }
@@ -313,7 +313,7 @@ fn end_at(
         assert_eq!(child.try_wait().unwrap(), None);
         std::thread::sleep(Duration::from_millis(5));
     }
-    // The answers come.
+    // Time for the answers to arrive.
     std::thread::sleep(Duration::from_millis(100));
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     let status = child.wait().unwrap().code();
@@ -322,10 +322,10 @@ fn end_at(
 
 const COPY: [&str; 7] = ["transcode", "a", "s3://bucket/b", "--requests", "4", "--threads", "2"];
 
-/// Its one thread makes the requests in the order of the chunks, whatever else the machine does.
+/// One thread makes the requests in the order of the chunks, even on a busy machine.
 const COPY_IN_ORDER: [&str; 7] = ["transcode", "a", "s3://bucket/b", "--requests", "4", "--threads", "1"];
 
-/// Chunks that a resumed run sends, which removes none.
+/// Counts the chunks that a resumed run sends. Checks that it removes none.
 fn resumed(test: &CliTest, left: Objects) -> usize {
     let server = sound(left, BUCKET);
     run(test, &server, &[&COPY[..], &["--resume"]].concat()).succeeds();
@@ -340,7 +340,7 @@ fn resumed(test: &CliTest, left: Objects) -> usize {
 
 #[test]
 fn run_that_is_terminated_during_slow_writes_notes_all_that_is_written() {
-    // Of the 31st and all that follow no answer comes.
+    // The 31st chunk and all later ones get no answer.
     let slow = |chunk: usize| if chunk < 30 { Duration::ZERO } else { Duration::from_mins(5) };
     let (test, left, status) = end_at(COPY_IN_ORDER, 30, "-TERM", slow);
     assert_eq!(status, Some(143));
@@ -354,7 +354,7 @@ fn run_that_is_killed_loses_little_of_what_it_has_written() {
     assert!(again < 150, "{again} of 200 chunks are written again, and 150 were there");
 }
 
-/// An array of 200 chunks.
+/// Returns an array of 200 chunks.
 fn long(prefix: &str) -> Objects {
     let document = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
     let document = document.replace("\"shape\":[24]", "\"shape\":[800]");

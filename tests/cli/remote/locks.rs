@@ -1,4 +1,4 @@
-//! Locks: objects that are made where there is none, renewed, taken over and removed.
+//! Locks: objects that are created if there is none, renewed, taken over and removed.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ const BUCKET: Manner = Manner::Bucket { page: 1000 };
 const LOCK: &str = "/bucket/b/.zarrcast/lock";
 const COMMAND: [&str; 3] = ["transcode", "s3://bucket/a", "s3://bucket/b"];
 
-/// What lies below DEST.
+/// Returns the objects below DEST.
 fn below(server: &Server, prefix: &str) -> Vec<String> {
     let objects = server.objects();
     objects.keys().filter(|path| path.starts_with(prefix)).cloned().collect()
@@ -23,7 +23,7 @@ fn whole() -> Vec<String> {
     keys.collect()
 }
 
-/// A lock as another run would leave it.
+/// Returns a lock as another run would leave it.
 fn lock_of(host: &str, process: u32) -> Vec<u8> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
@@ -68,7 +68,7 @@ fn server_that_takes_conditions_and_overwrites_gives_no_lock() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Careless { page: 1000 }));
     unlocked(run(&test, &server, &COMMAND));
     assert_eq!(below(&server, "/bucket/b"), whole());
-    // Nor does one that does not take them.
+    // The same with a server that refuses them.
     let fault = |_, request: &Request| {
         request.headers.contains_key("if-none-match").then(|| Answer::new(501, "<Error></Error>"))
     };
@@ -111,11 +111,11 @@ fn second_run_is_refused_while_the_first_goes_on() {
 #[test]
 fn lock_of_another_host_is_taken_over_once_it_has_expired() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
-    // It is as old as the store itself: it has not been renewed.
+    // The lock is as old as the store itself, because it has not been renewed.
     let old = sound(locked(lock_of("elsewhere", 7)), BUCKET);
     run(&test, &old, &[&COMMAND[..], &["--resume"]].concat()).succeeds();
     assert_eq!(below(&old, "/bucket/b"), whole());
-    // One that is written now, and read again 70 seconds later.
+    // A lock that is written now and read again 70 seconds later.
     let fresh = put_lock(&server, &lock_of("elsewhere", 7));
     assert!(fresh.contains("200"), "{fresh}");
     let resume = [&COMMAND[..], &["--resume"]].concat();
@@ -135,7 +135,7 @@ fn lock_of_a_dead_process_of_this_host_is_taken_over_at_once() {
 
 #[test]
 fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
-    // The run waits for longer than it takes to its next renewal.
+    // The run waits longer than the time until its next renewal.
     let is_slow = AtomicBool::new(true);
     let slow = move |_, request: &Request| {
         let is_chunk = request.method == "PUT" && request.path.ends_with("b/c/4");
@@ -175,7 +175,7 @@ fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
         std::thread::sleep(Duration::from_millis(5));
     }
     signal("-STOP");
-    // Longer than a lock is taken for one's own, and than requests take that were under way.
+    // Longer than a run trusts its own lock, and longer than its running requests take.
     std::thread::sleep(Duration::from_secs(22));
     put_lock(&server, &lock_of("elsewhere", 7));
     let before = server.requests().len();
@@ -193,7 +193,7 @@ fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
     assert_eq!(server.objects().get(LOCK), Some(&lock_of("elsewhere", 7)));
 }
 
-/// Only the clock of the server counts, however far it is from that of this machine.
+/// Only the clock of the server counts, however different the clock of this machine is.
 #[test]
 fn lock_expires_by_the_clock_of_the_server_alone() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));

@@ -1,5 +1,4 @@
-//! Stores behind a network, against a server in the test's own process: what is asked for, and what becomes of answers
-//! that are late, short, wrong or refused.
+//! Remote stores, on a server in the test process: the requests, and late, short, wrong or refused answers.
 
 mod ahead;
 mod bucket;
@@ -17,7 +16,7 @@ mod zips;
 use crate::support::{self, CliTest, Run};
 use server::{Answer, Fault, Manner, Objects, Server};
 
-/// An array of 6 chunks of 4 bytes, of which the last is absent, below `prefix`.
+/// Returns an array of 6 chunks of 4 bytes below `prefix`. The last chunk is missing.
 fn array(prefix: &str) -> Objects {
     let codecs = serde_json::json!([{"name": "bytes"}]);
     let members =
@@ -30,12 +29,12 @@ fn array(prefix: &str) -> Objects {
     objects
 }
 
-/// A server to which nothing happens.
+/// Returns a server without faults.
 fn sound(objects: Objects, manner: Manner) -> Server {
     Server::start(objects, manner, Box::new(|_, _| None))
 }
 
-/// What tells the program that this server is the endpoint of S3, and keys.
+/// Returns environment variables that make this server the S3 endpoint, with keys.
 fn variables(server: &Server) -> [(&'static str, &str); 7] {
     [
         ("AWS_ENDPOINT_URL", server.address.as_str()),
@@ -48,12 +47,12 @@ fn variables(server: &Server) -> [(&'static str, &str); 7] {
     ]
 }
 
-/// Runs the program with this server as the endpoint of S3.
+/// Runs the program with this server as the S3 endpoint.
 fn run(test: &CliTest, server: &Server, arguments: &[&str]) -> Run {
     test.run_with(arguments.iter().copied(), &variables(server))
 }
 
-/// Asserts that it went well and said nothing but that there are no locks.
+/// Asserts status 0 and only the warning about missing locks.
 #[track_caller]
 fn unlocked(run: Run) -> Run {
     assert!(run.status == 0 && run.error.starts_with("warning[ZK208]"), "{} {}", run.status, run.error);
@@ -61,7 +60,7 @@ fn unlocked(run: Run) -> Run {
     run
 }
 
-/// Whether a local copy is what the server has below `prefix`.
+/// Checks whether a local copy equals the server's objects below `prefix`.
 fn is_copy(test: &CliTest, name: &str, objects: &Objects, prefix: &str) -> bool {
     let prefix = format!("{prefix}/");
     let expected = objects.iter().filter_map(|(key, bytes)| Some((key.strip_prefix(&prefix)?, bytes)));

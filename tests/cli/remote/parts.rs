@@ -29,8 +29,8 @@ fn job_in_parts_is_planned_done_and_finished_in_a_bucket() {
     assert!(objects.keys().all(|key| !key.contains(".zarrcast")), "{:?}", objects.keys());
 }
 
-/// What is asked for beyond the listings does not grow with the number of parts, but for what each has noted, which the
-/// finish reads once.
+/// Except listings, the number of requests does not grow with the number of parts. Only `--finish` reads the notes of
+/// each part, once.
 #[test]
 fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
     const PARTS: u64 = 60;
@@ -54,7 +54,7 @@ fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
         command(&["--partition", &part.to_string()]);
     }
     let (listings, others) = command(&["--status"]);
-    // Ten pages of what parts noted; at the finish those of DEST, too, and of what is removed.
+    // Ten pages of the parts' notes. `--finish` also lists DEST and the removed objects.
     assert!(listings <= 12 && others <= 20, "{listings} pages, {others} others");
     let (listings, others) = command(&["--finish"]);
     assert!(listings <= 50 && others <= 100, "{listings} pages, {others} others");
@@ -62,7 +62,7 @@ fn job_of_many_parts_is_looked_at_and_finished_by_few_requests() {
     assert_eq!(server.objects().keys().filter(|key| key.starts_with("/bucket/b/c/")).count(), 60);
 }
 
-/// A part that was planned before DEST was removed and planned anew ends after that.
+/// A part of a plan finishes after DEST was removed and planned again.
 #[test]
 fn part_of_a_job_that_was_removed_counts_for_nothing() {
     let test = CliTest::new();

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The requests of commands that read.
 
 use super::{Answer, Manner, Objects, Server, array, is_copy, run, sound};
 use crate::support::{self, CliTest, Run};
@@ -15,7 +15,7 @@ fn array_is_inspected_by_three_requests() {
     assert!(server.lines().len() <= 3);
 }
 
-/// A group of 500 arrays, with copies of their documents.
+/// Returns a group of 500 arrays with consolidated metadata.
 fn hierarchy() -> Objects {
     let array = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
     let (mut objects, mut copies) = (Objects::new(), Vec::new());
@@ -44,7 +44,7 @@ fn consolidated_hierarchy_of_500_arrays_is_inspected_by_four_requests() {
     assert!(server.lines().len() <= 4, "{:?}", server.lines());
 }
 
-/// An array of 24 x 24 floats in 4 chunks.
+/// Returns an array of 24 x 24 floats in 4 chunks.
 fn field() -> Objects {
     let codecs = serde_json::json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
     let document = support::array::document(&serde_json::json!({
@@ -58,7 +58,7 @@ fn field() -> Objects {
     objects
 }
 
-/// How often the program reads the chunks of the two arrays.
+/// Counts the reads of chunks of `f` and of `g`.
 fn chunk_reads(arguments: &[&str]) -> [usize; 2] {
     let (test, server) = (CliTest::new(), sound(field(), Manner::Bucket { page: 1000 }));
     run(&test, &server, arguments).succeeds();
@@ -70,7 +70,7 @@ fn chunk_reads(arguments: &[&str]) -> [usize; 2] {
 fn quantising_with_every_measure_reads_source_twice_and_destination_once() {
     let asked = ["transcode", "s3://bucket/f", "s3://bucket/g", "--quantize", "uint8", "--verify", "--quality"];
     assert_eq!(chunk_reads(&asked), [8, 4]);
-    // The pictures are of DEST as it is published, and of a bounded number of chunks.
+    // The pictures are drawn from the published DEST, from a limited number of chunks.
     assert_eq!(chunk_reads(&[&asked[..], &["--report", "r.html"]].concat()), [12, 8]);
 }
 
@@ -109,7 +109,7 @@ fn store_is_validated_and_strange_keys_are_seen() {
     let arguments = ["validate", "s3://bucket/a", "--level", "data", "--json"];
     let text = String::from_utf8(run(&test, &server, &arguments).succeeds().output).unwrap();
     assert!(text.contains("\"valid\": true") || text.contains("\"valid\":true"), "{text}");
-    // Markers of folders are nothing; what cannot be a key is said.
+    // Folder markers are ignored. Invalid keys are reported.
     objects.insert("/bucket/a/".to_owned(), Vec::new());
     objects.insert("/bucket/a/c/".to_owned(), Vec::new());
     objects.insert("/bucket/a/c//x".to_owned(), b"x".to_vec());
@@ -118,7 +118,7 @@ fn store_is_validated_and_strange_keys_are_seen() {
     let validated = run(&test, &server, &["validate", "s3://bucket/a"]);
     let text = String::from_utf8_lossy(&validated.output).into_owned();
     assert!(text.contains("c//") && text.contains("c/9"), "{text}{}", validated.error);
-    // What is left out is counted, and no location leads there.
+    // Skipped objects are counted, and no location can name them.
     for arguments in [&["inspect", "--storage", "always", "s3://bucket/a"][..], &["transcode", "s3://bucket/a", "copy"]]
     {
         let run = run(&test, &server, arguments);
@@ -188,7 +188,7 @@ fn values_behind_a_network_are_those_of_the_local_store() {
         let remote = run(&test, &server, &["inspect", "--stats", "--preview", "--json", store]).succeeds();
         assert!(String::from_utf8_lossy(&remote.output).contains("\"count\""));
     }
-    // In shards, and back.
+    // To shards, and back.
     run(&test, &server, &["transcode", "s3://bucket/a", "sharded", "-s", "12"]).succeeds();
     let sharded: Objects =
         test.all_files("sharded").into_iter().map(|(key, bytes)| (format!("/bucket/s/{key}"), bytes)).collect();
@@ -311,7 +311,7 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
             run(&test, &start(), &["transcode", "s3://bucket/a", "other"]).fails(3, &["c/5", "--missing-status 403"]);
         }
     }
-    // It does not tell which nodes there are.
+    // The server does not list the nodes.
     let refuse =
         |_, request: &super::server::Request| request.query.contains("list-type").then(|| Answer::new(403, ""));
     let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
@@ -321,7 +321,7 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
     run(&CliTest::new(), &server, &["inspect", "s3://bucket/g"]).fails(3, &["cannot list"]);
 }
 
-/// An array of floats whose last chunk is absent.
+/// Returns an array of floats whose last chunk is missing.
 fn floats(fill_value: &str) -> Objects {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[24],"data_type":"float32",
@@ -338,13 +338,13 @@ fn floats(fill_value: &str) -> Objects {
 
 #[test]
 fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
-    // The arguments, how often a chunk is read, and whether it is asked for before.
+    // The arguments, the number of reads of a chunk, and whether a HEAD request comes first.
     let cases: [(&str, &[&str], usize, bool); 9] = [
         ("\"NaN\"", &["transcode", "URL", "d"], 1, false),
         ("\"NaN\"", &["transcode", "URL", "d", "--compress", "zstd:1"], 1, false),
         ("\"NaN\"", &["transcode", "URL", "d", "-c", "8"], 1, false),
         ("\"NaN\"", &["transcode", "URL", "d", "--quantize", "uint8", "--range", "0,100"], 1, false),
-        // With a given range it decides what becomes of the fill value whether a chunk is absent.
+        // With a given range, the new fill value depends on whether a chunk is missing.
         ("0.5", &["transcode", "URL", "d", "--quantize", "uint8", "--range", "0,100"], 1, true),
         ("0.5", &["transcode", "URL", "d", "--fill-value", "1"], 1, false),
         ("0.5", &["transcode", "URL", "d", "--dry-run"], 0, true),
@@ -366,7 +366,7 @@ fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
         let requests =
             |method: &str, chunk| lines.iter().filter(|line| **line == format!("{method} /f/c/{chunk}")).count();
         for chunk in 0..6 {
-            // One that is known to be absent is not read.
+            // A chunk that is known to be missing is not read.
             let reads = if is_asked && chunk == 5 { 0 } else { reads };
             let found = (requests("GET", chunk), requests("HEAD", chunk));
             assert_eq!(found, (reads, usize::from(is_asked)), "chunk {chunk} of {typed:?}: {lines:?}");

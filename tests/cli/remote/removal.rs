@@ -1,10 +1,10 @@
-//! Many objects that are removed.
+//! Removal of many objects.
 
 use super::server::{Answer, Manner, Objects, Request, Server};
 use super::{array, is_copy, run, sound};
 use crate::support::CliTest;
 
-/// An array, and another of 2,501 objects where it is to be written.
+/// Returns an array, and another of 2,501 objects at its destination.
 fn before() -> Objects {
     let mut objects = array("/bucket/a");
     objects.extend(array("/bucket/b"));
@@ -44,7 +44,7 @@ fn objects_are_removed_a_thousand_at_a_time() {
     assert_eq!(of_one(&requests), 0);
 }
 
-/// A store that does not know the request answers as it likes; so may one that does and fails at some.
+/// A store without this request may answer anything. A store with it may fail for some objects.
 #[test]
 fn objects_that_are_not_removed_together_are_removed_one_by_one() {
     let answers = [
@@ -86,7 +86,7 @@ fn object_that_cannot_be_removed_is_named() {
     assert_eq!(of_one(&server.requests()), 1);
 }
 
-/// A reference file of an array whose chunks lie below a URL.
+/// Returns a reference file of an array with chunks below a URL.
 fn references(chunks: &str) -> String {
     let document = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
     let refs = (0..5).map(|chunk| (format!("c/{chunk}"), serde_json::json!([format!("{chunks}/c/{chunk}")])));
@@ -129,7 +129,7 @@ fn source_is_not_removed_by_whatever_address_it_is_read() {
         assert!(other.error.contains("SOURCE"), "{}", other.error);
         assert!(server.objects() == objects, "{source} {destination}");
     }
-    // What is not the same object is read and written.
+    // A source that is another object is read and written.
     for source in ["own.json", &web] {
         for _ in 0..2 {
             let command = ["transcode", "-q", source, "s3://bucket/other/b", "--overwrite"];

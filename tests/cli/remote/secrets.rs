@@ -1,4 +1,4 @@
-//! Nothing that is a secret is ever printed.
+//! No secret is ever printed.
 
 use super::{Answer, Manner, Server, array, run, sound};
 use crate::support::CliTest;

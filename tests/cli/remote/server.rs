@@ -1,4 +1,4 @@
-//! A web server in the test's own process that answers as the test wants: as S3, as a plain server, or badly.
+//! A web server in the test process with chosen answers: as S3, as a plain server, or wrong ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -11,20 +11,19 @@ use std::time::{Duration, SystemTime};
 
 use crate::remote::bucket::{self, Bucket};
 
-/// What a request asks for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// As it stands in the request: percent-encoded, without the query.
+    /// Percent-encoded as in the request, without the query.
     pub(crate) path: String,
     pub(crate) query: String,
-    /// By names in small letters.
+    /// By lowercase name.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    /// What the query says, decoded.
+    /// Returns the decoded query parameters.
     pub(crate) fn parameters(&self) -> HashMap<String, String> {
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -32,17 +31,16 @@ impl Request {
     }
 }
 
-/// What is answered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// Bytes of the body after which the connection ends.
+    /// The number of body bytes after which the connection ends.
     pub(crate) cut: Option<usize>,
-    /// The body comes again and again, and its length is not told.
+    /// The body is repeated forever and has no declared length.
     pub(crate) is_endless: bool,
-    /// Nothing is answered for this time.
+    /// The delay before the answer.
     pub(crate) delay: Duration,
 }
 
@@ -57,14 +55,13 @@ impl Answer {
     }
 }
 
-/// What goes wrong: from the number of the request (from 0) and the request to the answer that takes the place of the
-/// right one.
+/// A fault: returns the answer to replace the right one, from the number of the request (from 0) and the request.
 pub(crate) type Fault = Box<dyn Fn(usize, &Request) -> Option<Answer> + Send + Sync>;
 
 /// Objects by their paths (`/bucket/key`), as bytes.
 pub(crate) type Objects = BTreeMap<String, Vec<u8>>;
 
-/// A server that runs as long as the process.
+/// A server that runs until the process ends.
 pub(crate) struct Server {
     pub(crate) address: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -72,16 +69,16 @@ pub(crate) struct Server {
     clock: Arc<AtomicU64>,
 }
 
-/// How the server answers where nothing goes wrong.
+/// The answers of the server without a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// As S3 does, `page` keys a page.
+    /// As S3, with `page` keys per page.
     Bucket { page: usize },
-    /// As S3 does, but for conditions and copies: it takes them, and writes what came.
+    /// As S3, but conditions and copies are ignored: it accepts them and writes the body.
     Careless { page: usize },
-    /// As web servers do that know ranges.
+    /// As web servers that support ranges.
     Ranges,
-    /// As web servers do that know none.
+    /// As web servers without ranges.
     Whole,
 }
 
@@ -103,27 +100,26 @@ impl Server {
         server
     }
 
-    /// What it holds.
+    /// Returns the stored objects.
     pub(crate) fn objects(&self) -> Objects {
         self.bucket.lock().unwrap().objects()
     }
 
-    /// Uploads in parts that were begun, and that are neither ended nor given up.
+    /// Counts the multipart uploads that are neither completed nor aborted.
     pub(crate) fn uploads(&self) -> (usize, usize) {
         self.bucket.lock().unwrap().uploads()
     }
 
-    /// From now on its clock shows so many seconds more.
+    /// Sets its clock forward by a number of seconds.
     pub(crate) fn wait_for(&self, seconds: u64) {
         self.clock.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    /// The requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The same, in short: `GET /b/a/zarr.json`.
+    /// Returns the requests in short form: `GET /b/a/zarr.json`.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect()
     }
@@ -135,7 +131,7 @@ fn serve(
     fault: &(dyn Fn(usize, &Request) -> Option<Answer> + Send + Sync),
     seen: &Mutex<Vec<Request>>,
 ) {
-    // Head and body are written one after the other.
+    // Head and body are written one after the other, which Nagle's algorithm would delay.
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(request) = read(&mut reader) {

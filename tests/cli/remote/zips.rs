@@ -1,10 +1,10 @@
-//! Zip files behind a network: read by ranges, never as a whole.
+//! Remote zip files: read by ranges, never as a whole.
 
 use super::{Manner, Objects, array, is_copy, run, sound};
 use crate::support::CliTest;
 use crate::support::zip::{Member, zip};
 
-/// An array in a zip file of 3 MiB, of which it needs little, and the objects that it is made of.
+/// Returns a zip file of 3 MiB with a small array, and the objects of the array.
 fn zipped() -> (Objects, Objects) {
     let objects = array("/a");
     let mut members = vec![Member::stored("big/readme", vec![7; 3 << 20])];

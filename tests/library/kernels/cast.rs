@@ -1,5 +1,5 @@
-//! `cast_value` over slices against the reference, for every pair of types, every rounding and every behaviour
-//! out of range, in every instruction set that the machine has.
+//! `cast_value` over slices compared with the reference: for every pair of types, every rounding, every `out_of_range`
+//! and every instruction set of the machine.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -9,7 +9,7 @@ use crate::kernels::reference::number::mask;
 use crate::kernels::strategies::{bits_of, landmarks_of};
 use crate::kernels::subject::{CORE, CastCase, NARROW, all_kinds, instruction_sets, pack, stored, unpack};
 
-/// Runs a property, and panics with its smallest counterexample.
+/// Runs a property test. Panics with its smallest counterexample.
 pub(crate) fn run<S: Strategy>(cases: u32, strategy: &S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(strategy, property).unwrap_or_else(|failure| panic!("{failure}"));
@@ -59,7 +59,7 @@ fn cast_with_scalar_map_equals_the_reference() {
             let entries = prop::collection::vec((bits_of(source), bits_of(target)), 0..5);
             let elements = prop::collection::vec(bits_of(source), 1..30);
             run(12, &(entries, elements), |(mut entries, elements)| {
-                // Half of the keys are among the elements, so that they match.
+                // Half of the keys are elements, so that they match.
                 for ((key, _), element) in entries.iter_mut().step_by(2).zip(&elements) {
                     *key = *element;
                 }
@@ -73,7 +73,7 @@ fn cast_with_scalar_map_equals_the_reference() {
 
 #[test]
 fn cast_with_special_keys_equals_the_reference() {
-    // Zeros of either sign, canonical and other NaNs and infinities as keys, in every order of two.
+    // Zeros of either sign, canonical and other NaNs, and infinities as keys, in every ordered pair.
     for (source, mantissa_bits) in [(Kind::F16, 10), (Kind::F32, 23), (Kind::F64, 52)] {
         let sign = 1_u64 << (source.width() - 1);
         let infinity = (sign - 1) & !mask(mantissa_bits);
@@ -121,7 +121,7 @@ fn cast_with_long_scalar_map_equals_the_reference() {
     }
 }
 
-/// Every element of a source of 16 bits and fewer, to every target.
+/// Checks every element of a source with at most 16 bits, to every target.
 fn check_every_element(source: Kind) {
     let elements: Vec<u64> = (0..=mask(source.width())).collect();
     for target in CORE {
@@ -173,7 +173,7 @@ fn cast_of_slices_of_any_length_and_alignment_equals_the_reference() {
             for instruction_set in instruction_sets() {
                 let kernel = case.kernel(instruction_set);
                 for length in (0..=70).chain([127, 128, 129, 200]) {
-                    // Bytes before and after the slice must stay as they are.
+                    // Bytes before and after the slice must not change.
                     let (lead, end) = (length % 8, length * target_size);
                     let mut unaligned = vec![0x5a; lead];
                     unaligned.extend_from_slice(&source_bytes[..length * source_size]);

@@ -1,7 +1,7 @@
-//! One test for each sentence of the registry's page of `cast_value` on its procedure and on special values.
+//! One test for each sentence on the procedure and on special values in the registry's page of `cast_value`.
 //!
-//! What it says of metadata (name, additional keys, fill values that do not survive) is tested with the codec; what holds of single
-//! values, `tests/cli/cases/cast_value.txt` has.
+//! Its sentences on metadata (name, additional keys, fill values that do not survive) are tested with the codec.
+//! `tests/cli/cases/cast_value.txt` tests single values.
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
 
 use zarrcast::kernel::FaultKind;
@@ -98,18 +98,18 @@ fn cast_value_nan_and_infinity_to_integer_are_errors_unless_mapped() {
 }
 
 // "The fill value of the output array MUST be cast to the target data type using the same casting semantics as
-// elements." One value goes through `convert_one`; `CastCase::check` compares it with slices everywhere.
+// elements." `convert_one` converts one value, and `CastCase::check` compares it with slices everywhere.
 #[test]
 fn cast_value_fill_value_is_cast_as_elements_are() {
     for case in from_f64(Kind::int(16)).scalar_map(&[(f64::NAN.to_bits(), 0x8000)]).variants() {
         for value in [f64::NAN, 0.5, -0.5, 1.5, 32_767.5, 32_768.0, -32_768.5, 1e300, f64::INFINITY] {
-            // Panics unless one value and slices agree.
+            // Panics if one value and slices differ.
             let _ = convert_f64(&case, value);
         }
     }
 }
 
-/// No configuration has it; zarrs rounds to infinity or the greatest value.
+/// The specification does not define it. zarrs rounds to infinity or to the greatest value.
 #[test]
 fn wrap_into_a_float_is_an_error() {
     let case = CastCase::new(Kind::uint(32), Kind::F16).out_of_range(OutOfRange::Wrap);

@@ -1,8 +1,8 @@
-//! Every float32 to uint8 and int16, under every rounding and every behaviour out of range: 2^32 values where
-//! `ZARRCAST_EXHAUSTIVE=1`, else every 16,381st and the landmarks.
+//! Every float32 to uint8 and int16, with every rounding and every `out_of_range`. With `ZARRCAST_EXHAUSTIVE=1` these
+//! are 2^32 values, else every 16,381st and the landmarks.
 //!
-//! One rounding by the reference serves both targets and the three behaviours; that this is right is checked
-//! against the reference itself on the sample.
+//! One rounding by the reference is used for both targets and all three `out_of_range`. The sample checks this against
+//! the reference itself.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,7 +14,7 @@ use crate::kernels::subject::{CastCase, instruction_sets, stored};
 
 const TARGETS: [Kind; 2] = [Kind::uint(8), Kind::int(16)];
 
-/// A float32 rounded to an integer, saturated at the bounds of int64.
+/// Rounds a float32 to an integer, clamped to the range of int64.
 fn rounded(bits: u32, rounding: Rounding) -> Result<i64, FaultKind> {
     let int64 = Kind::int(64);
     match reference::cast(u64::from(bits), Kind::F32, int64, rounding, OutOfRange::Clamp, &[]) {
@@ -24,7 +24,7 @@ fn rounded(bits: u32, rounding: Rounding) -> Result<i64, FaultKind> {
     }
 }
 
-/// What becomes of it in one of the targets.
+/// Returns the expected result in one of the targets.
 fn expected(rounded: Result<i64, FaultKind>, target: Kind, out_of_range: OutOfRange) -> Result<u64, FaultKind> {
     let value = rounded?;
     let (least, greatest) = if target == Kind::uint(8) { (0, 255) } else { (-32_768, 32_767) };
@@ -33,7 +33,7 @@ fn expected(rounded: Result<i64, FaultKind>, target: Kind, out_of_range: OutOfRa
         _ if (least..=greatest).contains(&value) => Ok(bits(value)),
         OutOfRange::Error => Err(FaultKind::OutOfRange),
         OutOfRange::Clamp => Ok(bits(value.clamp(least, greatest))),
-        // From 2^40 on float32 has only multiples of 2^17, and their residue is 0.
+        // From 2^40 on, every float32 is a multiple of 2^17, with residue 0.
         OutOfRange::Wrap if value.unsigned_abs() >= 1 << 40 => Ok(0),
         OutOfRange::Wrap => Ok(bits(value)),
     }
@@ -43,7 +43,7 @@ fn values_of(patterns: &[u32]) -> Vec<u8> {
     patterns.iter().flat_map(|bits| bits.to_ne_bytes()).collect()
 }
 
-/// Converts the patterns, the faulty ones replaced by zero, and then some of the faulty ones among zeros.
+/// Converts the patterns with faulty ones replaced by zero. Then converts some faulty ones among zeros.
 fn check(patterns: &[u32], stride_of_faults: usize, instruction_set: InstructionSet) {
     for rounding in Rounding::ALL {
         let rounded: Vec<_> = patterns.iter().map(|bits| rounded(*bits, rounding)).collect();
@@ -109,7 +109,7 @@ fn float32_sample_derives_from_one_rounding_what_the_reference_says() {
     }
 }
 
-/// Finite neighbours of one sign, rounded: saturated far outside the targets, and the low 16 bits.
+/// Rounded finite neighbours of one sign: clamped far outside the targets, and their low 16 bits.
 struct RoundedRun {
     saturated: Vec<i32>,
     low: Vec<u16>,
@@ -120,7 +120,7 @@ fn rounded_run(patterns: &[u32], rounding: Rounding) -> RoundedRun {
     for block in patterns.chunks(64) {
         let ends = [block[0], block[block.len() - 1]].map(|bits| rounded(bits, rounding).unwrap());
         for bits in block {
-            // Rounding is monotonic: between equal ends there is nothing to calculate.
+            // Rounding is monotonic, so all values between equal ends are equal.
             let value = if ends[0] == ends[1] { ends[0] } else { rounded(*bits, rounding).unwrap() };
             run.saturated.push(i32::try_from(value.clamp(-(1 << 30), 1 << 30)).unwrap());
             run.low.push(if value.unsigned_abs() >= 1 << 40 { 0 } else { value as u16 });
@@ -129,7 +129,7 @@ fn rounded_run(patterns: &[u32], rounding: Rounding) -> RoundedRun {
     run
 }
 
-/// As [`check`], for finite neighbours of one sign, and fast enough for all of them.
+/// Does the same as [`check`] for finite neighbours of one sign, fast enough for all of them.
 fn check_run(patterns: &[u32], instruction_set: InstructionSet) {
     for rounding in Rounding::ALL {
         let run = rounded_run(patterns, rounding);
@@ -191,7 +191,7 @@ fn float32_to_uint8_and_int16_equals_the_reference() {
         }
         return;
     }
-    // 2^16 runs of 2^16 neighbouring bit patterns, taken by as many threads as there are processors.
+    // 2^16 runs of 2^16 neighbouring bit patterns, with one thread per processor.
     let next = AtomicU32::new(0);
     let num_threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -1,14 +1,14 @@
-//! The kernels against a slow exact reference, against the sentences of the specifications, and against
-//! another implementation.
+//! The kernels compared with a slow exact reference, with the sentences of the specifications, and with another
+//! implementation.
 //!
-//! `ZARRCAST_EXHAUSTIVE=1` makes the tests of float32 sources try all 2^32 values instead of a stratified sample.
+//! With `ZARRCAST_EXHAUSTIVE=1` the tests of float32 sources use all 2^32 values instead of a stratified sample.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::float_cmp,
-    reason = "what `as` and == do to numbers is what these tests compare with"
+    reason = "these tests compare with the results of `as` and =="
 )]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

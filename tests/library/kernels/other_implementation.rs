@@ -1,6 +1,6 @@
-//! The kernels against the crate `zarr-cast-value` 0.5.1, on which zarr-python's `cast_value` runs.
+//! The kernels compared with the crate `zarr-cast-value` 0.5.1, which zarr-python's `cast_value` uses.
 //!
-//! What it is known to get wrong is left out, each with its reason, and nothing else.
+//! Only its known errors are excluded, each with its reason.
 
 use half::f16;
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ macro_rules! with_float {
     };
 }
 
-/// What the other implementation makes of an element; `None` for an error.
+/// Converts an element with the other implementation. `None` is an error.
 fn convert(case: &CastCase, bits: u64) -> Option<u64> {
     let (rounding, out_of_range) = (rounding(case.rounding), out_of_range(case.out_of_range));
     match (case.source.is_float(), case.target.is_float()) {
@@ -89,15 +89,15 @@ fn is_nan(bits: u64, kind: Kind) -> bool {
     number(bits, kind) == Number::Nan
 }
 
-/// It rounds float64 to float16 by way of float32, under both nearest modes: wrong only where the way there is inexact.
+/// It rounds float64 to float16 via float32 in both nearest modes. This is wrong only if float32 is inexact.
 fn is_rounded_twice(case: &CastCase, bits: u64) -> bool {
     let is_nearest = matches!(case.rounding, Rounding::NearestEven | Rounding::NearestAway);
     let value = f64::from_bits(bits);
     case.source == Kind::F64 && case.target == Kind::F16 && is_nearest && f64::from(value as f32) != value
 }
 
-/// It matches keys by value alone: any NaN matches any, and a zero the first key that is a zero. Ours prefers equal bits,
-/// and a NaN that is not the canonical one matches itself alone.
+/// It matches keys by value alone: any NaN matches any NaN, and a zero matches the first zero key. Ours prefers equal
+/// bits, and a NaN that is not canonical matches only itself.
 fn is_key_of_another_kind(case: &CastCase) -> bool {
     let Kind::Float(_) = case.source else { return false };
     let is_zero = |bits| matches!(number(bits, case.source), Number::Finite(value) if value.is_zero());
@@ -109,7 +109,7 @@ fn compare(case: &CastCase, elements: &[u64]) {
     let kernel = case.kernel(InstructionSet::detect());
     for bits in elements.iter().copied().filter(|bits| !is_rounded_twice(case, *bits)) {
         let (ours, theirs) = (kernel.convert_one(bits).ok(), convert(case, bits));
-        // Which NaN it is depends on the machine there.
+        // Its choice of NaN depends on the machine.
         let both_nan = |ours: u64, theirs: u64| is_nan(ours, case.target) && is_nan(theirs, case.target);
         let is_same = ours == theirs || ours.zip(theirs).is_some_and(|(ours, theirs)| both_nan(ours, theirs));
         assert!(is_same, "{case:?} of {bits:#x}: ours {ours:x?}, theirs {theirs:x?}");
@@ -138,7 +138,7 @@ fn cast_equals_zarr_cast_value_where_that_is_right() {
     }
 }
 
-/// A release that rounds once no longer needs the exception above.
+/// After a release that rounds once, the exception above is not needed.
 #[test]
 fn zarr_cast_value_still_rounds_float64_to_float16_twice() {
     let case = CastCase::new(Kind::F64, Kind::F16);

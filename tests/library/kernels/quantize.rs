@@ -1,5 +1,5 @@
-//! The fused quantisation against `scale_offset`, `cast_value` and their inverses of the reference, one after another;
-//! codes, faults and error figures.
+//! The fused quantisation compared with `scale_offset`, `cast_value` and their inverses of the reference: codes, faults
+//! and error figures.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -39,7 +39,7 @@ fn case(source: Kind, target: Kind) -> impl Strategy<Value = QuantizeCase> {
         };
         let (least, greatest) = case.codes();
         case.nan_code = [None, Some(least), Some(greatest), Some(greatest)][nan_code];
-        // Wrapping is for the codes of a whole integer type.
+        // Wrapping needs all codes of an integer type.
         let is_whole = case.codes() == (least, greatest) && least + greatest <= 0xff && target.width() == 8;
         if case.out_of_range == OutOfRange::Wrap && !is_whole {
             case.out_of_range = OutOfRange::Error;
@@ -83,7 +83,7 @@ fn quantize_of_more_than_a_tile_equals_the_reference() {
                 let missing = Vec::new();
                 let case = QuantizeCase { source, target, offset, scale, rounding, out_of_range, nan_code, missing };
                 case.check(&elements);
-                // A fault is named by its place in all.
+                // A fault has its index in the whole slice.
                 elements[4321] = float(f64::INFINITY, source);
                 case.check(&elements);
             }
@@ -113,7 +113,7 @@ fn quantize_of_every_float16_equals_the_reference() {
     }
 }
 
-/// A number that is rounded to the NaN code goes to the code beside it, on the side on which it lies.
+/// A number that rounds to the NaN code becomes the neighbouring code on its side.
 #[test]
 fn quantize_clamp_moves_numbers_off_an_inner_nan_code() {
     let mut case = QuantizeCase {

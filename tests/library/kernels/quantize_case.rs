@@ -23,11 +23,11 @@ pub(crate) struct QuantizeCase {
     pub(crate) missing: Vec<u64>,
 }
 
-/// A code, and the error of decoding it where the element is a number; whether it was moved into the range.
+/// A code, the decoding error of a number, and whether the code was clamped.
 type Coded = (i64, Option<f64>, bool);
 
 impl QuantizeCase {
-    /// The codes of the target that its float type holds, less a NaN code at an end.
+    /// Returns the range of target codes that the float type represents exactly, without a NaN code at an end.
     pub(crate) fn codes(&self) -> (i64, i64) {
         let Kind::Int { signed, bits } = self.target else { unreachable!("codes are integers") };
         let Kind::Float(Float { mantissa_bits, .. }) = self.source else { unreachable!("floats are quantised") };
@@ -59,7 +59,7 @@ impl QuantizeCase {
         instruction_set.at_most(|| Quantize::new(self.options()))
     }
 
-    /// Readers of CF attributes compute in float64, whatever the type of the array is.
+    /// Readers of CF attributes compute in float64 for every array type.
     fn check_cf(&self, good: &[(u64, Coded)], context: &str) {
         let (scale_factor, add_offset) = (0.3, -7.1);
         let error = |(bits, coded): &(u64, Coded)| {
@@ -112,7 +112,7 @@ impl QuantizeCase {
         if error.is_finite() { Ok((code, Some(error), code != rounded)) } else { Err(FaultKind::Overflow) }
     }
 
-    /// The float64 that an element of the source is.
+    /// Returns an element of the source as float64.
     fn value(&self, bits: u64) -> f64 {
         let wide = cast(bits, self.source, Kind::F64, Rounding::NearestEven, OutOfRange::Error, &[]);
         f64::from_bits(wide.unwrap())
@@ -170,12 +170,12 @@ fn check_figures(figures: &QuantizeFigures, good: &[(u64, Coded)], context: &str
     let scaled = |error: f64| error * figures.normalizer;
     let sum: f64 = in_range.map(|error| scaled(error) * scaled(error)).sum();
     let difference = (figures.sum_of_squares - sum).abs();
-    // The loops may add in another order, and in parts in float32.
+    // The loops may add in another order, and partly in float32.
     let is_near = figures.sum_of_squares == sum || difference <= 2e-6 * sum || difference < 1e-300;
     assert!(is_near, "{context}: sum of squares {} instead of {sum}", figures.sum_of_squares);
 }
 
-/// The bits of the float nearest to a float64.
+/// Returns the bits of the float nearest to a float64.
 pub(crate) fn float(value: f64, kind: Kind) -> u64 {
     cast(value.to_bits(), Kind::F64, kind, Rounding::NearestEven, OutOfRange::Clamp, &[]).unwrap()
 }

@@ -1,5 +1,5 @@
-//! The reference against arithmetic that is right for certain: `as`, `f32` and `f64` of the standard library, the
-//! `half` crate, and values worked out by hand.
+//! The reference compared with reliable arithmetic: `as`, `f32` and `f64` of the standard library, the `half` crate,
+//! and values calculated by hand.
 
 use half::f16;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::kernels::reference::{Fault, Kind, OutOfRange, Rounding, cast, scale_offset_decode, scale_offset_encode};
 use crate::kernels::strategies::{finite_float32, float64};
 
-/// A cast from and to float64 or an integer, by values.
+/// Casts without clamping and scalar map.
 fn plain(bits: u64, source: Kind, target: Kind, rounding: Rounding) -> Result<u64, Fault> {
     cast(bits, source, target, rounding, OutOfRange::Error, &[])
 }
@@ -30,7 +30,7 @@ proptest! {
         );
     }
 
-    // From float32: `f16::from_f64` rounds twice or cuts bits off, by machine.
+    // From float32, because `f16::from_f64` rounds twice or truncates on some machines.
     #[test]
     fn reference_narrows_to_float16_as_half_does(value in float64()) {
         let value = value as f32;
@@ -73,7 +73,7 @@ proptest! {
             Rounding::TowardsNegative => value.floor(),
             Rounding::NearestAway => value.round(),
         };
-        // `as` saturates where the value does not fit: at the bounds of i32, exact in f64.
+        // `as` saturates at the limits of i32, which are exact in f64.
         let clamped = cast(value.to_bits(), Kind::F64, Kind::int(32), rounding, OutOfRange::Clamp, &[]);
         let expected = match value {
             _ if value.is_nan() => Err(Fault::NotANumber),
@@ -134,7 +134,7 @@ proptest! {
 
 #[test]
 fn reference_agrees_with_float16_arithmetic() {
-    // float32 has more than twice the bits of float16, so rounding a float32 result once more is innocuous.
+    // float32 has more than twice the bits of float16, so a second rounding of a float32 result is harmless.
     let values: Vec<u16> = (0..=u16::MAX).step_by(509).collect();
     for &x in &values {
         for &y in &values {
@@ -158,7 +158,7 @@ fn reference_agrees_with_float16_arithmetic() {
 
 #[test]
 fn reference_directed_rounding_brackets_the_value() {
-    // Every float32 of a stratified set, to float16: the neighbours below and above, and the nearer of them.
+    // A stratified set of float32 to float16: the neighbours below and above, and the nearer of them.
     for index in 0..200_000_u32 {
         let value = f32::from_bits(index.wrapping_mul(21_473));
         if !value.is_finite() {
@@ -176,7 +176,7 @@ fn reference_directed_rounding_brackets_the_value() {
         let even = wide(to(Rounding::NearestEven).unwrap());
         assert_eq!(even.to_bits(), f16::from_f32(value).to_f32().to_bits());
         let away = wide(to(Rounding::NearestAway).unwrap());
-        // float64 holds both distances exactly.
+        // Both distances are exact in float64.
         let distance = |neighbour: f32| (f64::from(neighbour) - f64::from(value)).abs();
         let farther = if value.is_sign_negative() { below } else { above };
         let expected = match distance(below).total_cmp(&distance(above)) {

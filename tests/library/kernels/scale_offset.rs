@@ -1,4 +1,4 @@
-//! `scale_offset` over slices against the reference, in every type and every instruction set.
+//! `scale_offset` over slices compared with the reference, in every type and every instruction set.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -47,12 +47,12 @@ impl ScaleOffsetCase {
         }
     }
 
-    /// Whether an element gives a NaN, whose bits are the machine's choice where anything was calculated.
+    /// Checks whether the result is a NaN. After any calculation the bits of a NaN depend on the machine.
     fn gives_nan(self, bits: u64) -> bool {
         self.expected(bits).is_ok_and(|value| number(value, self.kind) == Number::Nan)
     }
 
-    /// Panics unless every kernel does to `elements` what the reference does.
+    /// Panics if any kernel differs from the reference.
     pub(crate) fn check(self, elements: &[u64]) {
         let is_free = |bits: &u64| (self.offset, self.scale) != (None, None) && self.gives_nan(*bits);
         let (nans, elements): (Vec<u64>, Vec<u64>) = elements.iter().copied().partition(is_free);
@@ -89,7 +89,7 @@ impl ScaleOffsetCase {
     }
 }
 
-/// Offsets and scales as metadata has them: absent, small, any.
+/// Offsets and scales of metadata: absent, small, any.
 pub(crate) fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)> {
     let small = move || match kind {
         Kind::Int { .. } => (-3_i64..=7).prop_map(move |value| value.cast_unsigned() & mask(kind.width())).boxed(),
@@ -113,7 +113,7 @@ pub(crate) fn parameters(kind: Kind) -> BoxedStrategy<(Option<u64>, Option<u64>)
             2 => bits_of(kind).prop_map(Some),
         ]
     };
-    // A zero scale is refused with the metadata.
+    // The metadata check refuses a zero scale.
     let scale = parameter().prop_map(move |scale| scale.filter(|bits| !is_zero(*bits, kind)));
     (parameter(), scale).boxed()
 }

@@ -1,5 +1,6 @@
-//! `cast_value` and `scale_offset` of `bfloat16` and the floats of 8 bits and fewer: against the reference, exhaustively
-//! for sources of up to 16 bits; the sentences that concern them are in `tests/cli/cases/cast_value.txt` and `scale_offset.txt`.
+//! `cast_value` and `scale_offset` of `bfloat16` and floats of up to 8 bits, compared with the reference. Sources of up
+//! to 16 bits are tested exhaustively. `tests/cli/cases/cast_value.txt` and `scale_offset.txt` test the sentences on
+//! them.
 
 use proptest::prelude::*;
 
@@ -15,7 +16,7 @@ fn kind(name: &str) -> Kind {
     Kind::SMALL.into_iter().find(|(small, _)| *small == name).unwrap().1
 }
 
-/// The value of a pattern; `None` where it is no finite number.
+/// Returns the value of a pattern, or `None` if it is not a finite number.
 fn value(bits: u64, kind: Kind) -> Option<f64> {
     match number(bits, kind) {
         Number::Finite(exact) => {
@@ -26,14 +27,14 @@ fn value(bits: u64, kind: Kind) -> Option<f64> {
     }
 }
 
-/// The finite values of a type, each once, in order.
+/// Returns the sorted finite values of a type.
 fn values(kind: Kind) -> Vec<f64> {
     let mut values: Vec<f64> = (0..=mask(kind.width())).filter_map(|bits| value(bits, kind)).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// The values of a type, the middles between neighbours, what lies next to them in float64, and half and twice the ends.
+/// Returns the values of a type, midpoints, their float64 neighbours, and values outside the range.
 fn float64_around(kind: Kind) -> Vec<f64> {
     let values = values(kind);
     let ends = [values[0], values[values.len() - 1]];
@@ -46,7 +47,7 @@ fn float64_around(kind: Kind) -> Vec<f64> {
     all.flat_map(|value| [value, value.next_up(), value.next_down()]).flat_map(|value| [value, -value]).collect()
 }
 
-// The reference by the definition of rounding: of all values of the type, none is nearer; one side and the other.
+// The reference must match the definition of rounding: no value of the type is nearer, in each direction.
 #[test]
 fn reference_rounds_to_the_values_of_the_type_that_are_next() {
     for (name, kind) in Kind::SMALL {
@@ -57,7 +58,7 @@ fn reference_rounds_to_the_values_of_the_type_that_are_next() {
             bits.ok().map(|bits| (bits, self::value(bits, kind).unwrap()))
         };
         for x in float64_around(kind) {
-            // What rounds to outside of the finite numbers is tried by the tests of bounds.
+            // The tests of limits check values that round to outside the finite numbers.
             if x < list[0] || x > list[list.len() - 1] {
                 continue;
             }
@@ -156,7 +157,7 @@ fn cast_of_floats_around_every_tie_and_bound_of_small_floats_equals_the_referenc
 #[test]
 fn cast_of_wide_integers_around_every_tie_of_small_floats_equals_the_reference() {
     for source in [Kind::int(32), Kind::uint(32), Kind::int(64), Kind::uint(64), Kind::int(63), Kind::uint(53)] {
-        // An odd last bit below a tie of each precision is what a detour through float64 loses.
+        // A conversion via float64 loses an odd last bit below a tie.
         let ties = (0..source.width()).flat_map(|power| {
             (1..=9).flat_map(move |precision| {
                 let power = 1_u64 << power;
@@ -215,7 +216,7 @@ fn scale_offset_of_every_float_of_a_byte_equals_the_reference() {
 fn scale_offset_of_every_bfloat16_equals_the_reference() {
     let kind = Kind::BF16;
     let elements: Vec<u64> = (0..=0xffff).collect();
-    // 1, 0.1, -10.5, the greatest and the least, an infinity, NaN.
+    // 1, 0.1, -10.5, the greatest, the least subnormal, the least normal, an infinity, NaN.
     let parameters = [0x3f80, 0x3dcd, 0xc128, 0x7f7f, 0x0001, 0x0080, 0x7f80, 0x7fc0];
     for offset in parameters.into_iter().map(Some).chain([None]) {
         for scale in parameters.into_iter().map(Some).chain([None]) {

@@ -1,4 +1,4 @@
-//! The extent of slices against the least and greatest of their exact values.
+//! The extent of slices compared with the least and greatest of their exact values.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -9,7 +9,7 @@ use crate::kernels::reference::number::{Number, number};
 use crate::kernels::strategies::bits_of;
 use crate::kernels::subject::{CORE, instruction_sets, number_type, pack};
 
-/// A key that orders finite elements by value, the negative zero first.
+/// Returns a key that orders finite elements by value. The negative zero is before the positive one.
 fn order(bits: u64, kind: Kind) -> i128 {
     let (Kind::Float(_) | Kind::Int { signed: true, .. }) = kind else { return i128::from(bits) };
     let sign = 1_u64 << (kind.width() - 1);
@@ -56,7 +56,7 @@ fn extent_equals_the_least_and_greatest_of_the_elements() {
             for instruction_set in instruction_sets() {
                 let scan = instruction_set.at_most(|| ExtentScan::new(number_type(kind), &missing));
                 let mut whole = scan.empty();
-                // From any alignment.
+                // From unaligned bytes.
                 scan.scan(&[&[0], &pack(&elements, kind)[..]].concat()[1..], &mut whole);
                 prop_assert_eq!(whole, expected(&elements, &missing, kind), "{:?} {:x?}", kind, elements);
                 // The same in two parts.

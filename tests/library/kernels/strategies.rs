@@ -1,4 +1,4 @@
-//! Values worth trying: every bound of every type and its neighbours, ties, subnormal numbers, NaNs.
+//! Critical values: every limit of every type and its neighbours, ties, subnormal numbers, NaNs.
 
 use half::f16;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::kernels::reference::number::mask;
 use crate::kernels::reference::{Float, Kind, Special};
 
-/// Float64 values around everything that is a bound or a tie of some type.
+/// Returns float64 values around every limit and tie of any type.
 pub(crate) fn float64_landmarks() -> Vec<f64> {
     let mut values = vec![
         0.0,
@@ -42,7 +42,7 @@ pub(crate) fn float64_landmarks() -> Vec<f64> {
     for exponent in 1..=65 {
         let power = 2_f64.powi(exponent);
         values.extend([power - 1.0, power - 0.5, power, power + 0.5, power + 1.0, power * 1.5]);
-        // One unit of the last place of float16 and float32 to either side, and the ties next to it.
+        // One unit in the last place of float16 and float32 on either side, and the ties next to it.
         for significand_bits in [11, 12, 24, 25] {
             let unit = 2_f64.powi(exponent + 1 - significand_bits);
             values.extend([power - unit / 2.0, power + unit, power + unit / 2.0, power - unit]);
@@ -55,7 +55,7 @@ pub(crate) fn float64_landmarks() -> Vec<f64> {
         .collect()
 }
 
-/// Any float64, landmarks and moderate values more often than bit patterns.
+/// Any float64. Landmarks and moderate values are more frequent than bit patterns.
 pub(crate) fn float64() -> impl Strategy<Value = f64> + Clone {
     let quiet_and_signalling = prop_oneof![
         Just(0x7ff8_0000_0000_0000_u64),
@@ -82,12 +82,12 @@ pub(crate) fn finite_float32() -> impl Strategy<Value = f32> + Clone {
     float64().prop_map(|value| Some(value as f32).filter(|value| value.is_finite()).unwrap_or(f32::MAX))
 }
 
-/// The bits of any value of a type, those near its own bounds and the bounds of other types more often.
+/// The bits of any value of a type. Values near its own limits and the limits of other types are more frequent.
 pub(crate) fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
     let width = kind.width();
     match kind {
         Kind::Int { .. } => {
-            // 2^k - 2 to 2^k + 2 and their negatives, ties of the significands of floats among them.
+            // 2^k - 2 to 2^k + 2 and their negatives, including ties of the significands of floats.
             let near_powers = (0..=width, -3_i64..=3, any::<bool>()).prop_map(|(power, step, negative)| {
                 let power = 1_u64.checked_shl(power).unwrap_or(0);
                 let value = power.wrapping_add_signed(step);
@@ -110,14 +110,14 @@ pub(crate) fn bits_of(kind: Kind) -> BoxedStrategy<u64> {
     }
 }
 
-/// The landmarks of a type: every element of a narrow one; else the bounds of all types, their neighbours, and ties.
+/// Returns every element of a narrow type. For others: the limits of all types, their neighbours, and ties.
 pub(crate) fn landmarks_of(kind: Kind) -> Vec<u64> {
     let width = kind.width();
     let mut landmarks: Vec<u64> = match kind {
         Kind::Int { bits, .. } => {
             let near_powers = (0..=bits).flat_map(|power| {
                 let power = 1_u64.checked_shl(power).unwrap_or(0);
-                // Ties and their neighbours when 11, 24 or 53 bits of significand are kept.
+                // Ties and their neighbours for 11, 24 or 53 bits of significand.
                 let units = [11, 24, 53].map(|significand_bits| power >> significand_bits);
                 let steps = units.into_iter().flat_map(|unit| [unit, unit / 2, unit + unit / 2, 3 * unit + unit / 2]);
                 steps.chain(0..4).flat_map(move |step| {

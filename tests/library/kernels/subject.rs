@@ -1,4 +1,4 @@
-//! The kernels under test, spoken to in the reference's terms.
+//! The kernels under test, called with the types of the reference.
 
 use zarrcast::element::{ElementType, NumberType, SmallFloat};
 use zarrcast::kernel::cast::{Cast, CastOptions};
@@ -40,12 +40,12 @@ pub(crate) fn small_floats() -> impl Iterator<Item = Kind> + Clone {
     Kind::SMALL.into_iter().map(|(_, kind)| kind)
 }
 
-/// The core types and the narrow ones.
+/// Returns the core types and the narrow ones.
 pub(crate) fn all_kinds() -> impl Iterator<Item = Kind> + Clone {
     CORE.into_iter().chain(NARROW)
 }
 
-/// The instruction sets that this machine can run, so each is forced in turn.
+/// Returns the instruction sets of this machine, so that each is tested in turn.
 pub(crate) fn instruction_sets() -> Vec<InstructionSet> {
     let widest = InstructionSet::detect();
     let all = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
@@ -65,7 +65,7 @@ pub(crate) fn number_type(kind: Kind) -> NumberType {
     }
 }
 
-/// The bits of an element as they stand in its primitive: a narrow signed integer is sign-extended to it.
+/// Returns the bits of an element in its primitive. A narrow signed integer is sign-extended.
 pub(crate) fn stored(bits: u64, kind: Kind) -> u64 {
     match kind {
         Kind::Int { signed: true, bits: width } => {
@@ -76,12 +76,12 @@ pub(crate) fn stored(bits: u64, kind: Kind) -> u64 {
     }
 }
 
-/// Elements in native-endian bytes.
+/// Returns elements in native-endian bytes.
 pub(crate) fn pack(elements: &[u64], kind: Kind) -> Vec<u8> {
     pack_stored(elements.iter().map(|bits| stored(*bits, kind)), kind)
 }
 
-/// Elements that are bits of the stored primitive already, which may be outside a narrow type.
+/// Packs bits of the stored primitive, which may be outside a narrow type.
 pub(crate) fn pack_stored(elements: impl Iterator<Item = u64>, kind: Kind) -> Vec<u8> {
     match number_type(kind).size() {
         1 => elements.map(|bits| bits as u8).collect(),
@@ -91,7 +91,7 @@ pub(crate) fn pack_stored(elements: impl Iterator<Item = u64>, kind: Kind) -> Ve
     }
 }
 
-/// The bits of the stored primitives.
+/// Returns the bits of the stored primitives.
 pub(crate) fn unpack(bytes: &[u8], kind: Kind) -> Vec<u64> {
     let size = number_type(kind).size();
     let elements = bytes.chunks_exact(size);
@@ -160,7 +160,7 @@ impl CastCase {
         CastCase { scalar_map: scalar_map.to_vec(), ..self }
     }
 
-    /// The case under every rounding and every behaviour out of range.
+    /// Returns the case with every rounding and every `out_of_range`.
     pub(crate) fn variants(&self) -> impl Iterator<Item = CastCase> + '_ {
         let pairs =
             Rounding::ALL.into_iter().flat_map(|rounding| OutOfRange::ALL.map(|behaviour| (rounding, behaviour)));
@@ -185,7 +185,7 @@ impl CastCase {
         instruction_set.at_most(|| Cast::new(self.options()))
     }
 
-    /// What the reference says, in the kernel's terms.
+    /// Returns the result of the reference in the kernel's types.
     pub(crate) fn expected(&self, bits: u64) -> Result<u64, FaultKind> {
         let CastCase { source, target, rounding, out_of_range, ref scalar_map } = *self;
         reference::cast(bits, source, target, rounding, out_of_range, scalar_map)
@@ -193,7 +193,7 @@ impl CastCase {
             .map_err(fault_kind)
     }
 
-    /// Panics unless every kernel does to `elements` what the reference does.
+    /// Panics unless every kernel returns the same as the reference for `elements`.
     pub(crate) fn check(&self, elements: &[u64]) {
         let expected: Vec<_> = elements.iter().map(|bits| self.expected(*bits)).collect();
         for instruction_set in instruction_sets() {
@@ -210,8 +210,8 @@ impl CastCase {
     }
 }
 
-/// Panics unless `convert` does what is expected of each element: to those that convert, side by side; to the
-/// slice as it is, whose first fault is named; and to faulty elements alone among copies of themselves.
+/// Panics unless `convert` returns the expected result of each element. It checks all valid elements together and the
+/// whole slice with its first fault. It also checks faulty elements among copies of themselves.
 pub(crate) fn check_slices(
     elements: &[u64],
     source: Kind,
@@ -240,7 +240,8 @@ pub(crate) fn check_slices(
         assert_eq!(run(elements), Err(ElementFault { kind, index }), "{context}: the first fault is {bits:#x}");
     }
     let num_faults = faults().count();
-    // Copies keep a fault from hiding in a lane. Of very many faults a part is tried, and of many a few among good ones.
+    // Copies prevent that a lane hides a fault. Of very many faults a part is tried, of many a few among valid
+    // elements.
     for (count, (index, bits, kind)) in faults().enumerate().step_by(num_faults / 4096 + 1) {
         let fault = run(&[bits; 67]);
         assert_eq!(fault, Err(ElementFault { kind, index: 0 }), "{context}: {bits:#x} among copies");

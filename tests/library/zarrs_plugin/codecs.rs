@@ -1,4 +1,4 @@
-//! Codecs that zarrs has not, or without bounds: whole chunks and parts of them.
+//! Codecs that zarrs does not have or does not limit: whole chunks and parts of them.
 
 use serde_json::{Value, json};
 use zarrs::array::{ArraySubset, CodecOptions};
@@ -6,7 +6,7 @@ use zarrs::storage::{StoreKey, WritableStorageTraits};
 
 use crate::zarrs_plugin::{little, metadata, open, stored};
 
-/// A chain whose chunk of `[3, 4]` comes back, as a whole and in parts.
+/// Checks that a chain restores a chunk of `[3, 4]`, as a whole and in parts.
 fn check(data_type: &str, codecs: &Value) {
     let array = open(&metadata(data_type, json!(0), &[3, 4], &[3, 4], codecs)).unwrap();
     let mut values: Vec<u16> = (0..12_u16).map(|value| value * value).collect();

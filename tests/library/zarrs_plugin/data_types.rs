@@ -1,4 +1,4 @@
-//! The integers of odd widths: in `bytes` and `packbits`, as target of `cast_value`, and their ranges.
+//! Integers of odd widths: in `bytes` and `packbits`, as target of `cast_value`, and their ranges.
 
 use serde_json::{Value, json};
 use zarrs::array::ArraySubset;
@@ -14,7 +14,7 @@ fn packbits(padding_encoding: &str) -> Value {
     json!({"name": "packbits", "configuration": {"padding_encoding": padding_encoding}})
 }
 
-/// The stored bytes of one chunk of `uint10`.
+/// Returns the stored bytes of one chunk of `uint10`.
 fn encoded(codec: &Value, values: &[u16]) -> Vec<u8> {
     let length = values.len() as u64;
     let array = open(&metadata("uint10", json!(0), &[length], &[length], &json!([codec]))).unwrap();
@@ -154,7 +154,7 @@ fn packbits_writes_the_padding_byte_for_whole_bytes_and_takes_the_small_types_of
     assert_eq!(stored(&array, "c/0"), Some(vec![0b101, 1, 7]));
 }
 
-/// Stored bytes that a chain through a small float reads as these values, and writes again.
+/// Checks that a chain with a small float encodes these values to these bytes and decodes them again.
 fn check_small_float(name: &str, codes: &[u8], values: [f32; 4]) {
     let cast = json!({"name": "cast_value", "configuration": {"data_type": name}});
     let scale = json!({"name": "scale_offset", "configuration": {"scale": 2.0}});

@@ -6,9 +6,9 @@
     clippy::single_range_in_vec_init,
     clippy::match_overlapping_arm,
     clippy::needless_pass_by_value,
-    reason = "a test fails by panicking, and its helpers take what is at hand"
+    reason = "a test fails by panicking, and its helpers pass arguments in the simplest way"
 )]
-#![expect(clippy::disallowed_methods, reason = "tests look at files")]
+#![expect(clippy::disallowed_methods, reason = "tests read files")]
 #![allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "tests compare exact values")]
 
 mod codecs;
@@ -25,7 +25,7 @@ use zarrs::array::{Array, ArrayCreateError, ArrayMetadata};
 use zarrs::storage::store::MemoryStore;
 use zarrs::storage::{ReadableStorageTraits, StoreKey, WritableStorageTraits};
 
-/// The metadata of an array in chunks of `chunk`.
+/// Returns the metadata of an array with a regular grid.
 fn metadata(data_type: &str, fill_value: Value, shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
     json!({
         "zarr_format": 3,
@@ -39,7 +39,7 @@ fn metadata(data_type: &str, fill_value: Value, shape: &[u64], chunk: &[u64], co
     })
 }
 
-/// A store that holds an array with these metadata, and the array as it opens.
+/// Stores an array with these metadata and opens it.
 fn open(metadata: &Value) -> Result<Array<MemoryStore>, ArrayCreateError> {
     zarrcast::register();
     zarrcast::register();
@@ -52,12 +52,12 @@ fn open(metadata: &Value) -> Result<Array<MemoryStore>, ArrayCreateError> {
     opened
 }
 
-/// What is stored under a key.
+/// Returns the stored bytes of a key.
 fn stored(array: &Array<MemoryStore>, key: &str) -> Option<Vec<u8>> {
     array.storage().get(&StoreKey::new(key).unwrap()).unwrap().map(|bytes| bytes.to_vec())
 }
 
-/// A shard of inner chunks with these codecs.
+/// Returns a `sharding_indexed` codec with these inner codecs.
 fn sharded(chunk: &[u64], codecs: &Value) -> Value {
     json!({"name": "sharding_indexed", "configuration": {
         "chunk_shape": chunk,
@@ -71,7 +71,7 @@ fn little() -> Value {
     json!({"name": "bytes", "configuration": {"endian": "little"}})
 }
 
-/// `scale_offset` and `cast_value` from degrees to codes, NaN to 255.
+/// `scale_offset` and `cast_value` from degrees to codes, with NaN as 255.
 fn quantizing() -> Vec<Value> {
     vec![
         json!({"name": "scale_offset", "configuration": {"offset": -10, "scale": 4}}),

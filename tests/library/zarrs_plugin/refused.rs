@@ -1,10 +1,10 @@
-//! What is refused when an array is opened, and what when its codecs first meet the data type and the fill value.
+//! Faults on opening an array, and faults when its codecs first get the data type and the fill value.
 
 use serde_json::{Value, json};
 
 use crate::zarrs_plugin::{little, metadata, open};
 
-/// What is wrong in a configuration is told; what may be wrong is in `tests/cli/cases/configurations.txt`.
+/// Faults of any type are reported. `tests/cli/cases/configurations.txt` tests the others.
 #[test]
 fn configurations_that_are_wrong_in_any_type_do_not_open() {
     for (codec, part) in [
@@ -36,7 +36,7 @@ fn configurations_that_are_wrong_in_any_type_do_not_open() {
     }
 }
 
-/// The message of the first store into an array that opens.
+/// Returns the error of the codecs of an array that opens.
 fn first_fault(data_type: &str, fill_value: Value, codec: Value) -> String {
     let array = open(&metadata(data_type, fill_value, &[4], &[4], &json!([codec, little()]))).unwrap();
     let representation = array.codecs();

@@ -1,4 +1,4 @@
-//! Codecs that zarrcast lacks, and zarrs or this program has: zarrs runs them in every command.
+//! Codecs of zarrs or of this program that zarrcast lacks: zarrs runs them in every command.
 
 use std::any::Any;
 use std::fs;
@@ -23,7 +23,7 @@ use zarrs::storage::{ListableStorageTraits, ReadableStorageTraits, StoreKey, Wri
 
 use super::{Value, json, little, metadata, open};
 
-/// A codec of the host program, which changes every bit.
+/// A codec of the host program that inverts every bit.
 #[derive(Debug)]
 struct Inverted;
 
@@ -85,7 +85,7 @@ fn register_inverted() {
     register_codec_v3(plugin);
 }
 
-/// Writes all that is in a store into a folder.
+/// Writes all keys of a store into a folder.
 fn save(array: &Array<MemoryStore>, folder: &Path) {
     for key in array.storage().list().unwrap() {
         let path = folder.join(key.as_str());
@@ -94,7 +94,7 @@ fn save(array: &Array<MemoryStore>, folder: &Path) {
     }
 }
 
-/// The array in a folder, as zarrs opens it.
+/// Opens the array in a folder with zarrs.
 fn load(folder: &Path) -> Array<MemoryStore> {
     let store = Arc::new(MemoryStore::new());
     let mut folders = vec![folder.to_owned()];
@@ -112,7 +112,7 @@ fn load(folder: &Path) -> Array<MemoryStore> {
     Array::open(store, "/").unwrap()
 }
 
-/// The first message about each thing that validation finds wrong.
+/// Returns the validation messages.
 fn faults(store: &Path, against: Option<&Path>) -> Vec<String> {
     let location = |path: &Path| Location::parse(path).unwrap();
     let mut options = ValidateOptions::new(location(store));
@@ -125,7 +125,7 @@ fn faults(store: &Path, against: Option<&Path>) -> Vec<String> {
     found.map(|found| found.message.clone()).chain(differs.map(|_| "differs".to_owned())).collect()
 }
 
-/// Rechunks an array that zarrs wrote, and has zarrs read the outcome.
+/// Rechunks an array that zarrs wrote, and reads the result with zarrs.
 fn check(metadata: &Value, chunk_shape: &[u64], write: impl Fn(&Array<MemoryStore>)) -> Array<MemoryStore> {
     register_inverted();
     let array = open(metadata).unwrap();
@@ -154,7 +154,7 @@ fn squeeze_and_codecs_of_the_host_are_run_by_zarrs() {
     assert_eq!(found, values);
 }
 
-/// An array of optional values, one chunk of six.
+/// Returns the metadata of an array of optional values.
 fn optional(data_type: &Value, fill_value: Value) -> Value {
     let mask_codecs = json!([{"name": "packbits"}]);
     let data_codecs = json!([little(), {"name": "gzip", "configuration": {"level": 1}}]);

@@ -6,7 +6,7 @@ use zarrs::storage::store::MemoryStore;
 
 use crate::zarrs_plugin::{little, metadata, open, quantizing, sharded, stored};
 
-/// Every place where the two codecs can stand.
+/// Returns chains with the two codecs at every possible position.
 fn chains() -> Vec<(&'static str, Value)> {
     let zstd = json!({"name": "zstd", "configuration": {"level": 1, "checksum": false}});
     let plain = [quantizing(), vec![json!({"name": "bytes"}), zstd.clone()]].concat();
@@ -26,7 +26,7 @@ fn array(codecs: &Value) -> Array<MemoryStore> {
     open(&metadata("float32", json!("NaN"), &[8, 8], &[4, 4], codecs)).unwrap()
 }
 
-/// Values that the codes hold exactly, with a NaN.
+/// Returns values that the codes represent exactly, with a NaN.
 fn chunk(first: f32) -> Vec<f32> {
     let mut values: Vec<f32> = (0..16).map(|index| first + index as f32 * 0.25).collect();
     values[5] = f32::NAN;

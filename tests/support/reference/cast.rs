@@ -1,11 +1,11 @@
-//! `cast_value`, one element: scalar map, exact value, rounding, range.
+//! `cast_value` of one element: scalar map, exact value, rounding, range.
 
 use super::number::{Exact, Number, canonical_nan, clamped, infinity, mask, number, to_float};
 use super::{Fault, Float, Kind, OutOfRange, Rounding, Special};
 
-/// The element of `target` that `bits` of `source` becomes.
+/// Converts `bits` of `source` to an element of `target`.
 ///
-/// `scalar_map` holds (key, value) bit patterns of the direction in question, in the order of the metadata.
+/// `scalar_map` contains (key, value) bit patterns of this direction, in the order of the metadata.
 pub(crate) fn cast(
     bits: u64,
     source: Kind,
@@ -39,8 +39,8 @@ pub(crate) fn cast(
     }
 }
 
-/// What the scalar map makes of an element: exactly its bits first, else its value (`0.0` is `-0.0`; the
-/// canonical NaN stands for every NaN, another NaN for itself alone). The first of equal keys wins.
+/// Returns the value of the scalar map for an element. Equal bits match first, then equal values. `0.0` equals `-0.0`.
+/// The canonical NaN matches every NaN, another NaN only itself. The first of equal keys wins.
 fn mapped(bits: u64, source: Kind, scalar_map: &[(u64, u64)]) -> Option<u64> {
     let key_bits = |key: u64| key & mask(source.width());
     let same_bits = scalar_map.iter().find(|(key, _)| key_bits(*key) == bits);
@@ -62,7 +62,7 @@ fn to_integer(
     rounding: Rounding,
     out_of_range: OutOfRange,
 ) -> Result<u64, Fault> {
-    // A value from 2^100 on is a whole number, far beyond every type, and only its residue may be asked for.
+    // A value from 2^100 on is an integer, far outside every type. Only its residue is needed.
     let is_huge = !value.is_zero() && value.leading_exponent() >= 100;
     let (absolute, residue) = if is_huge {
         let exponent = u32::try_from(value.exponent).ok();
@@ -93,7 +93,7 @@ fn low_64_bits(value: u128) -> u64 {
     u64::try_from(value & u128::from(u64::MAX)).expect("masked to 64 bits")
 }
 
-/// A NaN in another float type: the sign, the leading bits of the payload, and quiet; or as much of that as both have.
+/// Converts a NaN to another float type: the sign, the leading bits of the payload, and quiet, if both types have them.
 fn nan(bits: u64, source: Kind, target: Float) -> Result<u64, Fault> {
     let Kind::Float(source) = source else { unreachable!("integers have no NaN") };
     let canonical = canonical_nan(target).ok_or(Fault::NotANumber)?;

@@ -1,13 +1,12 @@
 //! A slow, exact reference of the element semantics of `cast_value` and `scale_offset`.
 //!
-//! It imports nothing of the crate, not even a bound: every value is an integer times a power of two
-//! ([`number::Exact`]), every operation is done without loss, and each result is rounded once. It is what
-//! the kernels are compared with, so it is written to be read, not to be fast.
+//! It imports nothing of the crate, not even a limit. Every value is an integer times a power of two
+//! ([`number::Exact`]). Every operation is exact, and each result is rounded once. The kernels are compared with it. So
+//! it is written to be readable, not to be fast.
 //!
-//! Specifications:
-//! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value> and
-//! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>.
-//! Elements are bit patterns in the low bits of a `u64`: two's complement for integers, IEEE 754 for floats.
+//! Specifications: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value> and
+//! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>. Elements are bit patterns in the
+//! low bits of a `u64`: two's complement for integers, IEEE 754 for floats.
 
 pub(crate) mod cast;
 pub(crate) mod number;
@@ -23,7 +22,7 @@ pub(crate) enum Kind {
     Float(Float),
 }
 
-/// A binary float, as the registry's pages describe it.
+/// A binary float, as the extension registry describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Float {
     pub(crate) exponent_bits: u32,
@@ -33,14 +32,14 @@ pub(crate) struct Float {
     pub(crate) special: Special,
 }
 
-/// What a float has beside its finite numbers.
+/// The special values of a float.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Special {
-    /// IEEE 754: with the greatest exponent infinities and NaNs.
+    /// IEEE 754: infinities and NaNs have the greatest exponent.
     Ieee,
     /// "No infinity or NaN values."
     Nothing,
-    /// `ml_dtypes`: no infinities, and NaN where all bits but the sign are ones.
+    /// `ml_dtypes`: no infinities. In a NaN, all bits but the sign are ones.
     NanForAllOnes,
     /// "No infinity, NaN represented by `0b1000'0000`", and so no -0.
     NanForNegativeZero,
@@ -54,7 +53,7 @@ impl Kind {
     pub(crate) const F64: Kind = Kind::float(11, 52, 1023, Special::Ieee);
     pub(crate) const BF16: Kind = Kind::float(8, 7, 127, Special::Ieee);
 
-    /// The floats that only the registry has, and `float8_e4m3fn` of `ml_dtypes`.
+    /// The floats that only the registry defines, and `float8_e4m3fn` of `ml_dtypes`.
     pub(crate) const SMALL: [(&str, Kind); 12] = [
         ("bfloat16", Kind::BF16),
         ("float4_e2m1fn", Kind::float(2, 1, 1, Special::Nothing)),
@@ -82,7 +81,7 @@ impl Kind {
         Kind::Int { signed: false, bits }
     }
 
-    /// The bits that an element has.
+    /// Returns the number of bits of an element.
     pub(crate) const fn width(self) -> u32 {
         match self {
             Kind::Int { bits, .. } => bits,
@@ -116,7 +115,7 @@ impl Rounding {
     ];
 }
 
-/// The `out_of_range` member of `cast_value`; `Error` where it is absent.
+/// The `out_of_range` member of `cast_value`. `Error` is the default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum OutOfRange {
     Error,
@@ -128,10 +127,10 @@ impl OutOfRange {
     pub(crate) const ALL: [OutOfRange; 3] = [OutOfRange::Error, OutOfRange::Clamp, OutOfRange::Wrap];
 }
 
-/// Why an element cannot be converted.
+/// The reason why an element cannot be converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// Beyond the target after rounding, and `out_of_range` does not help.
+    /// The rounded value is outside the target range, and `out_of_range` does not help.
     OutOfRange,
     /// NaN for a target that has none.
     NotANumber,
@@ -139,7 +138,7 @@ pub(crate) enum Fault {
     Infinite,
     /// An integer division with a remainder.
     Inexact,
-    /// An intermediate or final value of `scale_offset` that its type cannot hold.
+    /// An intermediate or final value of `scale_offset` outside the range of its type.
     Overflow,
     /// Division by zero.
     ZeroScale,

@@ -1,8 +1,8 @@
-//! Exact values, what an element's bits stand for, and rounding.
+//! Exact values, decoding of an element's bits, and rounding.
 
 use super::{Fault, Float, Kind, Rounding, Special};
 
-/// What the bits of an element stand for.
+/// The value of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Number {
     Nan,
@@ -10,14 +10,14 @@ pub(crate) enum Number {
     Finite(Exact),
 }
 
-/// The value `magnitude * 2^exponent`, with a sign that zero has too.
+/// The value `magnitude * 2^exponent`. Zero has a sign, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Exact {
     pub(crate) negative: bool,
     pub(crate) magnitude: u128,
     pub(crate) exponent: i32,
-    /// The absolute value is greater than `magnitude` says, by less than one unit of it. Only sums and
-    /// quotients have it, and they have far more bits in `magnitude` than any type holds.
+    /// Whether the absolute value exceeds `magnitude` by less than one unit. Only sums and quotients set it, and their
+    /// `magnitude` has far more bits than any type.
     pub(crate) more: bool,
 }
 
@@ -26,13 +26,13 @@ impl Exact {
         self.magnitude == 0 && !self.more
     }
 
-    /// The exponent of the leading bit of a value that is not zero.
+    /// Returns the exponent of the leading bit. Panics for zero.
     pub(crate) fn leading_exponent(&self) -> i32 {
         assert!(self.magnitude != 0, "zero has no leading bit");
         self.exponent + 127 - self.magnitude.leading_zeros().cast_signed()
     }
 
-    /// The absolute value in units of `2^unit`, rounded to a whole number of them.
+    /// Returns the absolute value in units of `2^unit`, rounded to an integer.
     pub(crate) fn rounded_to(&self, unit: i32, rounding: Rounding) -> u128 {
         let discarded = unit - self.exponent;
         if discarded <= 0 {
@@ -40,14 +40,14 @@ impl Exact {
             assert!(self.magnitude.leading_zeros().cast_signed() >= -discarded, "no room for the value");
             return self.magnitude << -discarded;
         }
-        // From 128 on nothing of the magnitude is left above the unit, and 127 is more than any magnitude's half.
+        // From 128 on, no bit of the magnitude is above the unit.
         let (whole, rest, half) = if discarded >= 128 {
             (0, self.magnitude, None)
         } else {
             let whole = self.magnitude >> discarded;
             (whole, self.magnitude - (whole << discarded), Some(1_u128 << (discarded - 1)))
         };
-        // Where there is no half it lies above every u128, except 2^127 itself for `discarded` = 128.
+        // A missing half is greater than every u128. For `discarded` = 128 it is 2^127.
         let against_half = match half {
             Some(half) => rest.cmp(&half),
             None if discarded == 128 => rest.cmp(&(1 << 127)),
@@ -67,12 +67,12 @@ impl Exact {
     }
 }
 
-/// The low `width` bits of a `u64`, all set.
+/// Returns a mask of the low `width` bits.
 pub(crate) fn mask(width: u32) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// What `bits` stand for in `kind`; bits above its width do not count.
+/// Decodes `bits` as `kind`. Bits above its width are ignored.
 pub(crate) fn number(bits: u64, kind: Kind) -> Number {
     let bits = bits & mask(kind.width());
     match kind {
@@ -110,7 +110,7 @@ fn float_number(bits: u64, float: Float) -> Number {
     of(negative, hidden + u128::from(fraction), least + steps)
 }
 
-/// The exponent of the least subnormal number; without those, of the least number.
+/// Returns the exponent of the least subnormal number, or of the least number in a type without subnormals.
 fn least_unit(float: Float) -> i32 {
     if float.special == Special::Unsigned {
         return -float.bias;
@@ -118,16 +118,16 @@ fn least_unit(float: Float) -> i32 {
     1 - float.bias - float.mantissa_bits.cast_signed()
 }
 
-/// Beyond which finite number of a type a value lies.
+/// The end of the finite numbers of a type that a value exceeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Beyond {
     Least,
     Greatest,
 }
 
-/// The float nearest to `value` in the sense of `rounding`, as IEEE 754 has it: rounded once as if the exponent
-/// were unbounded (subnormal numbers included), and an error if the result is beyond the finite numbers. Without
-/// subnormal numbers the exponent is unbounded at the lower end as well.
+/// Rounds `value` to a float by `rounding`, as IEEE 754 defines it. It is rounded once as if the exponent were
+/// unbounded (subnormal numbers included). A result outside the finite numbers is an error. Without subnormal numbers,
+/// the exponent is unbounded at the lower end as well.
 pub(crate) fn to_float(value: Exact, float: Float, rounding: Rounding) -> Result<u64, Beyond> {
     let Float { mantissa_bits, special, .. } = float;
     if special == Special::Unsigned {
@@ -156,7 +156,7 @@ pub(crate) fn to_float(value: Exact, float: Float, rounding: Rounding) -> Result
     Err(if value.negative { Beyond::Least } else { Beyond::Greatest })
 }
 
-/// A tie has no even neighbour here: the one larger in magnitude is taken, as IEEE 754-2019 says in 4.3.1.
+/// Rounds to a power of two. A tie has no even neighbour here: the larger magnitude wins (IEEE 754-2019, 4.3.1).
 fn to_power_of_two(value: Exact, float: Float, rounding: Rounding) -> Result<u64, Beyond> {
     if value.negative || value.is_zero() {
         return Err(Beyond::Least);
@@ -172,7 +172,7 @@ fn to_power_of_two(value: Exact, float: Float, rounding: Rounding) -> Result<u64
     }
 }
 
-/// The greatest finite magnitude.
+/// Returns the greatest finite magnitude.
 fn greatest(float: Float) -> u64 {
     let Float { exponent_bits, mantissa_bits, special, .. } = float;
     let all = mask(exponent_bits + mantissa_bits);
@@ -189,7 +189,7 @@ fn signed(magnitude: u64, negative: bool, float: Float) -> u64 {
     sign | magnitude
 }
 
-/// What clamping gives.
+/// Returns the clamped value: an infinity, or the end of the range of a type without one.
 pub(crate) fn clamped(beyond: Beyond, float: Float) -> u64 {
     let negative = beyond == Beyond::Least;
     match float.special {
@@ -199,13 +199,13 @@ pub(crate) fn clamped(beyond: Beyond, float: Float) -> u64 {
     }
 }
 
-/// An infinity of a float type.
+/// Returns an infinity, or [`Fault::Infinite`] for a type without one.
 pub(crate) fn infinity(negative: bool, float: Float) -> Result<u64, Fault> {
     let magnitude = mask(float.exponent_bits) << float.mantissa_bits;
     if float.special == Special::Ieee { Ok(signed(magnitude, negative, float)) } else { Err(Fault::Infinite) }
 }
 
-/// The NaN that `"NaN"` means in metadata: of IEEE 754 positive, only the first bit of the mantissa set.
+/// Returns the NaN for `"NaN"` in metadata. In IEEE 754 it is positive, with only the first bit of the mantissa set.
 pub(crate) fn canonical_nan(float: Float) -> Option<u64> {
     match float.special {
         Special::Ieee => Some((mask(float.exponent_bits) << float.mantissa_bits) | (1 << (float.mantissa_bits - 1))),

@@ -1,4 +1,4 @@
-//! `scale_offset`, one element: two operations, each rounded once to the element's type.
+//! `scale_offset` of one element: two operations, each rounded once to the element's type.
 
 use super::number::{Exact, Number, canonical_nan, infinity, mask, number, to_float};
 use super::{Fault, Float, Kind, Rounding, Special};
@@ -11,7 +11,7 @@ enum Operation {
     Divide,
 }
 
-/// `(x - offset) * scale`; an operation whose parameter is absent is left out.
+/// Returns `(x - offset) * scale`. An operation without its parameter is skipped.
 pub(crate) fn scale_offset_encode(
     bits: u64,
     kind: Kind,
@@ -22,7 +22,7 @@ pub(crate) fn scale_offset_encode(
     apply(shifted, Operation::Multiply, scale, kind)
 }
 
-/// `x / scale + offset`; an operation whose parameter is absent is left out.
+/// Returns `x / scale + offset`. An operation without its parameter is skipped.
 pub(crate) fn scale_offset_decode(
     bits: u64,
     kind: Kind,
@@ -47,7 +47,7 @@ fn integer(left: u64, operation: Operation, right: u64, signed: bool, width: u32
         if signed && bits >> (width - 1) == 1 { bits - (1 << width) } else { bits }
     };
     let (left, right) = (value(left), value(right));
-    // At most 64 bits each, with a sign: no operation leaves i128, except the greatest product of two uint64.
+    // At most 64 bits each, with a sign. Every result fits in i128, except the greatest product of two uint64.
     let result = match operation {
         Operation::Add => left.checked_add(right),
         Operation::Subtract => left.checked_sub(right),
@@ -63,7 +63,6 @@ fn integer(left: u64, operation: Operation, right: u64, signed: bool, width: u32
     Ok(u64::try_from(residue).expect("in the range of the type"))
 }
 
-/// A number with its sign turned.
 fn negated(number: Number) -> Number {
     match number {
         Number::Nan => Number::Nan,
@@ -72,13 +71,13 @@ fn negated(number: Number) -> Number {
     }
 }
 
-/// An IEEE 754 operation, rounded to nearest, ties to even. A finite value that becomes infinite, or that the type does
-/// not have, is a fault; infinities and NaNs that come in pass.
+/// An IEEE 754 operation, rounded to nearest, ties to even. A finite input whose result is infinite or outside the type
+/// is a fault. Infinities and NaNs of the input are propagated.
 fn float(left: u64, operation: Operation, right: u64, format: Float) -> Result<u64, Fault> {
     let kind = Kind::Float(format);
     let quiet = if format.special == Special::Ieee { 1_u64 << (format.mantissa_bits - 1) } else { 0 };
     let (first, second) = (number(left, kind), number(right, kind));
-    // x - y is x + (-y), of zeros and infinities too.
+    // x - y is x + (-y), also for zeros and infinities.
     let (operation, second) = match operation {
         Operation::Subtract => (Operation::Add, negated(second)),
         other => (other, second),
@@ -121,7 +120,7 @@ fn float(left: u64, operation: Operation, right: u64, format: Float) -> Result<u
     }
 }
 
-/// Exact to 60 bits at least, with [`Exact::more`] for what is below them.
+/// Exact to at least 60 bits, with [`Exact::more`] for the bits below.
 fn sum(left: Exact, right: Exact) -> Exact {
     match (left.is_zero(), right.is_zero()) {
         (true, true) => return Exact { negative: left.negative && right.negative, ..left },
@@ -131,25 +130,25 @@ fn sum(left: Exact, right: Exact) -> Exact {
     }
     let (great, small) =
         if left.leading_exponent() >= right.leading_exponent() { (left, right) } else { (right, left) };
-    // The greater one gets its leading bit at 2^124, which leaves room for a carry; elements have at most 64
-    // bits, so a smaller one that then loses bits is less than a 2^50th of it.
+    // The leading bit of the greater one is at 2^124, with space for a carry. Elements have at most 64 bits, so a
+    // smaller one that loses bits is less than a 2^50th of it.
     let exponent = great.leading_exponent() - 124;
     let great_magnitude = great.magnitude << (great.exponent - exponent);
     let (small_magnitude, is_cut) = in_units_of(small, exponent);
     let (negative, magnitude) = if great.negative == small.negative {
         (great.negative, great_magnitude + small_magnitude)
     } else if great_magnitude >= small_magnitude {
-        // What was cut off is taken away as well: one unit less, and then a bit more than that.
+        // The bits that were cut are subtracted as well: subtract one unit, then add the rest with `more`.
         (great.negative, great_magnitude - small_magnitude - u128::from(is_cut))
     } else {
         (small.negative, small_magnitude - great_magnitude)
     };
-    // x + (-x) is +0 under every rounding but towards-negative.
+    // x + (-x) is +0 in every rounding except towards-negative.
     let negative = negative && (magnitude != 0 || is_cut);
     Exact { negative, magnitude, exponent, more: is_cut }
 }
 
-/// The magnitude in units of `2^exponent`, and whether anything was below them.
+/// Returns the magnitude in units of `2^exponent`, and whether any bit was below them.
 fn in_units_of(value: Exact, exponent: i32) -> (u128, bool) {
     let shift = (value.exponent - exponent).unsigned_abs();
     if value.exponent >= exponent {
@@ -169,7 +168,7 @@ fn product(left: Exact, right: Exact) -> Exact {
     }
 }
 
-/// Exact to 63 bits at least, with [`Exact::more`] for the remainder.
+/// Exact to at least 63 bits, with [`Exact::more`] for the remainder.
 fn quotient(left: Exact, right: Exact) -> Exact {
     let negative = left.negative != right.negative;
     if left.is_zero() {

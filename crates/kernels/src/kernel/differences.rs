@@ -195,12 +195,12 @@ fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl Fn
 }
 
 #[cfg(test)]
-#[expect(clippy::cast_possible_truncation, reason = "elements of fewer bytes take the last ones of a value")]
+#[expect(clippy::cast_possible_truncation, reason = "smaller elements are the low bytes of a value")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The places of a chunk's elements, the last dimension of `order` fastest.
+    /// Returns the indices of a chunk's elements. The last dimension of `order` varies fastest.
     fn places(shape: &[usize], order: &[usize]) -> Vec<usize> {
         order.iter().fold(vec![0], |places, dimension| {
             let stride: usize = shape[dimension + 1..].iter().product();

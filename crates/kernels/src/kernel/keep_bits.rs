@@ -254,7 +254,7 @@ mod tests {
         let mut figures = QuantizeFigures::default();
         KeepBits::new(number_type, 7, &[]).convert(source, bytemuck::cast_slice_mut(&mut target), &mut figures);
         assert!(figures.max_abs_error <= 1.0 / 256.0 && figures.max_abs_error > 0.99 / 256.0);
-        // A uniform distribution of errors: the bound over the square root of 3.
+        // For a uniform distribution of errors: the bound divided by the square root of 3.
         assert!((figures.rms_error() * 3.0_f64.sqrt() * 256.0 - 1.0).abs() < 0.01);
         assert!(target.iter().all(|value| value.to_bits().trailing_zeros() >= 16));
     }

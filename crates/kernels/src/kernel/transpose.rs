@@ -334,7 +334,7 @@ mod tests {
 
     use super::*;
 
-    /// Element by element, as the specification has it: `encoded[position permuted] = decoded[position]`.
+    /// Element by element, by the specification: `encoded[position permuted] = decoded[position]`.
     fn naive(shape: &[usize], order: &[usize], size: usize, decoded: &[u8]) -> Vec<u8> {
         let mut encoded = vec![0; decoded.len()];
         let encoded_shape: Vec<usize> = order.iter().map(|&dimension| shape[dimension]).collect();

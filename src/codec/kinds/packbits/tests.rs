@@ -1,4 +1,4 @@
-//! Against the definition bit by bit.
+//! Compared with the definition, bit by bit.
 
 #![expect(clippy::cast_possible_truncation, reason = "the number of padding bits is below 8")]
 
@@ -22,7 +22,7 @@ fn bound(component_size: usize, num_components: usize, is_signed: bool, bits: u3
     }
 }
 
-/// Bit by bit, as the registry page has it.
+/// Encodes bit by bit, as the registry page defines it.
 fn naive(bound: &PackBits, decoded: &[u8]) -> Vec<u8> {
     let mut bits = Vec::new();
     for component in decoded.chunks_exact(bound.component_size) {
@@ -40,7 +40,7 @@ fn naive(bound: &PackBits, decoded: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Values of the type, sign- or zero-extended, with the bits that are cut off zero.
+/// Returns values of the type, sign- or zero-extended. The dropped bits are zero.
 fn elements(bound: &PackBits, values: &[u64]) -> Vec<u8> {
     let width = bound.last_bit - bound.first_bit + 1;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Streams of every type, rank and mode, against those of the C library, and damaged ones.
+//! Streams of every type, rank and mode, compared with those of the C library, and damaged streams.
 
 use std::sync::Arc;
 

@@ -1,11 +1,10 @@
-//! Objects and logs of which calls fail.
+//! Objects and logs with calls that fail.
 
 use std::sync::Arc;
 
 use super::{Call, Faults, Heard, first_half};
 use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, ReadObject, Result, StoreError, WriteObject};
 
-/// An object or a log of which calls fail.
 #[derive(Debug)]
 pub(super) struct FaultyPart<T> {
     pub(super) inner: T,
@@ -30,7 +29,7 @@ impl ReadObject for FaultyPart<ObjectReader> {
     }
 }
 
-/// A writer is taken out when its object is whole. One that is cut short leaves what was appended, as a file would.
+/// The writer is dropped when its object is complete. A failed write leaves the appended bytes, as in a file.
 impl FaultyPart<Option<ObjectWriter>> {
     fn write(&mut self, bytes: &[u8], write: impl Fn(&mut ObjectWriter, &[u8]) -> Result<()>) -> Result<()> {
         let inner = std::cell::RefCell::new(&mut self.inner);

@@ -1,4 +1,4 @@
-//! blosc: headers that lie, for each compressor inside.
+//! blosc: false headers, for each inner compressor.
 
 use zarrs::array::codec::bytes_to_bytes::blosc::{
     BloscCompressionLevel, BloscCompressor, BloscShuffleMode, blosc_compress_bytes,
@@ -20,14 +20,14 @@ fn blosc(cname: &str) -> String {
     codec("blosc", &format!(r#"{{"cname":"{cname}","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#))
 }
 
-/// 4096 bytes that compress; `None` for a compressor that the library is built without.
+/// Compresses 4096 bytes. `None` for a compressor that is not built in.
 fn compressed(compressor: BloscCompressor) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = (0..4096_u32).map(|index| u8::try_from(index / 64).unwrap()).collect();
     let level = BloscCompressionLevel::try_from(5).unwrap();
     blosc_compress_bytes(&bytes, level, BloscShuffleMode::Shuffle, 4, compressor, 0, 1).ok()
 }
 
-/// The same with four bytes replaced.
+/// Replaces four bytes of the compressed chunk.
 fn patched(compressor: BloscCompressor, at: usize, word: u32) -> Vec<u8> {
     let mut chunk = compressed(compressor).unwrap_or_else(|| header(0x41, [4096, 4096, 32]));
     let end = (at + 4).min(chunk.len());
@@ -36,7 +36,7 @@ fn patched(compressor: BloscCompressor, at: usize, word: u32) -> Vec<u8> {
     chunk
 }
 
-/// A header with these flags and these sizes: of the content, of a block, of the whole.
+/// Returns a header with these flags and the sizes of the content, a block, and the whole.
 fn header(flags: u8, sizes: [u32; 3]) -> Vec<u8> {
     let mut chunk = vec![2, 1, flags, 4];
     chunk.extend(sizes.into_iter().flat_map(u32::to_le_bytes));
@@ -54,7 +54,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 fn headers() -> Vec<Case> {
     let codec = &blosc("lz4");
-    // 2: the content is stored as it is; 0x20: lz4.
+    // 2: the content is not compressed. 0x20: lz4.
     vec![
         stored("content of 2^31-1 bytes", codec, || header(0x21, [0x7fff_ffff, 4096, 32])),
         stored("content of -1 bytes", codec, || header(0x21, [u32::MAX, 4096, 32])),
@@ -87,7 +87,7 @@ fn headers() -> Vec<Case> {
     ]
 }
 
-/// Lies about what a compressor made; the first block's offset stands after the header, its length behind that.
+/// Returns false headers of compressed data. The offset of the first block follows the header, then its length.
 fn lies(cname: &'static str, compressor: BloscCompressor) -> Vec<Case> {
     let codec = &blosc(cname);
     let lie = |name: &'static str, at: usize, word: u32| {

@@ -1,4 +1,4 @@
-//! `numcodecs.bz2`: streams that hold more than the chunk.
+//! `numcodecs.bz2`: streams with more bytes than the chunk.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ fn plain(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A level of the configuration, which the library takes for a size.
+/// Returns a configuration with this level, which sets the library's block size.
 fn level(level: &'static str) -> Case {
     let codecs = super::after_bytes(&codec("numcodecs.bz2", &format!(r#"{{"level":{level}}}"#)));
     case(format!("level {level}"), move |store| {

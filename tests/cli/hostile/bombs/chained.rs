@@ -1,16 +1,16 @@
-//! Bombs behind other codecs: within each other, in shards, behind transposes, behind checksums.
+//! Bombs after other codecs: nested, in shards, after transposes, after checksums.
 
 use super::{after_bytes, bz2, bz2_bomb, gzip, gzip_bomb, gzip_of, zlib, zstd, zstd_bomb};
 use crate::hostile::case::{ABSENT, Case, case, codec, index, sharding, sharding_at};
 
-/// An array with this chain, and one chunk.
+/// Returns an array with this chain, and one chunk.
 fn chain(name: &'static str, codecs: String, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     case(name, move |store| {
         store.array(&[("codecs", &codecs)]).write("c/0", chunk());
     })
 }
 
-/// A shard of two inner chunks of two bytes, the first of which is the bomb.
+/// Returns a shard with two inner chunks of two bytes. The first is the bomb, the second is missing.
 fn in_shard(bomb: &[u8]) -> Vec<u8> {
     let mut shard = bomb.to_vec();
     shard.extend(index(&[(0, bomb.len() as u64), ABSENT]));

@@ -1,11 +1,11 @@
-//! gzip: streams that hold more than the chunk, headers without end (RFC 1952).
+//! gzip: streams with more bytes than the chunk, and endless headers (RFC 1952).
 
 use super::{gzip, gzip_bomb, gzip_of, stored, stored_as};
 use crate::hostile::case::Case;
 
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// A header with these flags, and what follows it.
+/// Returns a header with these flags, and the rest of the stream.
 fn with_flags(flags: u8, rest: &[u8]) -> Vec<u8> {
     let mut stream = HEADER.to_vec();
     stream[3] = flags;
@@ -13,7 +13,7 @@ fn with_flags(flags: u8, rest: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Four bytes, with the last `count` bytes of the trailer turned over.
+/// Compresses four bytes and inverts one byte of the trailer, `skip` bytes before its last.
 fn wrong_trailer(skip: usize) -> Vec<u8> {
     let mut stream = gzip_of(&[1, 2, 3, 4]);
     let at = stream.len() - 1 - skip;

@@ -1,4 +1,4 @@
-//! `numcodecs.lz4` and `numcodecs.lzma`: more than the chunk, claims, and dictionaries of any size.
+//! `numcodecs.lz4` and `numcodecs.lzma`: more bytes than the chunk, false sizes, and dictionaries of any size.
 
 use std::io::Write;
 
@@ -16,12 +16,12 @@ fn lzma(configuration: &str) -> String {
     codec("numcodecs.lzma", configuration)
 }
 
-/// A header that claims `claimed` bytes, then the block.
+/// Returns a header that claims `claimed` bytes, then the block.
 fn lz4_chunk(claimed: u32, block: &[u8]) -> Vec<u8> {
     [&claimed.to_le_bytes()[..], block].concat()
 }
 
-/// A block that repeats a zero about 255 times for each of its bytes.
+/// Returns a block that decodes to about 255 zeros per byte.
 fn lz4_zeros(count: usize) -> Vec<u8> {
     let mut block = vec![0x1f, 0, 1, 0];
     block.extend(std::iter::repeat_n(0xff, count));
@@ -65,7 +65,7 @@ fn zeros(encoder: &mut XzEncoder<Vec<u8>>) {
     write_zeros(encoder, 64 << 20);
 }
 
-/// `.lzma` of four bytes with another dictionary and another size in its header.
+/// Returns `.lzma` of four bytes with another dictionary and size in its header.
 fn alone_claiming(dictionary: u32, size: u64) -> Vec<u8> {
     let mut stream = alone(four);
     stream[1..5].copy_from_slice(&dictionary.to_le_bytes());
@@ -73,7 +73,7 @@ fn alone_claiming(dictionary: u32, size: u64) -> Vec<u8> {
     stream
 }
 
-/// `.xz` whose header asks for the dictionary of this number, up to 40 for 4 GiB.
+/// Returns `.xz` with this dictionary size in its header. The maximum 40 means 4 GiB.
 fn xz_claiming(dictionary: u8) -> Vec<u8> {
     const BLOCK_HEADER: std::ops::Range<usize> = 12..24;
     let mut stream = xz(four);

@@ -1,4 +1,4 @@
-//! Chunks that decode to far more than a chunk holds.
+//! Chunks that decode to far more than the size of a chunk.
 
 pub(crate) mod blosc;
 pub(crate) mod bz2;
@@ -13,12 +13,12 @@ use std::io::Write;
 
 use crate::hostile::case::{Case, case, codec};
 
-/// The codecs `bytes` and a compressor.
+/// Returns the codecs `bytes` and a compressor.
 fn after_bytes(compressor: &str) -> String {
     format!(r#"[{{"name":"bytes"}},{compressor}]"#)
 }
 
-/// An array whose chunks of four bytes are compressed, and one chunk.
+/// Returns an array with compressed chunks of four bytes, and one chunk.
 fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     let codecs = after_bytes(compressor);
     case(name, move |store| {
@@ -26,7 +26,7 @@ fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + 's
     })
 }
 
-/// The same with another chunk shape, which is also that of the array.
+/// Returns an array like [`stored`] with another chunk shape, which is also its own shape.
 fn stored_as(name: &'static str, compressor: &str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     let codecs = after_bytes(compressor);
     case(name, move |store| {
@@ -34,7 +34,7 @@ fn stored_as(name: &'static str, compressor: &str, shape: &'static str, chunk: i
     })
 }
 
-/// Writes so many zeros to a compressor, a little at a time.
+/// Writes `count` zeros to a compressor in small pieces.
 fn write_zeros(compressor: &mut impl Write, count: usize) {
     let zeros = vec![0; 1 << 16];
     for _ in 0..count >> 16 {
@@ -48,7 +48,7 @@ fn gzip_of(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// 64 MiB of zeros.
+/// Compresses 64 MiB of zeros.
 fn gzip_bomb() -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     write_zeros(&mut encoder, 64 << 20);
@@ -67,9 +67,9 @@ fn bz2_bomb() -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A zstd frame of so many blocks of 128 KiB that are one byte repeated; its header claims `content`, or nothing.
+/// Returns a zstd frame of RLE blocks of 128 KiB. Its header claims `content` bytes, or no size.
 fn zstd_bomb(blocks: usize, content: Option<u64>) -> Vec<u8> {
-    // A window of 1 MiB follows the descriptor; with a content size of 8 bytes the window stays.
+    // The byte of a window of 1 MiB follows the descriptor, also with a content size of 8 bytes.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if content.is_some() { 0xc0 } else { 0 }, 10 << 3];
     frame.extend(content.into_iter().flat_map(u64::to_le_bytes));
     for block in 1..=blocks {

@@ -1,11 +1,11 @@
-//! `numcodecs.pcodec`: pages that hold more than the chunk, claims of the header, dictionaries and windows of any size.
+//! `numcodecs.pcodec`: pages larger than the chunk, false headers, and dictionaries and windows of any size.
 
 use pco::standalone::simple_compress;
 use pco::{ChunkConfig, DeltaSpec};
 
 use crate::hostile::case::{Case, case, codec};
 
-/// An array of `float64` whose chunks are of this shape, which is also its own, and one chunk.
+/// Returns a `float64` array of this shape in one chunk.
 fn stored(name: &'static str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
     let codecs = format!("[{}]", codec("numcodecs.pcodec", "{}"));
     case(name, move |store| {
@@ -22,30 +22,30 @@ fn four() -> Vec<u8> {
     compressed(&[1.0, 2.5, -3.0, 4.0])
 }
 
-/// A page of as many zeros as the format takes, 2^24 numbers, as `simple_compress` gives them with pages of that size. They
-/// are never made here: what this process holds counts as memory of the commands.
+/// Returns a page of 2^24 zeros, the maximum of the format, as `simple_compress` encodes pages of that size. The zeros
+/// are never in this process, because its memory counts as memory of the commands.
 fn zeros() -> Vec<u8> {
     let (count, type_and_numbers, page) = ([24, 0, 0, 64], [6, 0xff, 0xff, 0xff], [0, 16]);
     [&b"pco!"[..], &[3, 0], &count, &[4, 1], &type_and_numbers, &page, &[0; 9], &[4, 0, 0]].concat()
 }
 
-/// A header without a number of numbers and of any types, in the format 4.1.
+/// Returns a header in the format 4.1, without a count of numbers and with any types.
 fn header() -> Vec<u8> {
     let mut bytes = b"pco!".to_vec();
     bytes.extend([3, 0, 0, 4, 1]);
     bytes
 }
 
-/// A page of so many `float64` that begins with these bytes.
+/// Returns a page of `count` `float64` that begins with these bytes.
 fn page(count: u32, content: &[u8]) -> Vec<u8> {
     let count = (count - 1).to_le_bytes();
     [&header()[..], &[6], &count[..3], content, &[0xff; 64]].concat()
 }
 
-/// The same page so many times.
+/// Returns the same page `times` times.
 fn repeated(times: usize) -> Vec<u8> {
     let whole = compressed(&[1.5]);
-    // Behind the header, in front of the byte that ends it.
+    // After the header and before the last byte, which ends the file.
     let start = whole.windows(4).position(|bytes| bytes == [6, 0, 0, 0]).unwrap();
     let page = &whole[start..whole.len() - 1];
     [&whole[..start], &page.repeat(times), &[0]].concat()
@@ -67,7 +67,7 @@ pub(crate) fn cases() -> Vec<Case> {
         stored("a number more", "[4]", || compressed(&[1.0; 5])),
         stored("2^63 numbers by the header", "[4]", || {
             let mut bytes = four();
-            // Six bits of how many follow, then the bits.
+            // The count of further bits in six bits, then the bits.
             bytes.splice(6..7, [0x3f + 0xc0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f]);
             bytes
         }),

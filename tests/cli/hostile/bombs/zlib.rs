@@ -1,4 +1,4 @@
-//! `numcodecs.zlib`: streams that hold more than the chunk (RFC 1950).
+//! `numcodecs.zlib`: streams with more bytes than the chunk (RFC 1950).
 
 use std::io::Write;
 
@@ -32,7 +32,7 @@ pub(crate) fn cases() -> Vec<Case> {
         stored("a header alone", codec, || vec![0x78, 0x9c]),
         stored("nothing", codec, Vec::new),
         stored("blocks without content for ever", codec, || {
-            // Stored blocks of no byte, none of them the last.
+            // Empty stored blocks. None of them is the last.
             [vec![0x78, 0x01], [0, 0, 0, 0xff, 0xff].repeat(1 << 20)].concat()
         }),
     ]

@@ -1,26 +1,26 @@
-//! zstd: frames that claim or hold more than the chunk (RFC 8878).
+//! zstd: frames that claim or contain more than the chunk (RFC 8878).
 
 use super::{stored, stored_as, zstd, zstd_bomb};
 use crate::hostile::case::{Case, LITTLE, case};
 
-/// A frame that holds four bytes.
+/// Returns a frame with four bytes.
 fn plain() -> Vec<u8> {
     ::zstd::bulk::compress(&[1, 2, 3, 4], 1).unwrap()
 }
 
-/// An empty frame that a decoder skips.
+/// Returns an empty frame that a decoder skips.
 fn skippable(length: u32) -> Vec<u8> {
     let mut frame = vec![0x50, 0x2a, 0x4d, 0x18];
     frame.extend_from_slice(&length.to_le_bytes());
     frame
 }
 
-/// A frame with one raw block of four bytes, whose window is that of the descriptor.
+/// Returns a frame with one raw block of four bytes and the descriptor's window.
 fn window(descriptor: u8) -> Vec<u8> {
     vec![0x28, 0xb5, 0x2f, 0xfd, 0, descriptor, 0x21, 0, 0, 1, 2, 3, 4]
 }
 
-/// A chunk that does decode to the 4 * 2^32 bytes that its array claims, from 512 KiB.
+/// A chunk of 512 KiB that decodes to all 4 * 2^32 bytes of its array.
 pub(crate) fn whole_chunk_of_16_gib() -> Case {
     let codecs = format!("[{LITTLE},{}]", zstd());
     case("chunk of 16 GiB", move |store| {
@@ -70,7 +70,7 @@ fn frames() -> Vec<Case> {
     let codec = &zstd();
     vec![
         stored("window of 2 TiB", codec, || window(31 << 3)),
-        // As large as zstd itself allows, and no memory where the content is known.
+        // The maximum of zstd itself. It needs no memory if the content size is known.
         stored("window of 128 MiB", codec, || window(17 << 3)).harmless(),
         stored("100000 skippable frames before the content", codec, || {
             [skippable(0).repeat(100_000), plain()].concat()

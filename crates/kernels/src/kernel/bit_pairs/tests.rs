@@ -2,7 +2,7 @@ use super::*;
 use crate::element::ElementType;
 use crate::kernel::InstructionSet;
 
-/// Numbers that look random, the same each time.
+/// Pseudorandom numbers, equal in each run.
 fn noise(count: usize, mut state: u64) -> Vec<u64> {
     let next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -11,7 +11,7 @@ fn noise(count: usize, mut state: u64) -> Vec<u64> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-/// Pairs along a dimension, one by one and bit by bit.
+/// Counts the pairs along a dimension, one by one and bit by bit.
 fn slow(elements: &[Option<u64>], shape: &[usize], dimension: usize) -> BitPairs {
     let inner: usize = shape[dimension + 1..].iter().product();
     let mut pairs = BitPairs::default();
@@ -110,7 +110,7 @@ fn constant_pairs_are_pairs_of_one_pattern() {
 #[test]
 fn exponents_are_looked_at_as_sign_and_magnitude() {
     let float32 = BitPatterns::new(NumberType::of(ElementType::Float32), &[]);
-    // Of 0.03125, 2^-5: as in the documentation of xbitinfo's signed_exponent.
+    // For 0.03125, 2^-5: as in the documentation of xbitinfo's `signed_exponent`.
     assert_eq!(float32.pattern(u64::from(0.03125_f32.to_bits())), Some(133 << 23));
     assert_eq!(float32.pattern(u64::from(2.0_f32.to_bits())), Some(1 << 23));
     assert_eq!(float32.pattern(u64::from((-1.5_f32).to_bits())), Some(1 << 31 | 1 << 22));
@@ -128,7 +128,7 @@ fn exponents_are_looked_at_as_sign_and_magnitude() {
 
 #[test]
 fn information_is_that_of_the_joint_shares() {
-    // A bit that is the same as its neighbour's, half of the time set: 1 bit. One that is random: 0.
+    // A bit that always equals its neighbour's bit and is set half of the time: 1 bit. A random one: 0.
     let pairs = BitPairs {
         pairs: 1000,
         first: with(&[(0, 500), (1, 500), (2, 250)]),
@@ -139,12 +139,12 @@ fn information_is_that_of_the_joint_shares() {
     assert_eq!(information.by_position.len(), 8);
     assert!((information.by_position[7] - 1.0).abs() < 1e-15);
     assert!(information.by_position[6].abs() < 1e-15);
-    // Shares: both 0.125, one alone 0.125 each, neither 0.625; 0.25 each by itself.
+    // Shares: both 0.125, only one 0.125 each, neither 0.625. Each bit alone: 0.25.
     let expected = 0.125 * (0.125_f64 / 0.0625).log2()
         + 2.0 * 0.125 * (0.125_f64 / 0.1875).log2()
         + 0.625 * (0.625_f64 / 0.5625).log2();
     assert!((information.by_position[5] - expected).abs() < 1e-15);
-    // 0.5 + 2.5758 / (2 sqrt(1000)), of which the entropy is 0.99521...
+    // 0.5 + 2.5758 / (2 sqrt(1000)) has the entropy 0.99521...
     assert!((information.insignificant - 0.004_791_372_8).abs() < 1e-9, "{}", information.insignificant);
 }
 
@@ -156,7 +156,7 @@ fn kept_bits_are_the_first_that_pass_the_share() {
     assert_eq!(information.kept(0.95), Some(3));
     assert_eq!(information.kept(0.999), Some(5));
     assert_eq!(information.kept(0.998), Some(4));
-    // Half as much again as the most of the last four does not count.
+    // Up to 1.5 times the maximum of the last four is not counted.
     let information = of(&[0.5, 0.02, 0.01, 0.01, 0.01, 0.014]);
     assert_eq!(information.real(), [0.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(of(&[0.0; 8]).kept(0.99), None);

@@ -1,6 +1,6 @@
-//! The filters against a plain reference, and numcodecs' own examples.
+//! The filters compared with a plain reference and with numcodecs' own examples.
 
-#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts are what is tested")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts are tested")]
 
 use PythonNumber::{Float, Integer};
 use num_bigint::BigInt;
@@ -23,7 +23,7 @@ fn elements<T: Element>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
-/// Encodes by a filter, from any alignment.
+/// Encodes with a filter from unaligned bytes.
 fn encoded<S: Element, T: Element>(filter: &ElementFilter, decoded: &[S]) -> Result<Vec<T>, ElementFault> {
     assert_eq!(filter.types(), (of(S::TYPE), of(T::TYPE)));
     let source = [&[0][..], &bytes(decoded)].concat();
@@ -89,7 +89,7 @@ proptest! {
         prop_assert_eq!(encoded(&filter, &values), Ok(expected.clone()));
         let back: Vec<f32> = expected.iter().map(|code| code / scale as f32 + offset as f32).collect();
         prop_assert_eq!(decoded(&filter, &expected), Ok(back));
-        // Integers divide in float64, and the type of the array comes last.
+        // Integers are divided in float64 and then converted to the type of the array.
         let filter = scale_offset::<f32, u16>(Float(offset), Float(scale));
         let back: Vec<f32> = codes.iter().map(|code| (f64::from(*code) / scale + offset) as f32).collect();
         prop_assert_eq!(decoded(&filter, &codes), Ok(back));
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(&differences, &expected);
         prop_assert_eq!(sums::<i64, i64>(&differences), Ok(values));
         let differences: Vec<f64> = delta(&floats).unwrap();
-        // Sums are made in the wider of both types.
+        // Sums are computed in the wider of both types.
         let mut sum = 0.0_f64;
         let expected: Vec<f32> = differences.iter().map(|difference| {
             sum += difference;

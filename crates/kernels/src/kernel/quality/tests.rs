@@ -1,10 +1,10 @@
-//! Against slow sums, sorting, windows one by one, and what ldcpy 0.20 and scipy 1.17 gave for the same values.
+//! Compared with slow sums, sorting, single windows, and the results of ldcpy 0.20 and scipy 1.17.
 
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "counts and codes of a few thousand, and float32 that is meant"
+    reason = "counts and codes are a few thousand, and float32 is intended"
 )]
 
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn values() -> impl Strategy<Value = Vec<(f64, f64)>> {
     prop::collection::vec((value, error).prop_map(|(x, error)| (x, x + error)), 0..5000)
 }
 
-/// Numbers without zeros and gaps, most with errors about as large as those that count as large.
+/// Numbers without zeros and gaps, most with errors close to the limit of a large error.
 fn plain_values() -> impl Strategy<Value = Vec<(f64, f64)>> {
     let value = prop_oneof![Just(1.0..300.0_f64), Just(-300.0..-1.0_f64)].prop_flat_map(|range| range);
     let relative = prop_oneof![
@@ -106,12 +106,12 @@ proptest! {
         count in prop_oneof![Just(1_u32), Just(2), Just(300), Just(2000)],
         is_float32 in any::<bool>(),
     ) {
-        // Of float32, and of the last bits of float64, they have unequal distances, and several codes may have one value.
+        // In float32, and in the last bits of float64, the distances are unequal and several codes may have one value.
         let narrow = |value: f64| if is_float32 { f64::from(value as f32) } else { value };
         let codes: Vec<f64> = (0..count).map(|code| narrow(origin + f64::from(code) * step)).collect();
         let x: Vec<f64> = pairs.iter().map(|(x, _)| *x).collect();
         let quantized = |(place, x): (usize, &f64)| match place % 50 {
-            // Some are far from what they were, or the same off all codes.
+            // Some values are far from their original, or stay the same outside all codes.
             7 => codes[place % codes.len()],
             9 => *x,
             _ if x.is_finite() => codes[((x - origin) / step).round().clamp(0.0, f64::from(count - 1)) as usize],
@@ -152,7 +152,7 @@ proptest! {
     ) {
         let range = LevelRange { least, greatest: least + range };
         let width = range.greatest - range.least;
-        // Many are about as near to one step as to the next.
+        // Many values are about equally near to two steps.
         let value = |(quarters, share, kind): &(u32, f64, u32)| match kind {
             0..=4 => least + width * (f64::from(*quarters) / 1020.0),
             5 => f64::NAN,
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// The distance of pairs that two threads counted.
+/// Returns the distance of pairs that two threads counted.
 fn distance(possible: &PossibleValues, x: &[f64], y: &[f64]) -> u64 {
     let middle = x.len() / 2;
     let (mut counts, mut other) = (PairCounts::default(), PairCounts::default());
@@ -234,7 +234,7 @@ fn possible_values_are_at_most_a_million() {
 
 #[test]
 fn p_values_are_those_of_scipy() {
-    // scipy 1.17.1: ks_2samp's for equal numbers of values.
+    // scipy 1.17.1: `ks_2samp` for equal numbers of values.
     let known = [
         (1, 1, 1.0),
         (2, 1, 1.0),
@@ -262,7 +262,7 @@ fn p_values_are_those_of_scipy() {
     ];
     for (count, distance, expected) in known {
         let found = p_value(count, distance);
-        // For more than a million values scipy leaves out terms of the one-sided formula, which are here.
+        // For more than a million values scipy omits terms of the one-sided formula that are computed here.
         let tolerance = if count > 2_000_000 { 1e-8 } else { 1e-9 };
         assert!((found - expected).abs() < tolerance, "{count} {distance}: {found} {expected}");
     }
@@ -322,7 +322,7 @@ fn similarity_by_windows(x: &[f64], y: &[f64], width: usize) -> Similarity {
     all
 }
 
-/// A level by a formula that every language calculates alike.
+/// Returns a level from a formula with the same result in every language.
 fn synthetic(rows: usize, width: usize, seed: usize) -> Vec<f64> {
     let value = |place: usize| {
         let (i, j) = (place / width, place % width);
