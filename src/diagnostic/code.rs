@@ -101,7 +101,7 @@ codes! {
     ZC116 CODEC_DIMENSIONS Error;
     /// `bytes` has no `endian` though the data type has more than one byte; it is read as little.
     ZC201 ENDIAN_MISSING Error (Read = Warning);
-    /// `bytes` has no `endian` for a `structured` of old: it is little.
+    /// `bytes` has no `endian` for the old `structured`: it is little.
     ZC202 ENDIAN_MISSING_LEGACY Warning;
     /// `order` is not a permutation of the dimensions.
     ZC211 TRANSPOSE_ORDER Error;
