@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
-    zarrcast::cli::run(std::env::args_os()).into()
+    ExitCode::from(zarrcast::cli::run(std::env::args_os()) as u8)
 }

@@ -15,16 +15,13 @@ use crate::operation::options::ApplyCodecOptions;
 use crate::operation::{OperationError, Stream};
 use crate::report::text;
 
-const EXAMPLES: &str = include_str!("examples/apply-codec.short.txt");
-
-const MORE_EXAMPLES: &str = include_str!("examples/apply-codec.txt");
-
 /// Encode or decode raw or .npy data with a codec chain
 ///
 /// Raw data are little-endian elements in C order. A .npy file contains its data type and shape. The chain may end with an
 /// array->array codec or with a codec that gives bytes. `-` is stdin or stdout. OUTPUT is written only after success.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+#[command(after_help = include_str!("examples/apply-codec.short.txt"))]
+#[command(after_long_help = include_str!("examples/apply-codec.txt"))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ApplyCodecArguments {
     /// Data to read: a file or `-` (left out with --chunk)
@@ -95,7 +92,7 @@ impl ApplyCodecArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let options = self.into_options()?;
-        let result = apply_codec(&options, session.interrupt())?;
+        let result = apply_codec(&options, &session.interrupt)?;
         session.warn(&result.warnings);
         if options.stages {
             session.note(|output| text::write_stages(&result, session.error_style(), output));

@@ -8,7 +8,6 @@ use clap::{ArgAction, Args};
 use super::value::{self, When};
 use crate::operation::OperationError;
 use crate::operation::options::CommonOptions;
-use crate::report::terminal::{self, Output};
 use crate::store::{Location, RemoteOptions, StoreError, file};
 
 /// The options of every command.
@@ -39,11 +38,11 @@ pub(super) struct CommonArguments {
 
     /// Colour the output: auto, always or never (`auto` honours NO_COLOR)
     #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, hide_short_help = true)]
-    color: Option<When>,
+    pub(super) color: Option<When>,
 
     /// Show progress on stderr: auto, always or never
     #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true, hide_short_help = true)]
-    progress: Option<When>,
+    pub(super) progress: Option<When>,
 
     #[command(flatten)]
     remote: RemoteArguments,
@@ -133,24 +132,6 @@ impl CommonArguments {
         words.extend(allow_file_references.then(|| "--allow-file-references".to_owned()));
         Ok(words)
     }
-
-    /// True if an output is coloured.
-    pub(super) fn has_colours(&self, output: Output) -> bool {
-        match self.color.unwrap_or_default() {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => terminal::has_colours(output),
-        }
-    }
-
-    /// `--progress`; by default progress is shown on terminals.
-    pub(super) fn shows_progress(&self) -> bool {
-        match self.progress.unwrap_or_default() {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => !self.quiet && Output::Error.is_terminal(),
-        }
-    }
 }
 
 /// The error for a setting that is not written into a script.
@@ -173,38 +154,28 @@ pub(super) struct ReportArguments {
     pub(super) report: Option<PathBuf>,
 }
 
-/// A file that can be written, as far as that can be known.
-#[derive(Debug)]
-pub(super) struct ReportFile(PathBuf);
-
 impl ReportArguments {
-    /// The file, where one is asked for; it lies in none of the stores.
-    pub(super) fn file<'a>(
-        &self,
-        stores: impl IntoIterator<Item = &'a Location>,
-    ) -> Result<Option<ReportFile>, OperationError> {
-        let Some(path) = &self.report else { return Ok(None) };
+    /// Refuses a file in one of the stores, or one that cannot be written, as far as that can be known.
+    pub(super) fn check<'a>(&self, stores: impl IntoIterator<Item = &'a Location>) -> Result<(), OperationError> {
+        let Some(path) = &self.report else { return Ok(()) };
         if path.as_os_str() == "-" || path.as_os_str().is_empty() {
             let message = "--report needs a file name: stdout already has the result";
             return Err(OperationError::usage(message).with_help("give one: `--report report.html`"));
         }
-        if let Some(store) = stores.into_iter().find(|store| store.holds_file(path)) {
-            let message = format!("--report `{}` is inside `{}`", path.display(), store.display());
+        let store = stores.into_iter().find(|store| store.holds_file(path));
+        let store = store.map(|store| format!("`{}`", store.display()));
+        let node = || file::node_above(path).map(|node| format!("the Zarr node `{}`", node.display()));
+        if let Some(above) = store.or_else(node) {
+            let message = format!("--report `{}` is inside {above}", path.display());
             return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
         }
-        if let Some(node) = file::node_above(path) {
-            let message = format!("--report `{}` is inside the Zarr node `{}`", path.display(), node.display());
-            return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
-        }
-        file::check_writable(path).map_err(|error| cannot_write(path, error))?;
-        Ok(Some(ReportFile(path.clone())))
+        file::check_writable(path).map_err(|error| cannot_write(path, error))
     }
-}
 
-impl ReportFile {
-    /// Writes the page.
-    pub(super) fn write(&self, page: &str) -> Result<(), OperationError> {
-        file::write(&self.0, page.as_bytes()).map_err(|error| cannot_write(&self.0, error))
+    /// Writes the page, where one is asked for.
+    pub(super) fn write(&self, page: impl FnOnce() -> String) -> Result<(), OperationError> {
+        let Some(path) = &self.report else { return Ok(()) };
+        file::write(path, page().as_bytes()).map_err(|error| cannot_write(path, error))
     }
 }
 

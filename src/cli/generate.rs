@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, Command, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use roff::{Roff, roman};
@@ -38,8 +38,7 @@ pub(super) struct CompletionsArguments {
 impl CompletionsArguments {
     /// Writes the completions to stdout.
     pub(super) fn run(&self) -> anyhow::Result<ExitStatus> {
-        let text = completions(self.shell);
-        session::print_as_it_is(|output| output.write_all(&text))?;
+        session::print_as_it_is(|output| output.write_all(&completions(self.shell)))?;
         Ok(ExitStatus::Done)
     }
 }
@@ -59,8 +58,7 @@ impl ManArguments {
         let failed = || OperationError::environment(format!("no manual pages in {}", self.directory.display()));
         file::create_directory(&self.directory).map_err(|error| failed().because(error))?;
         for (name, page) in manual_pages()? {
-            let path = self.directory.join(name);
-            file::write(&path, &page).map_err(|error| failed().because(error))?;
+            file::write(&self.directory.join(name), &page).map_err(|error| failed().because(error))?;
         }
         Ok(ExitStatus::Done)
     }
@@ -68,7 +66,14 @@ impl ManArguments {
 
 fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut command = with_values(super::command());
+    // What the command parses, and what its help says, must not go by these values.
+    let mut command = super::command().mut_subcommands(|subcommand| {
+        let command = subcommand.get_name().to_owned();
+        subcommand.mut_args(|argument| match values(&command, argument.get_id().as_str()) {
+            Some(values) => argument.value_parser(PossibleValuesParser::new(values)),
+            None => argument,
+        })
+    });
     clap_complete::generate(shell, &mut command, NAME, &mut text);
     text
 }
@@ -89,8 +94,7 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     let usage = command.clone().render_usage().to_string();
     let examples = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     let examples = examples.unwrap_or_default().replace("Examples:\n", "").replace("Example:\n", "");
-    let mut others: Vec<String> =
-        command.get_subcommands().map(|other| format!("{name}-{}", other.get_name())).collect();
+    let mut others: Vec<_> = command.get_subcommands().map(|other| format!("{name}-{}", other.get_name())).collect();
     if others.is_empty() {
         others.push(NAME.to_owned());
     }
@@ -132,17 +136,6 @@ fn section(heading: &str, text: &str) -> Roff {
 pub fn generated_files() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let shells = Shell::value_variants().iter().map(|shell| (shell.file_name(NAME), completions(*shell)));
     Ok(shells.chain(manual_pages()?).collect())
-}
-
-/// The command as completions see it: what it parses, and what its help says, must not go by these values.
-pub(super) fn with_values(command: Command) -> Command {
-    command.mut_subcommands(|subcommand| {
-        let command = subcommand.get_name().to_owned();
-        subcommand.mut_args(|argument| match values(&command, argument.get_id().as_str()) {
-            Some(values) => argument.value_parser(PossibleValuesParser::new(values)),
-            None => argument,
-        })
-    })
 }
 
 /// Values for an argument of a command, by its name in the program; `None` if nothing is added.

@@ -7,10 +7,10 @@ use anyhow::Context;
 use clap::Args;
 
 use super::ExitStatus;
-use super::arguments::{CommonArguments, ReportArguments, ReportFile};
+use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, When};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::InspectedStores;
 use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
@@ -20,10 +20,6 @@ use crate::operation::{
 use crate::report::terminal::{self, Output};
 use crate::report::{self, html, inspect_preview, json};
 use crate::store::{Location, file};
-
-const EXAMPLES: &str = include_str!("examples/inspect.short.txt");
-
-const MORE_EXAMPLES: &str = include_str!("examples/inspect.txt");
 
 /// Pixels of a `--preview-png`, either way.
 const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
@@ -44,7 +40,8 @@ const OTHER_LINES: u64 = 5;
 /// A narrow terminal hides some columns; piped output has all. For a damaged store, inspect shows what is readable and
 /// exits with 1.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES, override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
+#[command(after_help = include_str!("examples/inspect.short.txt"))]
+#[command(after_long_help = include_str!("examples/inspect.txt"), override_usage = "zarrcast inspect [OPTIONS] <STORE>...")]
 pub(super) struct InspectArguments {
     /// Arrays or groups to show
     ///
@@ -146,7 +143,7 @@ impl InspectArguments {
         let image = self.values.preview_png.clone();
         let report = self.report.clone();
         let options = self.options(session)?;
-        let report = report.file(options.iter().map(|options| &options.store))?;
+        report.check(options.iter().map(|options| &options.store))?;
         let is_alone = options.len() == 1;
         let mut status = ExitStatus::Done;
         // What became of each STORE, as far as JSON or a page shows it.
@@ -155,7 +152,7 @@ impl InspectArguments {
         let (mut is_first, mut printed) = (true, Ok(()));
         for options in &options {
             let store = options.store.display().to_string();
-            let result = match inspect(options, session.progress(), session.interrupt()) {
+            let result = match inspect(options, &*session.progress, &session.interrupt) {
                 Ok(result) => result,
                 Err(error) if is_alone || error.class() == FaultClass::Interrupted => return Err(error.into()),
                 Err(error) => {
@@ -166,9 +163,11 @@ impl InspectArguments {
                     continue;
                 }
             };
-            session.progress().finish();
+            session.progress.finish();
             session.warn(&if is_alone { result.warnings().to_vec() } else { in_store(&store, result.warnings()) });
-            status = status.max(status_of(&result));
+            // A damaged node shows what it can.
+            let is_damaged = result.warnings().iter().any(Diagnostic::is_error);
+            status = status.max(if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done });
             if let Some(path) = &image {
                 write_image(&result, path)?;
             }
@@ -180,16 +179,14 @@ impl InspectArguments {
                     report::inspect::report(&result).write(session.style(), output)
                 });
             }
-            if printed.is_err() && report.is_none() {
+            if printed.is_err() && report.report.is_none() {
                 break;
             }
-            if as_json || report.is_some() {
+            if as_json || report.report.is_some() {
                 outcomes.push(Ok(result));
             }
         }
-        if let Some(report) = report {
-            write_report(&report, &outcomes)?;
-        }
+        report.write(|| page(&outcomes))?;
         printed?;
         match outcomes.as_slice() {
             [Ok(result)] if is_alone && as_json => session.print(|output| json::write("inspect", result, output))?,
@@ -227,24 +224,20 @@ impl InspectArguments {
             ..InspectOptions::default()
         };
         let of = |store: Location| {
-            let storage = match self.storage.unwrap_or_default() {
-                When::Auto => !store.is_remote(),
-                When::Always => true,
-                When::Never => false,
-            };
+            let storage = When::is_now(self.storage, || !store.is_remote());
             InspectOptions { store, storage, ..options.clone() }
         };
         Ok(stores.into_iter().map(of).collect())
     }
 }
 
-/// Writes the page.
-fn write_report(report: &ReportFile, outcomes: &[Result<InspectResult, Failure>]) -> Result<(), OperationError> {
+/// The page of `--report`.
+fn page(outcomes: &[Result<InspectResult, Failure>]) -> String {
     let reports = outcomes.iter().map(|outcome| match outcome {
         Ok(result) => report::inspect::report(result),
         Err(failure) => report::inspect::unread(failure),
     });
-    report.write(&html::page("inspect", &reports.collect::<Vec<_>>()))
+    html::page("inspect", &reports.collect::<Vec<_>>())
 }
 
 /// Writes the document of several STOREs.
@@ -264,12 +257,6 @@ fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
         finding.location.node = Some(format!("{store}{}", node.trim_end_matches('/')));
     }
     findings
-}
-
-/// A damaged node shows what it can, and exits with 1.
-fn status_of(result: &InspectResult) -> ExitStatus {
-    let is_damaged = result.warnings().iter().any(|finding| finding.severity == Severity::Error);
-    if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done }
 }
 
 /// Splits the word after `--suggest` from STOREs: a word that does not look like a type is a STORE.
@@ -298,7 +285,7 @@ fn suggest_and_stores(
 
 /// Splits the word after `--preview` from STOREs: a word that is no slice is a STORE.
 fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slice, Vec<PathBuf>), OperationError> {
-    match preview.map(|text| (text, value::slice(text))) {
+    match preview.map(|text| (text, value::indices(text))) {
         None if !stores.is_empty() => Ok((Vec::new(), stores)),
         Some((_, Some(at))) if !stores.is_empty() => Ok((at, stores)),
         Some((text, None)) if stores.is_empty() => Ok((Vec::new(), vec![PathBuf::from(text)])),

@@ -6,9 +6,7 @@ mod apply_codec;
 mod arguments;
 mod generate;
 mod inspect;
-mod part_number;
 mod session;
-mod shape;
 mod transcode;
 mod validate;
 mod value;
@@ -16,7 +14,6 @@ mod value;
 pub use generate::generated_files;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -64,7 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let session = Arc::new(Session::new(command.common()));
     session::attend(&session, |session| {
         let outcome = session::guard(|| command.run(session));
-        session.progress().finish();
+        session.progress.finish();
         outcome.unwrap_or_else(|error| session.report_error(&error))
     })
 }
@@ -149,12 +146,6 @@ pub enum ExitStatus {
     Interrupted = 130,
     /// Stopped by SIGTERM.
     Terminated = 143,
-}
-
-impl From<ExitStatus> for ExitCode {
-    fn from(status: ExitStatus) -> Self {
-        ExitCode::from(status as u8)
-    }
 }
 
 /// The status of an error: by the class of the operation's error; 3 for all else.

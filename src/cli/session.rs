@@ -13,6 +13,7 @@ use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 
 use super::arguments::CommonArguments;
+use super::value::When;
 use super::{ExitStatus, status_of_error};
 use crate::diagnostic::Diagnostic;
 use crate::operation::progress::{Progress, Silent};
@@ -26,27 +27,32 @@ use crate::store::machine;
 /// The streams, and how to write on them.
 pub(super) struct Session {
     quiet: bool,
-    is_verbose: bool,
-    is_coloured: bool,
-    has_coloured_errors: bool,
-    progress: Box<dyn Progress>,
-    interrupt: Interrupt,
+    /// Of stdout and of stderr, without their widths.
+    style: Style,
+    error_style: Style,
+    /// Receives the progress of the operation.
+    pub(super) progress: Box<dyn Progress>,
+    /// Stops the operation.
+    pub(super) interrupt: Interrupt,
 }
 
 impl Session {
     /// A session with the options of a command, if it takes them.
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
-        let has_colours = |output| common.is_some_and(|common| common.has_colours(output));
+        let is_verbose = common.is_some_and(|common| common.verbose > 0);
+        let is_coloured =
+            |output| common.is_some_and(|common| When::is_now(common.color, || terminal::has_colours(output)));
+        let style = |output| Style { is_coloured: is_coloured(output), is_verbose, width: None };
+        let is_watched = |common: &CommonArguments| !common.quiet && Output::Error.is_terminal();
         let progress: Box<dyn Progress> = match common {
-            Some(common) if common.shows_progress() => Box::new(Bar::default()),
-            Some(common) if common.verbose > 0 => Box::new(Log::default()),
+            Some(common) if When::is_now(common.progress, || is_watched(common)) => Box::new(Bar::default()),
+            _ if is_verbose => Box::new(Log::default()),
             _ => Box::new(Silent),
         };
         Session {
             quiet: common.is_some_and(|common| common.quiet),
-            is_verbose: common.is_some_and(|common| common.verbose > 0),
-            is_coloured: has_colours(Output::Result),
-            has_coloured_errors: has_colours(Output::Error),
+            style: style(Output::Result),
+            error_style: style(Output::Error),
             progress,
             interrupt: Interrupt::default(),
         }
@@ -54,30 +60,18 @@ impl Session {
 
     /// A session without options of a command, in the colours that the streams take.
     pub(super) fn of_terminal() -> Self {
-        let [is_coloured, has_coloured_errors] = [Output::Result, Output::Error].map(terminal::has_colours);
-        Session { is_coloured, has_coloured_errors, ..Session::new(None) }
-    }
-
-    /// Receives the progress of the operation.
-    pub(super) fn progress(&self) -> &dyn Progress {
-        self.progress.as_ref()
-    }
-
-    /// Stops the operation.
-    pub(super) fn interrupt(&self) -> &Interrupt {
-        &self.interrupt
+        let style = |output| Style { is_coloured: terminal::has_colours(output), ..Style::PLAIN };
+        Session { style: style(Output::Result), error_style: style(Output::Error), ..Session::new(None) }
     }
 
     /// Style of text on stdout.
     pub(super) fn style(&self) -> Style {
-        let Session { is_coloured, is_verbose, .. } = *self;
-        Style { is_coloured, is_verbose, ..Style::PLAIN }.within(terminal::columns(Output::Result))
+        self.style.within(terminal::columns(Output::Result))
     }
 
     /// Style of text on stderr.
     pub(super) fn error_style(&self) -> Style {
-        let Session { has_coloured_errors: is_coloured, is_verbose, .. } = *self;
-        Style { is_coloured, is_verbose, ..Style::PLAIN }.within(terminal::columns(Output::Error))
+        self.error_style.within(terminal::columns(Output::Error))
     }
 
     /// Prints findings on stderr, unless `--quiet` was given.
@@ -110,7 +104,7 @@ impl Session {
 
     /// Writes the result to stdout in whatever form, without what a terminal would act on.
     pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-        print_as_it_is(|output| write(&mut Defused::new(output, self.is_coloured)))
+        print_as_it_is(|output| write(&mut Defused::new(output, self.style.is_coloured)))
     }
 
     /// Writes to stderr likewise; if it is closed, to nobody.
@@ -118,7 +112,7 @@ impl Session {
         // The line of progress would stand before the message, or be drawn over it.
         self.progress.finish();
         let mut output = BufWriter::new(io::stderr().lock());
-        let _ = write(&mut Defused::new(&mut output, self.has_coloured_errors)).and_then(|()| output.flush());
+        let _ = write(&mut Defused::new(&mut output, self.error_style.is_coloured)).and_then(|()| output.flush());
     }
 }
 
@@ -126,11 +120,8 @@ impl Session {
 pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     std::panic::set_hook(Box::new(|_| {}));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
-        let message = payload
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| payload.downcast_ref::<&str>().copied())
-            .unwrap_or("no message");
+        let message = payload.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Err(OperationError::environment("the program has a bug and stopped")
             .with_help("please report it with the command line")
             .because(anyhow!("{message}"))
@@ -158,8 +149,7 @@ pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()
 
 /// Prints clap's own message; `--help` and `--version` are no errors.
 pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
-    let escaped: Vec<_> =
-        error.context().filter_map(|(kind, value)| escaped(value).map(|value| (kind, value))).collect();
+    let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
     let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
     if escaped.is_empty() && cause.is_none() {
         let session = Session::of_terminal();
@@ -212,20 +202,17 @@ type Event = Result<ExitStatus, Signal>;
 struct Signal(&'static str, ExitStatus);
 
 /// Runs a command in a thread of its own, so that this one can end the process when a signal comes.
-pub(super) fn attend(
-    session: &Arc<Session>,
-    command: impl FnOnce(&Session) -> ExitStatus + Send + 'static,
-) -> ExitStatus {
+pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitStatus + Send + 'static) -> ExitStatus {
     let (sender, events) = mpsc::channel();
     watch(sender.clone());
     let own = Arc::clone(session);
-    let thread = Builder::new().name("command".to_owned()).stack_size(STACK_BYTES).spawn(move || {
-        let status = catch_unwind(AssertUnwindSafe(|| command(&own))).unwrap_or(ExitStatus::Failed);
+    let thread = Builder::new().name("run".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+        let status = catch_unwind(AssertUnwindSafe(|| run(&own))).unwrap_or(ExitStatus::Failed);
         // Nobody listens any more where a signal came first.
         let _ = sender.send(Ok(status));
     });
     if let Err(error) = thread {
-        let error = OperationError::environment("the memory for the command's thread cannot be had")
+        let error = OperationError::environment("the memory for the run's thread cannot be had")
             .with_help("raise the limit of the process (`ulimit -v`)")
             .because(error);
         return session.report_error(&error.into());
@@ -241,7 +228,7 @@ impl Signal {
     /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
     fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
         let Signal(name, own) = self;
-        let unfinished = session.interrupt().raise();
+        let unfinished = session.interrupt.raise();
         let deadline = Instant::now() + PATIENCE;
         while unfinished.is_some()
             && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
@@ -252,8 +239,8 @@ impl Signal {
                 return if status == ExitStatus::Interrupted { own } else { status };
             }
         }
-        session.interrupt().clear();
-        session.progress().finish();
+        session.interrupt.clear();
+        session.progress.finish();
         let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
         let help = unfinished.unwrap_or_else(nothing);
         let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));

@@ -1,6 +1,5 @@
 //! `zarrcast transcode SOURCE DEST`.
 
-mod arguments;
 mod parts;
 
 use std::path::PathBuf;
@@ -8,29 +7,40 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 
 use super::ExitStatus;
-use super::arguments::{CommonArguments, ReportArguments, ReportFile};
+use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, Document};
+use crate::data_type::DataType;
+use crate::element::NumberType;
+use crate::kernel::{OutOfRange, Rounding};
+use crate::metadata::{Json, Separator};
 use crate::operation::options::Rule;
 use crate::operation::requirement::Requirement;
 use crate::operation::transcode::{comparisons, transcode};
 use crate::operation::{
-    ChangeOptions, OperationError, PathPattern, QuantizeForm, QuantizeOptions, RunOptions, TranscodeOptions,
-    TranscodeResult,
+    ChangeOptions, Compression, KeepBits, Missing, OperationError, PathPattern, Predict, QuantizeForm, QuantizeOptions,
+    RunOptions, ShapeRequest, ShardRequest, TranscodeOptions, TranscodeResult,
 };
 use crate::report::{self, html};
-use arguments::{Changes, HierarchyArguments};
 
-const EXAMPLES: &str = include_str!("examples/transcode.short.txt");
-
-const MORE_EXAMPLES: &str = include_str!("examples/transcode.txt");
+const FORMATS: [(&str, u64); 2] = [("2", 2), ("3", 3)];
+const SEPARATORS: [(&str, Separator); 2] = [(".", Separator::Dot), ("/", Separator::Slash)];
+const ROUNDINGS: [(&str, Rounding); 5] = [
+    ("nearest-even", Rounding::NearestEven),
+    ("nearest-away", Rounding::NearestAway),
+    ("towards-zero", Rounding::TowardsZero),
+    ("towards-positive", Rounding::TowardsPositive),
+    ("towards-negative", Rounding::TowardsNegative),
+];
+const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
 
 /// Write a copy of an array or group: smaller, in other chunks or another format
 ///
 /// Without options it makes an exact copy. Each option changes only its part. The whole plan is checked before anything is written.
 /// Metadata is written last, so a DEST that opens is complete.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+#[command(after_help = include_str!("examples/transcode.short.txt"))]
+#[command(after_long_help = include_str!("examples/transcode.txt"))]
 pub(super) struct TranscodeArguments {
     /// Array or group to read
     ///
@@ -47,8 +57,29 @@ pub(super) struct TranscodeArguments {
     #[command(flatten)]
     changes: Changes,
 
-    #[command(flatten)]
-    hierarchy: HierarchyArguments,
+    /// Write only the arrays whose path matches, with their coordinates
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays", hide_short_help = true)]
+    only: Vec<PathPattern>,
+
+    /// Change only the arrays whose path matches
+    ///
+    /// Paths have no leading slash. `*` matches within one name, `**/` matches any number of groups, `{a,b}` matches a or b.
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays")]
+    include: Vec<PathPattern>,
+
+    /// Do not change the arrays whose path matches
+    #[arg(long, value_name = "GLOB", value_parser = value::pattern, help_heading = "Groups of arrays")]
+    exclude: Vec<PathPattern>,
+
+    /// Options for some arrays: 'GLOB: OPTIONS'
+    ///
+    /// Later rules win.
+    #[arg(long, value_name = "RULE", help_heading = "Groups of arrays")]
+    rule: Vec<String>,
+
+    /// Write no consolidated metadata
+    #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    no_consolidate: bool,
 
     /// Read DEST back and compare
     ///
@@ -107,19 +138,17 @@ impl TranscodeArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let report = self.report.clone();
-        let access = if self.parts.prints_script() { self.words_of_script()? } else { Vec::new() };
+        let access = if self.parts.print_script.is_some() { self.words_of_script()? } else { Vec::new() };
         let (options, parts) = self.into_options()?;
         check_quality(&options, parts.is_given())?;
         parts.check_report(report.report.is_some())?;
-        let report = report.file([&options.source, &options.destination])?;
+        report.check([&options.source, &options.destination])?;
         if parts.is_given() {
-            return parts.run(&options, access, (as_json, report.as_ref()), session);
+            return parts.run(&options, access, (as_json, &report), session);
         }
-        let result = transcode(&options, session.progress(), session.interrupt())?;
+        let result = transcode(&options, &*session.progress, &session.interrupt)?;
         session.warn(&result.warnings);
-        if let Some(report) = &report {
-            write_report(report, &options, &result, session)?;
-        }
+        write_report(&report, &options, &result, session)?;
         write_text(&result, as_json, session)?;
         let equal = result.nodes.iter().all(|node| node.verify.as_ref().is_none_or(|verify| verify.equal));
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
@@ -133,14 +162,12 @@ impl TranscodeArguments {
     }
 
     fn into_options(self) -> Result<(TranscodeOptions, parts::PartsArguments), OperationError> {
-        let hierarchy = self.hierarchy;
-        let mut rules: Vec<(PathPattern, Changes)> =
-            hierarchy.rule.iter().map(|text| rule(text)).collect::<Result<_, _>>()?;
+        let mut rules = self.rule.iter().map(|text| rule(text)).collect::<Result<Vec<_>, _>>()?;
         let mut own = self.changes;
         for (_, changes) in &mut rules {
             changes.inherit(&own);
         }
-        own.check_dependent_options(rules.iter().map(|(_, changes)| changes))?;
+        own.check_dependent_options(&rules)?;
         if rules.iter().any(|(_, changes)| changes.quantizes()) && !own.quantizes() {
             // It says how the rules do it.
             own.form = None;
@@ -164,11 +191,11 @@ impl TranscodeArguments {
                 partitions: None,
             },
             change,
-            only: hierarchy.only,
-            include: hierarchy.include,
-            exclude: hierarchy.exclude,
+            only: self.only,
+            include: self.include,
+            exclude: self.exclude,
             rules: rules.into_iter().map(rule).collect::<Result<_, _>>()?,
-            no_consolidate: hierarchy.no_consolidate,
+            no_consolidate: self.no_consolidate,
         };
         // No reader opens a tree of both formats.
         let of_rules = options.rules.iter().find_map(|rule| rule.change.zarr_format);
@@ -190,8 +217,7 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
     if quantizes(&options.change) || options.rules.iter().any(|rule| quantizes(&rule.change)) {
         return Ok(());
     }
-    let message = "`--quality` and `--require` need an option that quantises";
-    Err(OperationError::usage(message)
+    Err(OperationError::usage("`--quality` and `--require` need an option that quantises")
         .with_help("give `--quantize`, `--max-error`, `--step` or `--keep-bits`, or leave them out"))
 }
 
@@ -204,21 +230,23 @@ fn write_text(result: &TranscodeResult, as_json: bool, session: &Session) -> any
 
 /// Writes the page of a job that is done, or of a plan. Whatever happens to the page, DEST is as it is.
 fn write_report(
-    report: &ReportFile,
+    report: &ReportArguments,
     options: &TranscodeOptions,
     result: &TranscodeResult,
     session: &Session,
 ) -> anyhow::Result<()> {
-    let written = comparisons(options, result, session.progress(), session.interrupt()).and_then(|compared| {
-        report.write(&html::page("transcode", &[report::transcode::report(result, &compared, false)]))
+    if report.report.is_none() {
+        return Ok(());
+    }
+    let written = comparisons(options, result, &*session.progress, &session.interrupt).and_then(|compared| {
+        report.write(|| html::page("transcode", &[report::transcode::report(result, &compared, false)]))
     });
-    session.progress().finish();
+    session.progress.finish();
     written.map_err(|error| {
         if !result.complete {
             return error.into();
         }
-        let help = format!("`{}` is complete, only the report is missing", result.destination);
-        error.with_help(help).into()
+        error.with_help(format!("`{}` is complete, only the report is missing", result.destination)).into()
     })
 }
 
@@ -286,11 +314,8 @@ impl Changes {
     }
 
     /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
-    fn check_dependent_options<'a>(
-        &'a self,
-        rules: impl Iterator<Item = &'a Changes> + Clone,
-    ) -> Result<(), OperationError> {
-        let mut all = rules.chain([self]);
+    fn check_dependent_options(&self, rules: &[(PathPattern, Changes)]) -> Result<(), OperationError> {
+        let mut all = rules.iter().map(|(_, changes)| changes).chain([self]);
         let quantizes = all.clone().any(Changes::quantizes);
         let converts = quantizes || all.any(|changes| changes.data_type.is_some());
         let for_quantize = [("missing", self.missing.is_some()), ("no-workarounds", self.no_workarounds)];
@@ -340,14 +365,167 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
     let RuleArguments { changes } = RuleArguments::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        usage(first.trim_start_matches("error: ").to_owned())
+        usage(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     })?;
     let of_all = [("zarr-format", changes.zarr_format.is_some()), ("select", changes.select.is_some())];
     if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
-        let reason = format!("--{option} applies to the whole DEST: give it outside of --rule");
-        return Err(usage(reason));
+        return Err(usage(format!("--{option} applies to the whole DEST: give it outside of --rule")));
     }
-    changes.check_dependent_options([].into_iter())?;
+    changes.check_dependent_options(&[])?;
     Ok((pattern, changes))
+}
+
+/// Changes of all arrays, or of the arrays of a rule.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Quantise")]
+struct Changes {
+    /// Store floats as this integer type
+    #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type")]
+    quantize: Option<NumberType>,
+
+    /// Store floats as integers, each within E
+    ///
+    /// Uses the widest step that keeps E, and the first of uint8, uint16, uint32 that can hold all codes, or the type of --quantize.
+    #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
+          conflicts_with = "data_type")]
+    max_error: Option<f64>,
+
+    /// Store floats as integer multiples of S
+    ///
+    /// Decimals come back as they were. Uses the first of uint8, int8, uint16, int16, uint32, int32 that can hold all codes, or the type of --quantize.
+    #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
+          conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
+    step: Option<f64>,
+
+    /// Keep N bits of the significand of floats
+    ///
+    /// The values stay floats (codec bitround). `auto` keeps the bits with 99 % of the information, `auto:P` the share P (bitwise real information, Klöwer et al. 2021).
+    #[arg(long, value_name = "N|auto", value_parser = value::keep_bits,
+          conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
+    keep_bits: Option<KeepBits>,
+
+    /// Form of quantised arrays: codecs, cf or plain
+    ///
+    /// A float array with two codecs, integers with CF attributes, or plain integers. Without a quantising option it changes the form of existing integers.
+    #[arg(long = "as", value_parser = value::one_of(&QuantizeForm::NAMES), value_name = "FORM", hide_possible_values = true)]
+    form: Option<QuantizeForm>,
+
+    /// Smallest and largest value to store [default: minimum and maximum]
+    #[arg(long, value_name = "LO,HI", value_parser = value::range, allow_hyphen_values = true,
+          conflicts_with_all = ["scale", "offset"], hide_short_help = true)]
+    range: Option<(Json, Json)>,
+
+    /// Scale of the codec, in (x - offset) * scale
+    #[arg(long, value_name = "S", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
+    scale: Option<Json>,
+
+    /// Offset of the codec
+    #[arg(long, value_name = "O", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
+    offset: Option<Json>,
+
+    /// Values that count as NaN; `auto`: _FillValue and missing_value
+    #[arg(long, value_name = "VALUE,...|auto", value_parser = value::missing, allow_hyphen_values = true, hide_short_help = true)]
+    missing: Option<Missing>,
+
+    /// Leave out the scalar_map entry that zarr-python 3.4.1 and 3.4.2 need
+    #[arg(long, hide_short_help = true)]
+    no_workarounds: bool,
+
+    /// Replace the whole codec chain
+    ///
+    /// CODECS is JSON as in zarr.json, @FILE, or words as for --compress.
+    #[arg(long, value_name = "CODECS", value_parser = value::codecs, help_heading = "Compress")]
+    codecs: Option<Document>,
+
+    /// Replace the compressor: zstd:5, none or auto
+    ///
+    /// Other examples: `zstd:3:checksum`, `gzip:6`, `blosc:lz4:5:shuffle`, `zstd:5,crc32c`. `auto`, `auto:fast`, `auto:small` choose on a sample; `auto:any` also tries pcodec.
+    #[arg(long, value_name = "SPEC", value_parser = value::compression, conflicts_with = "codecs", help_heading = "Compress")]
+    compress: Option<Compression>,
+
+    /// Store differences along dimensions: auto, none or time,lat
+    ///
+    /// Lossless, for integers and quantised floats. `auto` tries it, as do `--compress auto:small` and `auto:any`.
+    #[arg(long, value_name = "DIM,...|auto", conflicts_with = "codecs")]
+    #[arg(help_heading = "Compress", hide_short_help = true)]
+    predict: Option<Predict>,
+
+    /// Chunk shape: 64,256 or time=1,lat=0 or auto
+    ///
+    /// 0 means the whole axis. `auto:SIZE` means about SIZE (default: 1MiB). In shards: inner chunks.
+    #[arg(short, long, value_name = "SHAPE", value_parser = value::chunks, allow_hyphen_values = true, help_heading = "Chunks")]
+    chunk_shape: Option<ShapeRequest>,
+
+    /// Shard shape, auto, or none
+    ///
+    /// It must be a multiple of the chunk shape. Default of `auto`: 256MiB. `none` removes shards.
+    #[arg(short, long, value_name = "SHAPE", value_parser = value::shards, allow_hyphen_values = true, help_heading = "Chunks")]
+    shard_shape: Option<ShardRequest>,
+
+    /// Copy only a part: time=0:100,lat=20:
+    ///
+    /// Slices are START:STOP as in Python, by name or number of a dimension. In a group they apply to every array that has it.
+    #[arg(long, value_name = "SLICES", value_parser = value::slices, help_heading = "Chunks")]
+    select: Option<value::Slices>,
+
+    /// Convert the values to this data type
+    #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, help_heading = "Data type, format, metadata")]
+    data_type: Option<DataType>,
+
+    /// New fill value, as JSON; the values of the array stay the same
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    fill_value: Option<Json>,
+
+    /// Write this version of the Zarr format: 2 or 3
+    ///
+    /// Chunks are copied where possible. An array that v2 cannot express is refused.
+    #[arg(long, value_parser = value::one_of(&FORMATS), value_name = "2|3", hide_possible_values = true, help_heading = "Data type, format, metadata")]
+    zarr_format: Option<u64>,
+
+    /// Separator of the indices in chunk keys: `.` or `/`
+    #[arg(long, value_parser = value::one_of(&SEPARATORS), value_name = "CHAR", hide_possible_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    separator: Option<Separator>,
+
+    /// Replace all attributes by JSON or @FILE
+    #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    attributes: Option<Document>,
+
+    /// Add or replace the attributes in JSON or @FILE
+    #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    attributes_append: Option<Document>,
+
+    /// New names of the dimensions
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    #[arg(help_heading = "Data type, format, metadata", hide_short_help = true)]
+    dimension_names: Option<Vec<String>>,
+
+    /// Undo quantising or CF packing: write plain floats
+    ///
+    /// With --quantize, --max-error, --step or --keep-bits it unpacks first, in the same pass.
+    #[arg(long)]
+    unpack: bool,
+
+    /// Write chunks that hold only the fill value
+    #[arg(long, help_heading = "Chunks", hide_short_help = true)]
+    write_empty_chunks: bool,
+
+    /// Integer that stands for NaN
+    #[arg(long, value_name = "VALUE", value_parser = value::number, allow_hyphen_values = true, hide_short_help = true)]
+    nan_value: Option<Json>,
+
+    /// Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative
+    #[arg(long, value_parser = value::one_of(&ROUNDINGS), value_name = "MODE", hide_possible_values = true, hide_short_help = true)]
+    rounding: Option<Rounding>,
+
+    /// `clamp` values out of range, or `wrap` them modulo 2^N [default: fail]
+    #[arg(long, value_parser = value::one_of(&OUT_OF_RANGE), value_name = "HOW", hide_possible_values = true, hide_short_help = true)]
+    out_of_range: Option<OutOfRange>,
+
+    /// Allow a cast from integers to floats that can lose bits
+    #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    allow_lossy_cast: bool,
+
+    /// Do not stop if the codecs change the fill value
+    #[arg(long, help_heading = "Data type, format, metadata", hide_short_help = true)]
+    no_fill_check: bool,
 }

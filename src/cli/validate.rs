@@ -3,15 +3,13 @@
 use std::cmp::max;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::arguments::{CommonArguments, ReportArguments};
-use super::part_number::PartNumber;
 use super::session::Session;
-use super::value::{self, Document};
+use super::value::{self, Document, PartNumber};
 use super::{ExitStatus, require, status_of_error};
 use crate::diagnostic::{Code, Severity, code};
 use crate::metadata::{Json, Object};
@@ -42,17 +40,14 @@ impl ValidateArguments {
             return list_rules(format, session);
         }
         let options = self.options()?;
-        let stores = options.stores.iter().chain(options.against.as_ref().map(|against| &against.other));
-        let report = report.file(stores)?;
-        let outcome = validate(&options, session.progress(), session.interrupt());
-        session.progress().finish();
+        report.check(options.stores.iter().chain(options.against.as_ref().map(|against| &against.other)))?;
+        let outcome = validate(&options, &*session.progress, &session.interrupt);
+        session.progress.finish();
         // A STORE that could not be opened is among the failures.
         if let Some(path) = contract.filter(|_| !outcome.result.checked.is_empty()) {
             write_contract(&options, &path, session)?;
         }
-        if let Some(report) = report {
-            report.write(&html::page("validate", &[report::validate::report(&outcome.result, false)]))?;
-        }
+        report.write(|| html::page("validate", &[report::validate::report(&outcome.result, false)]))?;
         // Where no STORE could be read, stderr says all that there is.
         if format != Format::Text || !outcome.result.checked.is_empty() {
             session.print(|output| write(&outcome, format, session.style(), output))?;
@@ -92,8 +87,18 @@ impl ValidateArguments {
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let all_list = stores.iter().all(|store| store.node().abilities().lists);
         let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
-        let share = |share: Share| share.partition(self.first_index, level);
-        let partition = self.partition.map(share).transpose()?;
+        if self.partition.is_some() && !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
+            let message = "--partition needs --level data or index: at other levels no stored objects are read";
+            return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));
+        }
+        let partition = |(number, count): (PartNumber, u64)| {
+            let index = number.counted_from_zero(self.first_index)?;
+            Partition::new(index, count).ok_or_else(|| {
+                OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
+                    .with_help(format!("give 0/{count} to {}/{count}", count - 1))
+            })
+        };
+        let partition = self.partition.map(partition).transpose()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
         let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
@@ -128,7 +133,7 @@ fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut d
 
 /// Writes the contract of the one STORE.
 fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> anyhow::Result<()> {
-    let contract = contract(options, session.interrupt())?;
+    let contract = contract(options, &session.interrupt)?;
     let mut text = serde_json::to_vec_pretty(&Json::Object(contract)).context("the contract is not JSON")?;
     text.push(b'\n');
     file::write(path, &text).map_err(|error| {
@@ -141,8 +146,7 @@ fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> 
 /// Reports failures, and returns the exit status of the run: the greatest of its parts.
 fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     let ValidateOutcome { result, failures } = outcome;
-    let differs = result.against.as_ref().is_some_and(|against| !against.equal);
-    let is_sound = result.errors == 0 && !differs;
+    let is_sound = result.errors == 0 && result.against.as_ref().is_none_or(|against| against.equal);
     let mut status = if is_sound { ExitStatus::Done } else { ExitStatus::DataFault };
     let mut of_node = (None, 0);
     for (named, failure) in result.failures.iter().zip(failures) {
@@ -161,16 +165,13 @@ fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     status
 }
 
-const EXAMPLES: &str = include_str!("examples/validate.short.txt");
-
-const MORE_EXAMPLES: &str = include_str!("examples/validate.txt");
-
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
 /// Reports all findings, each with a stable code. A group is checked with all arrays and groups below it. The exit status
 /// is 1 if a finding is an error.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+#[command(after_help = include_str!("examples/validate.short.txt"))]
+#[command(after_long_help = include_str!("examples/validate.txt"))]
 pub(super) struct ValidateArguments {
     /// Arrays or groups to check
     ///
@@ -210,9 +211,9 @@ pub(super) struct ValidateArguments {
     /// Check share I of N of the chunks (I from 0, or auto/N)
     ///
     /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others, like `transcode --partition auto`.
-    #[arg(long, value_name = "I/N|auto/N", conflicts_with = "against", allow_hyphen_values = true)]
+    #[arg(long, value_name = "I/N|auto/N", value_parser = share, conflicts_with = "against", allow_hyphen_values = true)]
     #[arg(help_heading = "Several machines", hide_short_help = true)]
-    partition: Option<Share>,
+    partition: Option<(PartNumber, u64)>,
 
     /// First number of the array job [default: 1 for SGE and LSF, else 0]
     #[arg(long, value_name = "N", requires = "partition", help_heading = "Several machines", hide_short_help = true)]
@@ -276,38 +277,12 @@ pub(super) enum Format {
     Sarif,
 }
 
-/// `--partition`: the number of a share, and the number of shares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Share(PartNumber, u64);
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected I/N, such as 0/8, or auto/N".to_owned();
-        let (number, count) = text.split_once('/').ok_or_else(expected)?;
-        let number = number.parse().map_err(|_| expected())?;
-        match count.parse() {
-            Ok(count) if count > 0 => Ok(Share(number, count)),
-            _ => Err(expected()),
-        }
-    }
-}
-
-impl Share {
-    /// The share, of a run at this level.
-    fn partition(self, first_index: Option<u64>, level: ValidateLevel) -> Result<Partition, OperationError> {
-        let Share(number, count) = self;
-        if !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
-            let message = "--partition needs --level data or index: at other levels no stored objects are read";
-            return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));
-        }
-        let index = number.counted_from_zero(first_index)?;
-        Partition::new(index, count).ok_or_else(|| {
-            OperationError::usage(format!("there is no share {index} of {count}: shares are counted from 0"))
-                .with_help(format!("give 0/{count} to {}/{count}", count - 1))
-        })
-    }
+/// The number of a share, and the number of shares.
+fn share(text: &str) -> Result<(PartNumber, u64), String> {
+    let read = |(number, count): (&str, &str)| {
+        Some((value::part_number(number).ok()?, count.parse().ok().filter(|count| *count > 0)?))
+    };
+    text.split_once('/').and_then(read).ok_or_else(|| "expected I/N, such as 0/8, or auto/N".to_owned())
 }
 
 /// `warnings`, which is `None`, a code or its name.
@@ -345,8 +320,7 @@ pub(super) fn list_rules(format: Format, session: &Session) -> anyhow::Result<Ex
     session.report(("rules", as_json), &Object::new().with("rules", Json::Array(rules)), |style, output| {
         let mut table = Table::new(&["code", "severity", "name"]);
         for code in code::ALL {
-            let cells = [code.code, code.severity.name(), code.name].map(str::to_owned);
-            table.push(cells.to_vec(), Some(code.title().to_owned()));
+            table.push([code.code, code.severity.name(), code.name], Some(code.title().to_owned()));
         }
         table.write(style, output)
     })?;

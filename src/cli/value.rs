@@ -3,6 +3,7 @@
 //! A parser here refuses text that is not what the option takes (exit status 2). Whether a value fits the data is
 //! for the operation to find out.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -12,9 +13,10 @@ use crate::data_type::{DataType, meant_types};
 use crate::diagnostic::spelling::alternatives;
 use crate::element::NumberType;
 use crate::metadata::{Json, Object};
+use crate::operation::options::Slice;
 use crate::operation::{
-    Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, OperationError, PathPattern, Place, Stream,
-    codec_words,
+    Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, OperationError, PathPattern, Place,
+    ShapeRequest, ShardRequest, Stream, codec_words,
 };
 use crate::store::location::without_secrets;
 use crate::store::{Location, LocationError, file};
@@ -26,6 +28,17 @@ pub(super) enum When {
     Auto,
     Always,
     Never,
+}
+
+impl When {
+    /// True if it is; for `auto`, or where nothing is said, `by_default` tells.
+    pub(super) fn is_now(when: Option<When>, by_default: impl FnOnce() -> bool) -> bool {
+        match when.unwrap_or_default() {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => by_default(),
+        }
+    }
 }
 
 /// One of some words, each with its value.
@@ -55,22 +68,19 @@ const SIZE_UNITS: [(u64, [&str; 4]); 4] = [
 /// A number of bytes: `512MiB`, `2GB`, `1048576`; above zero.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let refusal = || format!("expected a size above 0, such as 512MiB, 2GB or 1048576; found {text:?}");
-    let of_base =
-        |(base, suffixes): (u64, [&'static str; 4])| suffixes.into_iter().zip((1..).map(move |n| base.pow(n)));
+    let of_base = |(base, suffixes): (u64, [_; 4])| suffixes.into_iter().zip((1..).map(move |n| base.pow(n)));
     let (digits, unit) = SIZE_UNITS
         .into_iter()
         .flat_map(of_base)
         .chain([("B", 1)])
         .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?.trim_end(), unit)))
         .unwrap_or((text, 1));
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(refusal());
-    }
-    let count: u64 = digits.parse().map_err(|_| refusal())?;
-    match count.checked_mul(unit) {
-        Some(0) | None => Err(refusal()),
-        Some(bytes) => Ok(bytes),
-    }
+    whole(digits).and_then(|count| count.checked_mul(unit)).filter(|bytes| *bytes > 0).ok_or_else(refusal)
+}
+
+/// A number of nothing but digits: `u64::from_str` takes a leading plus sign, which no length has.
+fn whole(digits: &str) -> Option<u64> {
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 /// A shape or chunk indices: `A,B,...`; nothing, or `scalar`, for 0-D. Under its own name, one value of an option.
@@ -81,18 +91,11 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
     if text.is_empty() || text == "scalar" {
         return Ok(Vec::new());
     }
-    text.split(',')
-        .map(|extent| {
-            let extent = extent.trim();
-            // `u64::from_str` takes a leading plus sign, which no shape has.
-            (!extent.starts_with('+')).then(|| extent.parse().ok()).flatten()
-        })
-        .collect::<Option<Vec<u64>>>()
-        .ok_or_else(|| {
-            let negative = text.split(',').find(|extent| extent.trim().parse::<i64>().is_ok_and(|n| n < 0));
-            let negative = negative.map_or_else(String::new, |n| format!(": {} is negative", n.trim()));
-            format!("expected whole numbers, such as 16,256,256, or `scalar`; found {text:?}{negative}")
-        })
+    text.split(',').map(|extent| whole(extent.trim())).collect::<Option<Vec<u64>>>().ok_or_else(|| {
+        let negative = text.split(',').find(|extent| extent.trim().parse::<i64>().is_ok_and(|n| n < 0));
+        let negative = negative.map_or_else(String::new, |n| format!(": {} is negative", n.trim()));
+        format!("expected whole numbers, such as 16,256,256, or `scalar`; found {text:?}{negative}")
+    })
 }
 
 /// One value, in the encoding of fill values: JSON, or a bare NaN, Infinity, -Infinity or 0x... taken as the string.
@@ -138,18 +141,13 @@ pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
     };
     let bins = bins.parse().ok().filter(|bins| (1..=MOST_BINS).contains(bins)).ok_or_else(refusal)?;
     let finite = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-    let range = match range {
-        None => None,
-        Some((min, max)) => {
-            let range = finite(min).zip(finite(max)).filter(|(min, max)| min <= max);
-            Some(range.ok_or_else(refusal)?)
-        }
-    };
+    let range = range.map(|(min, max)| finite(min).zip(finite(max)).filter(|(a, b)| a <= b).ok_or_else(refusal));
+    let range = range.transpose()?;
     Ok(HistogramOptions { bins, range })
 }
 
 /// `AXIS=INDEX,...`, or nothing; `None` for anything else.
-pub(super) fn slice(text: &str) -> Option<Vec<(String, u64)>> {
+pub(super) fn indices(text: &str) -> Option<Vec<(String, u64)>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
@@ -173,10 +171,7 @@ pub(super) fn missing(text: &str) -> Result<Missing, String> {
 
 /// `auto`, `none`, or `VALUE,...`.
 pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
-    if text == "none" {
-        return Ok(None);
-    }
-    missing(text).map(Some)
+    if text == "none" { Ok(None) } else { missing(text).map(Some) }
 }
 
 /// A finite number of at least 0.
@@ -192,11 +187,11 @@ pub(super) fn step(text: &str) -> Result<f64, String> {
 /// A finite number that is as it should be.
 fn finite(text: &str, expected: &str, is_right: fn(f64) -> bool) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && is_right(*number));
-    number.ok_or_else(|| format!("expected a finite number {expected}; found {text:?}{}", respelt(text)))
+    number.ok_or_else(|| format!("expected a finite number {expected}; found {text:?}{}", respelt_number(text)))
 }
 
 /// A hint for a number with a decimal comma, or in percent.
-fn respelt(text: &str) -> String {
+fn respelt_number(text: &str) -> String {
     let number = text.replace(',', ".");
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
     match number.strip_suffix('%') {
@@ -463,11 +458,150 @@ fn not_a(expected: &str, option: &str, found: &Json) -> OperationError {
 
 /// The code that stands for NaN: a whole number.
 pub(super) fn code(value: &Json) -> Result<i64, OperationError> {
-    let literal = match value {
-        Json::Number(number) => number.literal(),
-        _ => "",
-    };
-    literal.parse().map_err(|_| {
+    value.as_number().map_or("", |number| number.literal()).parse().map_err(|_| {
         OperationError::usage("--nan-value with --quantize takes a whole number, the code that stands for NaN")
     })
+}
+
+/// `--chunk-shape`: a shape, or `auto[:SIZE]`.
+pub(super) fn chunks(text: &str) -> Result<ShapeRequest, String> {
+    shape(text, ShapeRequest::CHUNK_BYTES)
+}
+
+/// `--shard-shape`: the same, or `none`.
+pub(super) fn shards(text: &str) -> Result<ShardRequest, String> {
+    let given = || shape(text, ShapeRequest::SHARD_BYTES).map(ShardRequest::Shape);
+    if text == "none" { Ok(ShardRequest::None) } else { given() }
+}
+
+/// `16,256,256`, or by dimension name `time=1,lat=256`, where 0 is the whole axis; or `auto[:SIZE]`, of so many bytes.
+fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
+    match text.strip_prefix("auto") {
+        Some("") => return Ok(ShapeRequest::Auto(default_bytes)),
+        Some(rest) if rest.starts_with(':') => return size(&rest[1..]).map(ShapeRequest::Auto),
+        _ => {}
+    }
+    if !text.contains('=') {
+        return extents(text).map(ShapeRequest::Lengths).map_err(|error| error + &respelt_shape(text));
+    }
+    let refusal = |part: &str| {
+        format!("expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}")
+    };
+    pairs(text, refusal, |part, length| whole(length).ok_or_else(|| refusal(part))).map(ShapeRequest::Named)
+}
+
+/// `NAME=VALUE,...`, no name twice; `read` is given the whole part and the value.
+fn pairs<T>(
+    text: &str,
+    refusal: impl Fn(&str) -> String,
+    read: impl Fn(&str, &str) -> Result<T, String>,
+) -> Result<Vec<(String, T)>, String> {
+    let mut pairs: Vec<(String, T)> = Vec::new();
+    for part in text.split(',') {
+        // A name may hold the sign, a value does not.
+        let (name, value) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
+        let (name, value) = (name.trim().to_owned(), read(part, value)?);
+        if name.is_empty() {
+            return Err(refusal(part));
+        }
+        if pairs.iter().any(|(known, _)| *known == name) {
+            return Err(format!("the dimension {name:?} is given twice"));
+        }
+        pairs.push((name, value));
+    }
+    Ok(pairs)
+}
+
+/// A hint for names and lengths with `:` instead of `=`.
+fn respelt_shape(text: &str) -> String {
+    let meant = text.replace(':', "=");
+    let are_pairs = text.split(',').all(|part| part.matches(':').count() == 1);
+    let is_shape = are_pairs && shape(&meant, 0).is_ok();
+    if is_shape { format!("; lengths by name are given as {meant}") } else { String::new() }
+}
+
+/// `--select`: at least one slice. Under its own name, one value of an option.
+pub(super) type Slices = Vec<Slice>;
+
+/// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
+pub(super) fn slices(text: &str) -> Result<Slices, String> {
+    let refusal =
+        |part: &str| format!("expected DIM=START:STOP, such as time=0:100 or time=5:6,lat=20:; found {part:?}");
+    let slice = |part: &str, slice: &str| {
+        let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
+        if stop.contains(':') {
+            return Err(format!("no step can be given, only START:STOP; found {slice:?}"));
+        }
+        let index = |text: &str| match text.trim() {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(index) if !text.starts_with('+') => Ok(Some(index)),
+                _ => Err(refusal(part)),
+            },
+        };
+        Ok((index(start)?, index(stop)?))
+    };
+    let slices = pairs(text, refusal, slice)?.into_iter();
+    Ok(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect())
+}
+
+/// Schedulers' variables of the number of a task, and the first number that each counts from.
+const VARIABLES: [(&str, u64); 7] = [
+    ("SLURM_ARRAY_TASK_ID", 0),
+    ("JOB_COMPLETION_INDEX", 0),
+    ("AWS_BATCH_JOB_ARRAY_INDEX", 0),
+    ("BATCH_TASK_INDEX", 0),
+    ("SGE_TASK_ID", 1),
+    ("PBS_ARRAY_INDEX", 0),
+    ("LSB_JOBINDEX", 1),
+];
+
+/// The number of a part, as it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartNumber {
+    Number(u64),
+    Auto,
+}
+
+/// Reads a number, or `auto`.
+pub(super) fn part_number(text: &str) -> Result<PartNumber, String> {
+    match text {
+        "auto" => Ok(PartNumber::Auto),
+        number => number.parse().map(PartNumber::Number).map_err(|_| "give a number from 0, or `auto`".to_owned()),
+    }
+}
+
+impl PartNumber {
+    /// The number from 0; the scheduler or the user counts from `first_index`.
+    pub(super) fn counted_from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
+        let (given, first, of) = match self {
+            PartNumber::Number(number) => (number, first_index.unwrap_or(0), "--partition"),
+            PartNumber::Auto => {
+                let (variable, number, first) = of_scheduler()?;
+                (number, first_index.unwrap_or(first), variable)
+            }
+        };
+        given.checked_sub(first).ok_or_else(|| {
+            OperationError::usage(format!("{of} is {given}, but parts are counted from {first}"))
+                .with_help("set the first number with `--first-index`")
+        })
+    }
+}
+
+/// The variable of the scheduler that is there, its number, and what it counts from.
+fn of_scheduler() -> Result<(&'static str, u64, u64), OperationError> {
+    for (variable, first) in VARIABLES {
+        // Where a job is none of an array, some set it all the same.
+        let is_set = |text: &OsString| !text.is_empty() && text != "undefined";
+        let Some(text) = std::env::var_os(variable).filter(is_set) else { continue };
+        let text = text.into_string().unwrap_or_default();
+        let number = text.parse().map_err(|_| {
+            OperationError::usage(format!("{variable} is `{text}`, and should be a number"))
+                .with_help("give the number of the part: `--partition 0`")
+        })?;
+        return Ok((variable, number, first));
+    }
+    let names: Vec<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
+    Err(OperationError::usage("`--partition auto`: no scheduler gives the number of the part")
+        .with_help(format!("run it in an array job, which sets one of {}; or give a number", names.join(", "))))
 }

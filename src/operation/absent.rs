@@ -1,7 +1,7 @@
 //! Why there is no node at a place: nothing is there, or something else, and what was probably meant.
 
+use super::OperationError;
 use super::document::{NODE_KEYS, has_documents, read_documents};
-use super::error::OperationError;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::NodeKind;
 use crate::store::file::FIRST_BYTES;

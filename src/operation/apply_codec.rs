@@ -1,36 +1,47 @@
 //! `apply-codec`: a codec chain, either way, over raw or `.npy` data or a stored chunk.
 
 mod data;
-mod measure;
 
-use super::apply_codec_result::{ApplyCodecResult, RoundTrip, StreamBytes};
-use super::budget::Budget;
-use super::error::OperationError;
-use super::options::{ApplyCodecOptions, Stream};
+use std::time::Instant;
+
+use super::against::value::{Compared, Comparer, Difference, Tolerance};
+use super::apply_codec_result::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
+use super::description::fill_value;
+use super::options::ApplyCodecOptions;
+use super::{Budget, OperationError, Result, Stream};
 use crate::array::Interrupt;
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, Workspace};
+use crate::diagnostic::quantity::approximate;
+use crate::grid::unravel;
 use crate::kernel::FaultKind;
+use crate::pipeline::{ArrayRepresentation, CodecKind, Representation, codec_kind};
 use crate::store::file;
 use data::{Input, Subject};
-use measure::{Direction, Passage};
 
 /// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
-pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult, OperationError> {
+pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult> {
     let early = data::read_early(options)?;
     let subject = Subject::new(options, early.as_ref())?;
     let direction = if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
-    check_memory(options, &subject.chain)?;
+    let chain = &subject.chain;
+    // The input, both sides of the largest codec, and what compressors keep.
+    let needed = chain.max_representation_bytes().saturating_mul(3).saturating_add(chain.context_bytes());
+    let purpose = || format!("for chunks of shape {:?}", chain.decoded().shape);
+    Budget::of(&options.common).threads_of(needed, purpose)?;
     let Input { name, file_bytes, bytes } = match early {
-        Some(early) => early.into_input(&subject.chain, direction)?,
+        Some(early) => early.into_input(chain, direction)?,
         None => subject.read_input(options, direction)?,
     };
-    let faulty = |fault: ChainFault| describe_fault(&name, direction, &subject.chain, fault);
-    let passage = Passage::run(&subject.chain, direction, &bytes, options.repeat).map_err(faulty)?;
+    let faulty = |fault: ChainFault| describe_fault(&name, direction, chain, fault);
+    let passage = Passage::run(chain, direction, &bytes, options.repeat).map_err(faulty)?;
     if direction == Direction::Decode {
-        subject.check_values(&passage.bytes).map_err(faulty)?;
+        subject.check_values(options, &passage.bytes).map_err(faulty)?;
     }
-    let round_trip = if options.round_trip { Some(round_trip(&subject, &bytes, &passage, faulty)?) } else { None };
-    let (output, standard_output) = write(options, direction, &subject.chain, &passage.bytes, interrupt)?;
+    let round_trip = options.round_trip.then(|| round_trip(options.chunk.is_some(), chain, &bytes, &passage));
+    let round_trip = round_trip.transpose().map_err(faulty)?;
+    let [_, made] = direction.ends(chain);
+    let written = options.output.as_ref().map(|stream| write(stream, &made, &passage.bytes, interrupt)).transpose()?;
+    let (output, standard_output) = written.unzip();
     Ok(ApplyCodecResult {
         direction: direction.name(),
         input: StreamBytes { path: name, bytes: file_bytes },
@@ -39,56 +50,38 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
         round_trip,
         repeat: options.repeat,
         warnings: subject.warnings,
-        standard_output,
+        standard_output: standard_output.flatten(),
     })
 }
 
 /// The elements that went in against those that come back: encoded and decoded, or for a stored chunk decoded,
 /// encoded and decoded.
-fn round_trip(
-    subject: &Subject,
-    bytes: &[u8],
-    passage: &Passage,
-    faulty: impl Fn(ChainFault) -> OperationError,
-) -> Result<RoundTrip, OperationError> {
-    let run = |direction, bytes: &[u8]| Passage::run(&subject.chain, direction, bytes, None);
-    let again = subject.is_stored_chunk().then(|| run(Direction::Encode, &passage.bytes)).transpose();
-    let again = again.map_err(&faulty)?;
+fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &Passage) -> Result<RoundTrip, ChainFault> {
+    let run = |direction, bytes: &[u8]| Passage::run(chain, direction, bytes, None);
+    let again = is_chunk.then(|| run(Direction::Encode, &passage.bytes)).transpose()?;
     let (decoded, encoded) = again.as_ref().map_or((bytes, passage), |again| (passage.bytes.as_slice(), again));
-    let back = run(Direction::Decode, &encoded.bytes).map_err(&faulty)?;
-    Ok(measure::compare(subject.chain.decoded(), decoded, &back.bytes))
-}
-
-/// Refuses a chain that needs more memory than there may be: for the input, both sides of the largest codec, and what
-/// compressors keep.
-fn check_memory(options: &ApplyCodecOptions, chain: &BoundChain) -> Result<(), OperationError> {
-    let buffers = chain.max_representation_bytes().saturating_mul(3);
-    let needed = buffers.saturating_add(chain.context_bytes());
-    let budget = Budget::of(&options.common);
-    budget.threads_of(needed, || format!("for chunks of shape {:?}", chain.decoded().shape)).map(drop)
+    let back = run(Direction::Decode, &encoded.bytes)?;
+    Ok(compare(chain.decoded(), decoded, &back.bytes))
 }
 
 /// Writes OUTPUT, or gives what belongs on stdout.
 fn write(
-    options: &ApplyCodecOptions,
-    direction: Direction,
-    chain: &BoundChain,
+    stream: &Stream,
+    made: &Representation,
     bytes: &[u8],
     interrupt: &Interrupt,
-) -> Result<(Option<StreamBytes>, Option<Vec<u8>>), OperationError> {
-    let Some(stream) = &options.output else { return Ok((None, None)) };
-    let [_, representation] = direction.ends(chain);
-    let contents = data::to_file(stream, &representation, bytes)?;
+) -> Result<(StreamBytes, Option<Vec<u8>>)> {
+    let contents = data::to_file(stream, made, bytes)?;
     let written = |path: String| StreamBytes { path, bytes: contents.len() as u64 };
     match stream {
-        Stream::Standard => Ok((Some(written("-".to_owned())), Some(contents))),
+        Stream::Standard => Ok((written("-".to_owned()), Some(contents))),
         Stream::File(path) => {
             let unfinished = format!("a temporary file next to `{}` is left; run the command again", path.display());
             let _unfinished = interrupt.begin(unfinished, None)?;
             file::write(path, &contents).map_err(|error| {
                 OperationError::environment(format!("OUTPUT `{}` is not written", path.display())).because(error)
             })?;
-            Ok((Some(written(path.display().to_string())), None))
+            Ok((written(path.display().to_string()), None))
         }
     }
 }
@@ -123,4 +116,134 @@ fn describe_fault(input: &str, direction: Direction, chain: &BoundChain, fault: 
         None => "check the codec's configuration, --data-type and --shape",
     };
     OperationError::data(message).with_help(fault.filter_help().unwrap_or(help)).because(fault)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Encode,
+    Decode,
+}
+
+impl Direction {
+    fn name(self) -> &'static str {
+        match self {
+            Direction::Encode => "encode",
+            Direction::Decode => "decode",
+        }
+    }
+
+    /// The form of the data before the chain, and behind it.
+    fn ends(self, chain: &BoundChain) -> [Representation; 2] {
+        let (decoded, encoded) = (Representation::Array(chain.decoded().clone()), chain.encoded());
+        if self == Direction::Encode { [decoded, encoded] } else { [encoded, decoded] }
+    }
+}
+
+/// The output of the chain, and times and sizes of its codecs.
+struct Passage {
+    /// The result.
+    bytes: Vec<u8>,
+    /// The input, then what each codec made of it.
+    stages: Vec<AppliedStage>,
+}
+
+impl Passage {
+    /// Runs the chain over `input`, `repeat` times; times are medians.
+    fn run(chain: &BoundChain, direction: Direction, input: &[u8], repeat: Option<u32>) -> Result<Self, ChainFault> {
+        let places: Vec<usize> = match direction {
+            Direction::Encode => (0..chain.codecs().len()).collect(),
+            Direction::Decode => (0..chain.codecs().len()).rev().collect(),
+        };
+        let mut workspace = Workspace::default();
+        let mut seconds = vec![Vec::new(); places.len()];
+        let mut sizes = Vec::new();
+        let (mut current, mut spare) = (Vec::new(), Vec::new());
+        for _ in 0..repeat.unwrap_or(1).max(1) {
+            current.clear();
+            current.extend_from_slice(input);
+            sizes.clear();
+            sizes.push(current.len() as u64);
+            for (step, place) in places.iter().enumerate() {
+                let start = Instant::now();
+                match direction {
+                    Direction::Encode => chain.encode_codec(*place, &current, &mut spare, &mut workspace)?,
+                    Direction::Decode => chain.decode_codec(*place, &current, &mut spare, &mut workspace)?,
+                }
+                seconds[step].push(start.elapsed().as_secs_f64());
+                std::mem::swap(&mut current, &mut spare);
+                sizes.push(current.len() as u64);
+            }
+        }
+        let stages = describe(chain, direction, &places, &sizes, seconds);
+        Ok(Passage { bytes: current, stages })
+    }
+}
+
+fn describe(
+    chain: &BoundChain,
+    direction: Direction,
+    places: &[usize],
+    sizes: &[u64],
+    seconds: Vec<Vec<f64>>,
+) -> Vec<AppliedStage> {
+    let [input, _] = direction.ends(chain);
+    let mut stages = vec![stage(None, &input, sizes[0])];
+    for (step, (place, seconds)) in places.iter().zip(seconds).enumerate() {
+        let codec = &chain.codecs()[*place];
+        let (output, decoded_bytes) = match direction {
+            Direction::Encode => (&codec.encoded, sizes[step]),
+            Direction::Decode => (&codec.decoded, sizes[step + 1]),
+        };
+        let seconds = median(seconds);
+        let rate = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| approximate(decoded_bytes) / seconds);
+        let described = stage(Some(&codec.name), output, sizes[step + 1]);
+        stages.push(AppliedStage { seconds, bytes_per_second: rate, ..described });
+    }
+    stages
+}
+
+fn stage(codec: Option<&str>, representation: &Representation, bytes: u64) -> AppliedStage {
+    let array = representation.array();
+    AppliedStage {
+        codec: codec.map(str::to_owned),
+        kind: codec.and_then(codec_kind).map(CodecKind::name),
+        data_type: array.map(|array| array.data_type.to_metadata()),
+        shape: array.map(|array| array.shape.clone()),
+        fill_value: array.and_then(fill_value),
+        bytes,
+        seconds: None,
+        bytes_per_second: None,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
+}
+
+/// Compares elements of the same array. NaN equals NaN and -0 equals 0 here; only `bit_identical` tells them apart.
+fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) -> RoundTrip {
+    let comparer = Comparer::new(&array.data_type, &array.data_type, Tolerance::default());
+    let found = comparer.map_or_else(|_| Compared::default(), |comparer| comparer.compare(before, after));
+    let error = found.greatest.and_then(|greatest| greatest.difference).map_or(0.0, Difference::to_f64);
+    RoundTrip {
+        bit_identical: before == after,
+        differing: found.differing,
+        max_abs_error: array.data_type.components().map(|_| error),
+        at: found.greatest.map(|greatest| unravel(greatest.index as u64, &array.shape)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_is_the_middle_or_between_two() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(Vec::new()), None);
+    }
 }

@@ -56,10 +56,8 @@ pub struct AppliedStage {
     /// Its size.
     pub bytes: u64,
     /// The codec's time, the median of `--repeat`; `None` for the input.
-    #[serde(serialize_with = "figure::optional_number")]
     pub seconds: Option<f64>,
     /// Bytes of the decoded side by `seconds`.
-    #[serde(serialize_with = "figure::optional_number")]
     pub bytes_per_second: Option<f64>,
 }
 

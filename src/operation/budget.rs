@@ -1,7 +1,7 @@
 //! The memory budget of a command (`--max-memory`), and how many threads it has room for.
 
-use super::error::OperationError;
 use super::options::CommonOptions;
+use super::{OperationError, Result};
 use crate::array::StoredArray;
 use crate::diagnostic::quantity::bytes;
 use crate::engine::Transfer;
@@ -62,7 +62,7 @@ impl Budget {
     /// The number of threads that have room, at `unit` bytes each: at most those asked for.
     ///
     /// Fails where not even one has room; `purpose` goes on its sentence: `for the chunks of ...`.
-    pub(super) fn threads_of(self, unit: u64, purpose: impl FnOnce() -> String) -> Result<usize, OperationError> {
+    pub(super) fn threads_of(self, unit: u64, purpose: impl FnOnce() -> String) -> Result<usize> {
         match usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX) {
             0 => Err(self.too_small(unit, &purpose())),
             allowed => Ok(self.threads.min(allowed)),
@@ -111,11 +111,7 @@ pub(super) fn memory_advice(least: u64) -> String {
 /// Bytes that a thread needs to compare both sides of a transfer, beside the blocks that it holds.
 pub(super) fn comparing_bytes(transfer: &Transfer) -> u64 {
     let Transfer { source, destination, origin, .. } = transfer;
-    let reading = if transfer.has_same_subchunks() {
-        source.subchunk_chain().reading_bytes(source.has_edges())
-    } else {
-        source.subchunk_chain().reading_bytes(false)
-    };
+    let reading = source.subchunk_chain().reading_bytes(transfer.has_same_subchunks() && source.has_edges());
     // Of the indexes of intermediate data single entries are read.
     let indexes = shard_bytes(origin.is_none().then_some(source), destination);
     let parts = [BASE_BYTES, reading, comparing_pieces(destination), indexes];

@@ -1,11 +1,9 @@
 //! An array's numbers as CF readers see them: without missing values, those of `--missing` and those that the attributes
 //! `_FillValue` and `missing_value` declare, and, on request, unpacked.
 
-use super::error::OperationError;
-use super::open::OpenedArray;
-use super::options::Missing;
 use super::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
+use super::{Missing, OpenedArray, OperationError, Result};
 use crate::data_type::{DataType, value_from_json};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::Rounding;
@@ -19,8 +17,11 @@ pub(super) const PACKING_ATTRIBUTES: [&str; 8] =
 
 /// The type of an array of float32 or float64: what is compared with it is unpacked to the same.
 pub(super) fn float_type(array: &OpenedArray) -> Option<NumberType> {
-    let is_wide = |number: &NumberType| matches!(number.element(), ElementType::Float32 | ElementType::Float64);
     array.data_type.number().filter(is_wide)
+}
+
+fn is_wide(number: &NumberType) -> bool {
+    matches!(number.element(), ElementType::Float32 | ElementType::Float64)
 }
 
 /// Makes floats of stored numbers, with NaN for what is missing, as xarray does.
@@ -35,7 +36,7 @@ impl CfDecoding {
     ///
     /// Values that are only masked keep float32 and float64. Integers become `floats`, where that is given; else
     /// float32 for those of up to 16 bits, and float64, as `--unpack` writes them.
-    pub(super) fn of(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>, OperationError> {
+    pub(super) fn of(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
         let missing = missing_values(source, stored, Some(&Missing::Auto))?;
         let floats = floats.filter(|_| !stored.is_float()).unwrap_or(float_for(stored));
@@ -75,11 +76,7 @@ impl CfDecoding {
 ///
 /// xarray 2026 takes the float type of `scale_factor` and `add_offset`, and JSON has no other than float64; it takes
 /// float64 also where only one of them is given. `_Unsigned` alone changes integers into those of the other signedness.
-pub(super) fn unpacking(
-    source: &OpenedArray,
-    stored: NumberType,
-    floats: NumberType,
-) -> Result<Option<Unpack>, OperationError> {
+pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: NumberType) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
     let factors = scale_and_offset(attributes)?;
     let codes = declared_type(stored, attributes);
@@ -91,7 +88,7 @@ pub(super) fn unpacking(
 }
 
 /// The attributes `scale_factor` and `add_offset`; `None` where there is neither.
-fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>, OperationError> {
+fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>> {
     Ok(match (factor("scale_factor", attributes)?, factor("add_offset", attributes)?) {
         (None, None) => None,
         (scale_factor, add_offset) => Some((scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0))),
@@ -107,22 +104,22 @@ fn float_for(stored: NumberType) -> NumberType {
 /// The conversion of packed integers to floats by the array's attributes; declared missing values become NaN. `None`:
 /// the array is not packed. The type is the one asked for, or float32 for codes of up to 16 bits and float64 for
 /// wider ones.
-pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>, OperationError> {
+pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
     let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(attributes)?, codes) else {
         return Ok(None);
     };
-    let floats = unpacked_type(codes, floats)?;
+    let refusal = |asked: &DataType| {
+        OperationError::data(format!("CF attributes unpack to float32 or float64, not to {asked}"))
+            .with_help("leave --data-type out, and change the type of the result in a second run")
+    };
+    let asked = floats.map(|asked| asked.number().filter(is_wide).ok_or_else(|| refusal(asked))).transpose()?;
+    let floats = asked.unwrap_or(float_for(codes));
     let declared = declared_type(codes, attributes);
-    let missing: Vec<i128> = ["_FillValue", "missing_value"]
-        .into_iter()
-        .filter_map(|name| attributes.get(name))
-        .flat_map(|json| json.as_array().map_or_else(|| vec![json.clone()], <[Json]>::to_vec))
-        .filter_map(|json| json.as_number()?.as_integral_i128())
-        .map(|code| if declared == codes { code } else { wrapped(code, declared) })
-        .collect();
-    Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing)))
+    let missing = missing_of(attributes).filter_map(|json| json.as_number()?.as_integral_i128());
+    let missing = missing.map(|code| if declared == codes { code } else { wrapped(code, declared) });
+    Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing.collect())))
 }
 
 /// True if integers have CF attributes that tell how they are packed.
@@ -139,16 +136,6 @@ pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
     float.bits(float.round(unpack.value_of_bits(bits), Rounding::NearestEven))
 }
 
-/// The type of the values: what is asked for, or float32 for codes of up to 16 bits and float64 for wider ones.
-fn unpacked_type(codes: NumberType, asked: Option<&DataType>) -> Result<NumberType, OperationError> {
-    let Some(asked) = asked else { return Ok(float_for(codes)) };
-    let wide = |float: &NumberType| matches!(float.element(), ElementType::Float32 | ElementType::Float64);
-    asked.number().filter(wide).ok_or_else(|| {
-        OperationError::data(format!("CF attributes unpack to float32 or float64, not to {asked}"))
-            .with_help("leave --data-type out, and change the type of the result in a second run")
-    })
-}
-
 /// A code as its type holds it: -1 is 255 where bytes are declared unsigned.
 fn wrapped(code: i128, codes: NumberType) -> i128 {
     match codes.integer_bounds() {
@@ -160,7 +147,7 @@ fn wrapped(code: i128, codes: NumberType) -> i128 {
 }
 
 /// The attribute of this name as a number; an error of the data where it is something else.
-pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>, OperationError> {
+pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>> {
     let Some(json) = attributes.get(name) else { return Ok(None) };
     number(json).map(Some).ok_or_else(|| {
         let found = json.to_string_compact();
@@ -170,30 +157,20 @@ pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>, Ope
 
 /// A number, or an array of one, as some writers have it.
 fn number(json: &Json) -> Option<f64> {
-    let json = match json.as_array() {
-        Some([only]) => only,
-        Some(_) => return None,
-        None => json,
-    };
+    let json = if let Some([only]) = json.as_array() { only } else { json };
     json.as_number().map(Number::as_f64).filter(|value| value.is_finite())
 }
 
 /// The bits of the values that `--missing` names.
-pub(super) fn missing_values(
-    source: &OpenedArray,
-    number_type: NumberType,
-    missing: Option<&Missing>,
-) -> Result<Vec<u64>, OperationError> {
+pub(super) fn missing_values(source: &OpenedArray, number: NumberType, missing: Option<&Missing>) -> Result<Vec<u64>> {
     match missing {
         None => Ok(Vec::new()),
-        Some(Missing::Auto) => Ok(declared_missing(source, number_type)),
-        Some(Missing::Values(values)) => values
-            .iter()
-            .map(|json| match value_from_json(number_type, json) {
-                Ok(read) => Ok(read.value),
-                Err(error) => Err(OperationError::not_a_value("--missing", json, number_type, error)),
-            })
-            .collect(),
+        Some(Missing::Auto) => Ok(declared_missing(source, number)),
+        Some(Missing::Values(values)) => {
+            let refusal = |json, error| OperationError::not_a_value("--missing", json, number, error);
+            let read = values.iter().map(|json| value_from_json(number, json).map_err(|error| refusal(json, error)));
+            read.map(|read| Ok(read?.value)).collect()
+        }
     }
 }
 
@@ -225,13 +202,16 @@ pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
 
 /// The bits of the values of the attributes.
 fn of_attributes(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
-    let attributes = [FILL_VALUE, "missing_value"].map(|name| source.metadata.attributes.get(name));
-    let elements = attributes.into_iter().flatten();
-    let elements = elements.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)));
     let unsigned = declared_type(number_type, &source.metadata.attributes);
     // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
     let bits = |element| xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element));
-    elements.filter_map(bits).collect()
+    missing_of(&source.metadata.attributes).filter_map(bits).collect()
+}
+
+/// The elements of the attributes that declare values missing.
+fn missing_of(attributes: &Object) -> impl Iterator<Item = &Json> {
+    let attributes = [FILL_VALUE, "missing_value"].into_iter().filter_map(|name| attributes.get(name));
+    attributes.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)))
 }
 
 /// The bits of the fill value, where it stands for missing values.

@@ -7,11 +7,8 @@ use crate::metadata::{CodecMetadata, Json, Object};
 /// The words, as messages list them.
 fn words() -> String {
     let words: Vec<&str> = registry::shorthands().map(|(_, shorthand)| shorthand.usage).collect();
-    match words.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => String::new(),
-    }
+    let (last, others) = words.split_last().unwrap_or((&"", &[]));
+    format!("{} and {last}", others.join(", "))
 }
 
 /// The first part of each word, and what other programs call the same, each with the word to take.
@@ -24,10 +21,7 @@ fn names() -> Vec<(&'static str, &'static str)> {
 ///
 /// A `blosc` that shuffles is without its `typesize`: see [`complete_typesize`]. The error says what is expected.
 pub fn compression(text: &str) -> Result<Vec<CodecMetadata>, String> {
-    if text == "none" {
-        return Ok(Vec::new());
-    }
-    text.split(',').map(|word| bytes_codec(word.trim())).collect()
+    if text == "none" { Ok(Vec::new()) } else { text.split(',').map(|word| bytes_codec(word.trim())).collect() }
 }
 
 /// The chain of `--codecs`, given by the words of `--compress`; `bytes`, `bytes:little` and `bytes:big` are words, too,
@@ -80,23 +74,13 @@ fn unknown(name: &str) -> String {
         return "`auto` works only in --compress, which keeps the codecs before the compressor".to_owned();
     }
     let (lower, names) = (name.to_lowercase(), names());
-    let exact: Vec<&str> = names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
-    let meant = if exact.is_empty() {
-        let mut meant: Vec<&str> = near(name, names.iter().map(|(known, _)| *known))
-            .into_iter()
-            .filter_map(|near| names.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant))
-            .collect();
+    let mut meant: Vec<&str> = names.iter().filter(|(known, _)| *known == lower).map(|(_, meant)| *meant).collect();
+    if meant.is_empty() {
+        let near = near(name, names.iter().map(|(known, _)| *known)).into_iter();
+        meant.extend(near.filter_map(|near| names.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant)));
         meant.dedup();
-        meant
-    } else {
-        exact
-    };
-    let question = match meant.as_slice() {
-        [] => String::new(),
-        meant => format!(" Did you mean {}?", alternatives(meant)),
-    };
-    format!(
-        "`{name}` is not a known codec.{question} Known are {}; other codecs are given to --codecs as JSON",
-        words()
-    )
+    }
+    let question = if meant.is_empty() { String::new() } else { format!(" Did you mean {}?", alternatives(&meant)) };
+    let known = words();
+    format!("`{name}` is not a known codec.{question} Known are {known}; other codecs are given to --codecs as JSON")
 }

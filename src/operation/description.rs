@@ -1,7 +1,7 @@
 //! An array as its documents have it: what `inspect` shows of it, and what `validate --expect` holds it to.
 
-use super::inspect_result::{ArrayResult, Decoded, NodeMembers, StageRow};
-use super::open::ArrayReading;
+use super::inspect_result::{Decoded, NodeMembers, StageRow};
+use super::{ArrayReading, ArrayResult};
 use crate::data_type::DataType;
 use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
@@ -67,7 +67,8 @@ fn decoded(array: &ArrayRepresentation, has_many_shapes: bool) -> Decoded {
     }
 }
 
-fn fill_value(array: &ArrayRepresentation) -> Option<Json> {
+/// The fill value, in JSON.
+pub(super) fn fill_value(array: &ArrayRepresentation) -> Option<Json> {
     array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
 
-use super::error::OperationError;
+use super::{OperationError, Result};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{JsonError, NotFiniteValues};
 use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind, Object, node_kind, v2};
@@ -89,11 +89,8 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
             }
             Err(error) => return Err(error.into()),
         };
-        let parsed = parse_document(key, &bytes);
-        let (document, not_finite) = parsed.map_err(|error| {
-            let format = FileFormat::of(&bytes);
-            DocumentError::Json { key, error, format }
-        })?;
+        let not_json = |error| DocumentError::Json { key, error, format: FileFormat::of(&bytes) };
+        let (document, not_finite) = parse_document(key, &bytes).map_err(not_json)?;
         let kind = match key {
             ".zarray" => NodeKind::Array,
             ".zgroup" => NodeKind::Group,
@@ -198,24 +195,21 @@ fn kind_of(document: &Json) -> NodeKind {
 /// Findings about documents that should not be there beside the one that counts.
 fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
-    let finding =
-        |code, key: &'static str, message: String, help| Diagnostic::new(code, message).with_help(help).at_key(key);
-    match key {
-        "zarr.json" => [".zarray", ".zgroup"]
-            .into_iter()
-            .filter(|other| exists(other))
-            .map(|other| {
-                let message = format!("`{other}` is next to `zarr.json`, and only `zarr.json` counts");
-                finding(code::FORMATS_BESIDE, other, message, "readers of v2 see another node: remove one of them")
-            })
-            .collect(),
-        // Behind a network it would be the one request too many of an array of v2.
-        ".zarray" if !node.abilities().is_remote && exists(".zgroup") => {
-            let message = "`.zgroup` is next to `.zarray`: no node is both".to_owned();
-            vec![finding(code::ARRAY_AND_GROUP, ".zgroup", message, "remove the one that is wrong")]
+    let (others, code, why, help) = match key {
+        "zarr.json" => {
+            let help = "readers of v2 see another node: remove one of them";
+            (&NODE_KEYS[1..], code::FORMATS_BESIDE, ", and only `zarr.json` counts", help)
         }
-        _ => Vec::new(),
-    }
+        // Behind a network it would be the one request too many of an array of v2.
+        ".zarray" if !node.abilities().is_remote => {
+            (&NODE_KEYS[2..], code::ARRAY_AND_GROUP, ": no node is both", "remove the one that is wrong")
+        }
+        _ => return Vec::new(),
+    };
+    let finding = |other: &&str| {
+        Diagnostic::new(code, format!("`{other}` is next to `{key}`{why}")).with_help(help).at_key(*other)
+    };
+    others.iter().filter(|other| exists(other)).map(finding).collect()
 }
 
 /// A document beside the one that counts, with its bytes, and whether there is one.
@@ -291,10 +285,7 @@ impl GroupReading {
 }
 
 /// The `.zmetadata` of a v2 group, and whether there is one, readable or not.
-fn read_consolidated(
-    node: &Node,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<(Option<Consolidated>, bool), StoreError> {
+fn read_consolidated(node: &Node, faults: &mut Vec<Diagnostic>) -> Result<(Option<Consolidated>, bool), StoreError> {
     let mut found = Vec::new();
     let (document, is_there) = match read_beside(node, CONSOLIDATED_KEY, &mut found) {
         // Some stores refuse what is not there; no node needs it.
@@ -302,7 +293,7 @@ fn read_consolidated(
         read => read?,
     };
     let consolidated = document.and_then(|(document, _)| Consolidated::read_v2(&document, &mut found));
-    diagnostics.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
+    faults.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
     Ok((consolidated, is_there))
 }
 
@@ -317,7 +308,7 @@ pub struct Place {
 
 impl Place {
     /// The place of `--node` in STORE. An error where the path would lead out of it.
-    pub fn new(store: &Location, node: Option<&str>) -> Result<Self, OperationError> {
+    pub fn new(store: &Location, node: Option<&str>) -> Result<Self> {
         let path = node.unwrap_or_default().trim_matches('/');
         let is_wrong = |name: &&str| !path.is_empty() && Key::new(name).is_err();
         if let Some(name) = path.split('/').find(is_wrong) {
@@ -346,10 +337,8 @@ impl Place {
 
     /// As messages name it: STORE, and the path where there is one.
     pub fn name(&self) -> String {
-        if self.is_root() {
-            return self.store.clone();
-        }
-        format!("{}{}", self.store.trim_end_matches('/'), self.path)
+        let store = self.store.trim_end_matches('/');
+        if self.is_root() { self.store.clone() } else { format!("{store}{}", self.path) }
     }
 
     /// A key of the node, relative to the store.
@@ -358,7 +347,7 @@ impl Place {
     }
 
     /// The node in its store.
-    pub fn node(&self, store: &Location) -> Result<Node, OperationError> {
+    pub fn node(&self, store: &Location) -> Result<Node> {
         self.below(&store.node()).map_err(|error| {
             OperationError::usage(format!("`{}` names no node", self.name()))
                 .because(error)

@@ -8,7 +8,7 @@ use crate::metadata::extension::read_codecs;
 use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, Object};
 use crate::operation::codec_words::complete_typesize;
 use crate::operation::open::{check_lengths, refusal};
-use crate::operation::{ChangeOptions, OpenedArray, OperationError};
+use crate::operation::{ChangeOptions, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The metadata of DEST in the making.
@@ -86,7 +86,7 @@ impl Draft {
     }
 
     /// Changes the fill value.
-    pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<(), OperationError> {
+    pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<()> {
         let json = self
             .data_type
             .fill_value_to_json(&fill_value)
@@ -107,7 +107,7 @@ impl Draft {
     }
 
     /// Applies `--attributes`, `--attributes-append` and `--dimension-names`.
-    pub(super) fn describe(&mut self, options: &ChangeOptions, rank: usize) -> Result<(), OperationError> {
+    pub(super) fn describe(&mut self, options: &ChangeOptions, rank: usize) -> Result<()> {
         if let Some(attributes) = &options.attributes {
             self.set_attributes(attributes.clone());
         }
@@ -116,11 +116,9 @@ impl Draft {
         }
         if let Some(names) = &options.dimension_names {
             if names.len() != rank {
-                return Err(OperationError::data(format!(
-                    "--dimension-names gives {}, but the array has {}",
-                    counted(names.len() as u64, "name"),
-                    counted(rank as u64, "dimension")
-                )));
+                let (given, own) = (counted(names.len() as u64, "name"), counted(rank as u64, "dimension"));
+                let message = format!("--dimension-names gives {given}, but the array has {own}");
+                return Err(OperationError::data(message));
             }
             let names = names.iter().map(|name| Json::from(name.as_str())).collect();
             set_member(&mut self.document, "dimension_names", Json::Array(names));
@@ -130,7 +128,7 @@ impl Draft {
 }
 
 /// The codecs of `--codecs`, or the errors in their form.
-pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
     diagnostics.retain(Diagnostic::is_error);
@@ -238,7 +236,7 @@ pub(super) fn follow(draft: &mut Draft) {
 }
 
 /// Reads the draft as any reader would.
-pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>), OperationError> {
+pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>)> {
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
     let Some(mut metadata) = members.metadata() else {

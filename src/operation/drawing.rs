@@ -2,17 +2,13 @@
 
 use serde::Serialize;
 
-use super::figure;
-
 /// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct HistogramResult {
     /// The lower edge of the first bin.
-    #[serde(serialize_with = "figure::number")]
     pub min: f64,
     /// The upper edge of the last bin, which belongs to it.
-    #[serde(serialize_with = "figure::number")]
     pub max: f64,
     /// One for each bin.
     pub counts: Vec<u64>,

@@ -25,6 +25,9 @@ pub enum FaultClass {
     Interrupted,
 }
 
+/// The outcome of an operation.
+pub type Result<T, E = OperationError> = std::result::Result<T, E>;
+
 /// An operation's error.
 ///
 /// `Display` gives the message alone; the cause follows by [`Error::source`], the help by [`OperationError::help`].

@@ -1,42 +1,34 @@
 //! `--expect`: what must hold of a store's nodes, member by member of `inspect --json`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::description::describe;
-use super::document::{Documents, Place};
-use super::error::{FaultClass, OperationError};
 use super::hierarchy::{NodeContent, read_hierarchy};
+use super::inspect_result::NodeMembers;
 use super::open::{open_documents, read_array_of};
-use super::options::ValidateOptions;
-use super::{Interrupt, new_driver};
+use super::{Documents, FaultClass, Interrupt, Place, Result, ValidateOptions, new_driver};
+use crate::diagnostic::quantity::shortened;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::json::member_pointer;
 use crate::metadata::{Json, NodeKind, Object};
 use crate::store::Location;
 
 /// The members that can be expected.
-const MEMBERS: [&str; 15] = [
-    "node_type",
-    "path",
-    "zarr_format",
-    "shape",
-    "data_type",
-    "data_type_v2",
-    "fill_value",
-    "chunk_shape",
-    "shard_shape",
-    "chunk_grid",
-    "chunk_key_encoding",
-    "dimension_names",
-    "codecs",
-    "attributes",
-    "pipeline",
-];
+static MEMBERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let of_node = to_json(&NodeMembers::default());
+    let names = of_node.as_object().into_iter().flat_map(Object::names);
+    names.chain(["pipeline"]).map(str::to_owned).collect()
+});
+
+fn is_member(name: &str) -> bool {
+    MEMBERS.iter().any(|member| member == name)
+}
 
 /// Holds a node, and those below it that the expectations name by path, against the expectations.
 ///
 /// An error only where a node cannot be read for a reason that is not in the data.
-pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>, OperationError> {
+pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>> {
     let root = Place::new(store, node)?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
@@ -56,9 +48,8 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
     for (name, value) in expected.iter() {
         match value {
             // An object that is no member's must be a node's.
-            Json::Object(members) if !MEMBERS.contains(&name) => {
-                let path = name.trim_matches('/').to_owned();
-                let node = nodes.entry(path).or_default();
+            Json::Object(members) if !is_member(name) => {
+                let node = nodes.entry(name.trim_matches('/').to_owned()).or_default();
                 members.iter().for_each(|(name, value)| node.push(name, value.clone()));
             }
             value => nodes.entry(String::new()).or_default().push(name, value.clone()),
@@ -69,7 +60,7 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
 
 /// A node that is expected where there is none. What expects no member of a node may be a member that is misspelt.
 fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
-    let is_node = members.names().any(|name| MEMBERS.contains(&name));
+    let is_node = members.names().any(is_member);
     let (message, help) = if is_node {
         (
             format!("the {} `/{path}` is expected, but `{}` has none of that path", kind(members), place.store),
@@ -81,8 +72,7 @@ fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
             "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
         )
     };
-    let found = Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help);
-    place.holds(found).at_key(place.key("zarr.json"))
+    place.holds(Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help)).at_key(place.key("zarr.json"))
 }
 
 /// The kind of a node, by the members that are expected of it.
@@ -104,7 +94,7 @@ struct Observed {
 
 impl Observed {
     /// Reads a node; `None` where there is none. One whose document is broken has no members: `validate` says why.
-    fn read(store: &Location, place: &Place) -> Result<Option<Observed>, OperationError> {
+    fn read(store: &Location, place: &Place) -> Result<Option<Observed>> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
         if !super::document::has_documents(&folder) {
@@ -112,9 +102,7 @@ impl Observed {
         }
         let documents = match open_documents(&folder, &place.name()) {
             Ok(documents) => documents,
-            Err(error) if error.class() == FaultClass::Data => {
-                return Ok(observed("zarr.json", Json::Object(Object::new())));
-            }
+            Err(error) if error.class() == FaultClass::Data => return Ok(observed("zarr.json", Object::new().into())),
             Err(error) => return Err(error),
         };
         let key = documents.key;
@@ -129,7 +117,7 @@ impl Observed {
 
     fn compare(&self, expected: &Object, findings: &mut Vec<Diagnostic>) {
         for (name, expected) in expected.iter() {
-            if !MEMBERS.contains(&name) {
+            if !is_member(name) {
                 let message = format!("the member {} is expected, but no node has it", Json::from(name).excerpt());
                 let help = format!("the members are {}", MEMBERS.join(", "));
                 findings.push(self.finding(code::EXPECTATION_UNKNOWN, message, "").with_help(help));
@@ -139,30 +127,24 @@ impl Observed {
             if let ("attributes", Json::Object(attributes)) = (name, expected) {
                 for (name, expected) in attributes.iter() {
                     let pointer = member_pointer("/attributes", name);
-                    self.compare_one(("the attribute ", name), expected, found.get(name), findings, &pointer);
+                    let what = format!("the attribute `{name}`");
+                    findings.extend(self.difference(&what, expected, found.get(name), &pointer));
                 }
             } else {
                 let pointer = format!("/{name}");
-                self.compare_one(("", name), expected, Some(found), findings, &pointer);
+                findings.extend(self.difference(&format!("`{name}`"), expected, Some(found), &pointer));
             }
         }
     }
 
-    fn compare_one(
-        &self,
-        (what, name): (&str, &str),
-        expected: &Json,
-        found: Option<&Json>,
-        findings: &mut Vec<Diagnostic>,
-        pointer: &str,
-    ) {
+    fn difference(&self, what: &str, expected: &Json, found: Option<&Json>, pointer: &str) -> Option<Diagnostic> {
         if found.is_some_and(|found| expected.same_value(found)) {
-            return;
+            return None;
         }
         let found = found.map_or_else(|| "nothing".to_owned(), shown);
-        let message = format!("{what}`{name}`: expected {}, found {found}", shown(expected));
+        let message = format!("{what}: expected {}, found {found}", shown(expected));
         let help = "correct the store, or the file of --expect if the change is intended";
-        findings.push(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help));
+        Some(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help))
     }
 
     /// A finding at the document of the node; attributes of v2 have a document of their own.
@@ -186,18 +168,12 @@ fn group_members(place: &Place, documents: Documents) -> Json {
 
 /// JSON as it is written, cut where it is long.
 fn shown(json: &Json) -> String {
-    const MOST: usize = 200;
-    let text = json.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    shortened(json.to_string(), 200)
 }
 
 /// A result as `--json` has it, every literal kept.
 fn to_json(result: &impl serde::Serialize) -> Json {
-    let text = serde_json::to_string(result).unwrap_or_default();
-    Json::parse_str(&text).unwrap_or(Json::Null)
+    Json::parse_str(&serde_json::to_string(result).unwrap_or_default()).unwrap_or(Json::Null)
 }
 
 /// Members that a contract leaves out: the node's path, and what follows from other members.
@@ -209,16 +185,13 @@ const INSPECT_SCHEMA: &str = "zarrcast.inspect/";
 /// The contract of the first STORE as it is, and of every node below it by its path from there.
 ///
 /// Nodes whose documents cannot be read are left out. An error where there is no node, or the machine is at fault.
-pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Object, OperationError> {
+pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Object> {
     let Some(store) = options.stores.first() else { return Ok(Object::new()) };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
-    let hierarchy = read_hierarchy(store, options.node.as_deref(), &driver)?;
-    if let Some(failure) = hierarchy.failures.into_iter().next() {
-        return Err(failure.error);
-    }
+    let nodes = read_hierarchy(store, options.node.as_deref(), &driver)?.complete()?;
     let mut contract = Object::new();
-    let start = hierarchy.nodes.first().map(|node| node.place.path.clone()).unwrap_or_default();
-    for node in &hierarchy.nodes {
+    let start = nodes.first().map(|node| node.place.path.clone()).unwrap_or_default();
+    for node in &nodes {
         if matches!(node.content, NodeContent::Implicit | NodeContent::Broken) {
             continue;
         }
@@ -253,13 +226,12 @@ pub(super) fn expectations(document: &Object) -> Object {
 
 /// The path of a node from another one above it: `/a/b`; empty for that one itself.
 fn below<'a>(path: &'a str, start: &str) -> &'a str {
-    let path = path.strip_prefix(start.trim_end_matches('/')).unwrap_or(path);
-    path.trim_end_matches('/')
+    path.strip_prefix(start.trim_end_matches('/')).unwrap_or(path).trim_end_matches('/')
 }
 
 /// Adds the metadata of a node: those of the node itself as they are, those of one below it under its path.
 fn add_node(contract: &mut Object, path: &str, members: &Object) {
-    let is_kept = |name: &&str| MEMBERS.contains(name) && !LEFT_OUT.contains(name);
+    let is_kept = |name: &&str| is_member(name) && !LEFT_OUT.contains(name);
     let mut kept = Object::new();
     for (name, value) in members.iter().filter(|(name, _)| is_kept(name)) {
         kept.push(name, value.clone());

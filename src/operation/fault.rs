@@ -12,14 +12,13 @@ use crate::operation::budget::memory_advice;
 
 /// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
 pub(super) fn explain(
-    fault: ChunkFault,
+    mut fault: ChunkFault,
     metadata: &ArrayMetadata,
     store: &str,
     quantization: Option<&Quantization>,
 ) -> OperationError {
     let mut position = position(fault.index, metadata);
     let key = metadata.chunk_key_encoding.key(&position);
-    let mut fault = fault;
     if let Some(part) = &metadata.part {
         // Of a part of an array, as it is in the whole.
         position.iter_mut().zip(&part.first_chunk).for_each(|(index, first)| *index += first);
@@ -70,14 +69,8 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
         _ => None,
     };
     let failed = OperationError::data(format!("{chunk}{place}"));
-    let failed = match what {
-        Some(what) => failed.because(what),
-        None => failed.because(error),
-    };
-    match help {
-        Some(help) => failed.with_help(help),
-        None => failed,
-    }
+    let failed = if let Some(what) = what { failed.because(what) } else { failed.because(error) };
+    help.into_iter().fold(failed, OperationError::with_help)
 }
 
 /// A value that a quantisation refuses, with the values and codes that it has room for.

@@ -4,16 +4,15 @@
 //! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths. The copies in
 //! consolidated metadata are held against the documents, or serve in their place where the store is far.
 
-mod walk;
-
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::document::{
-    CONSOLIDATED_KEY, DocumentError, Documents, GroupReading, Place, parse_document, read_documents,
+    CONSOLIDATED_KEY, DocumentError, expect_documents, has_documents, parse_document, read_documents,
 };
-use super::error::OperationError;
-use super::open::ArrayReading;
+use super::open::{needed_documents, open_documents};
+use super::{ArrayReading, Documents, GroupReading, OperationError, Place, Result};
+use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::Driver;
 use crate::metadata::consolidated::{is_copy_of, says_nothing};
@@ -30,6 +29,13 @@ pub struct Hierarchy {
     pub nodes: Vec<HierarchyNode>,
     /// Folders that could not be looked at, in the same order.
     pub failures: Vec<UnreadFolder>,
+}
+
+impl Hierarchy {
+    /// The nodes; an error where a folder could not be looked at.
+    pub fn complete(self) -> Result<Vec<HierarchyNode>> {
+        self.failures.into_iter().next().map_or(Ok(self.nodes), |failure| Err(failure.error))
+    }
 }
 
 /// A folder that could not be looked at.
@@ -122,7 +128,7 @@ impl HierarchyNode {
 }
 
 /// Reads every node of a store, or of `node` in it. An error only where there is no node to begin with.
-pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Hierarchy, OperationError> {
+pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Hierarchy> {
     let start = Place::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
@@ -132,14 +138,14 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
             Err(DocumentError::Json { .. }) if root.abilities().lists => {
                 return Ok(read_from(&start, &root, None, driver));
             }
-            read => super::open::documents_that_must_be(read, &folder, &start.name())?,
+            read => needed_documents(read, &folder, &start.name())?,
         };
         let root = listed_by_copies(&start, root, &documents);
         return Ok(read_from(&start, &root, Some(documents), driver));
     }
-    if !super::document::has_documents(&folder) {
+    if !has_documents(&folder) {
         // Says what is missing.
-        super::open::open_documents(&folder, &start.name())?;
+        open_documents(&folder, &start.name())?;
     }
     Ok(read_from(&start, &root, None, driver))
 }
@@ -151,36 +157,26 @@ pub fn read_hierarchy_by_copies(
     node: Option<&str>,
     documents: Documents,
     driver: &Driver,
-) -> Result<Hierarchy, OperationError> {
-    let start = Place::new(store, node)?;
-    let root = served_by_copies(&start, store.node(), &documents);
+) -> Result<Hierarchy> {
+    let (start, root) = (Place::new(store, node)?, store.node());
     if root.abilities().is_remote {
+        let root = with_copies(&start, root, &documents, ConsolidatedScope::Documents);
         // Copies are not held against themselves: that is for `validate`, which reads the documents.
-        return Ok(walked(&start, &root, Some(documents), driver));
+        return Ok(walk(&start, &root, Some(documents), driver));
     }
     Ok(read_from(&start, &root, Some(documents), driver))
 }
 
 /// The same of a store whose own documents are read already.
-pub fn read_hierarchy_below(
-    store: &Location,
-    documents: Documents,
-    driver: &Driver,
-) -> Result<Hierarchy, OperationError> {
+pub fn read_hierarchy_below(store: &Location, documents: Documents, driver: &Driver) -> Result<Hierarchy> {
     let start = Place::new(store, None)?;
     let root = listed_by_copies(&start, store.node(), &documents);
     Ok(read_from(&start, &root, Some(documents), driver))
 }
 
 fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
-    let mut hierarchy = walked(start, root, documents, driver);
+    let mut hierarchy = walk(start, root, documents, driver);
     check_copies(&mut hierarchy.nodes);
-    hierarchy
-}
-
-fn walked(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
-    let mut hierarchy = walk::walk(start, root, documents, driver);
-    hierarchy.nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
     hierarchy
 }
 
@@ -190,7 +186,7 @@ pub fn compare_paths(a: &str, b: &str) -> Ordering {
 }
 
 /// The node of a folder; `None` where there are no documents. An error where the machine is at fault.
-fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>, OperationError> {
+fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>> {
     match read_documents(&node) {
         Ok(None) => Ok(None),
         Ok(Some(documents)) => Ok(Some((content(place, node, documents)?, Vec::new()))),
@@ -209,7 +205,7 @@ fn unreadable(place: &Place, error: DocumentError) -> OperationError {
     OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
 }
 
-fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeContent, OperationError> {
+fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeContent> {
     Ok(if documents.kind == NodeKind::Array {
         NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
     } else {
@@ -229,7 +225,7 @@ pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic>
     } else {
         return None;
     };
-    let message = format!("{} is not the name of a node: {reason}", crate::metadata::json::Json::from(name).excerpt());
+    let message = format!("{} is not the name of a node: {reason}", Json::from(name).excerpt());
     Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
 }
 
@@ -243,7 +239,7 @@ fn check_copies(nodes: &mut [HierarchyNode]) {
         let Some(group) = node.group() else { continue };
         let Some(consolidated) = &group.consolidated else { continue };
         // The nodes below a group follow it.
-        let prefix = if node.place.is_root() { "/".to_owned() } else { format!("{}/", node.place.path) };
+        let prefix = format!("{}/", node.place.path.trim_end_matches('/'));
         let below = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
         let documents = if group.documents.zarr_format == 2 {
             v2_documents(group, below, &prefix)
@@ -265,8 +261,7 @@ fn say_once(nodes: &mut [HierarchyNode], index: usize) {
         let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|t| t.contains(part));
         is_in(key, CONSOLIDATED_KEY) || is_in(pointer, "/consolidated_metadata")
     };
-    let path = nodes[index].place.path.clone();
-    let prefix = if nodes[index].place.is_root() { "/".to_owned() } else { format!("{path}/") };
+    let prefix = format!("{}/", nodes[index].place.path.trim_end_matches('/'));
     let rest = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
     let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(HierarchyNode::document_diagnostics);
     let is_said = found.any(|found| found.is(code::JSON_NOT_FINITE) && !is_of_copy(found));
@@ -355,11 +350,7 @@ fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
     if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
 }
 
-/// The root of a hierarchy, of which the copies serve as the documents, if it lies behind a network.
-fn served_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
-    if root.abilities().is_remote { with_copies(start, root, documents, ConsolidatedScope::Documents) } else { root }
-}
-
+/// The root of a hierarchy, of which the copies of the group at `start` serve so far.
 fn with_copies(start: &Place, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
     if documents.kind != NodeKind::Group {
         return root;
@@ -378,9 +369,7 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     if documents.zarr_format == 3 {
         let read = GroupDocument::read(&documents.document);
         let copies = Consolidated::read_v3(read.consolidated_metadata.as_ref()?, &mut faults)?.copies;
-        let document = |(path, copy): (String, crate::metadata::json::Json)| {
-            (format!("{path}/zarr.json"), copy.to_string_compact().into_bytes())
-        };
+        let document = |(path, copy): (String, Json)| (format!("{path}/zarr.json"), copy.to_string().into_bytes());
         return Some(copies.into_iter().map(document).collect());
     }
     let bytes = folder.read_document(CONSOLIDATED_KEY).ok()??;
@@ -391,4 +380,168 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     // It is read once more where the group is.
     documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
     Some(documents)
+}
+
+/// A folder to be looked at.
+struct Folder {
+    place: Place,
+    /// The format of the nearest group above it.
+    parent_format: Option<u64>,
+    /// True if folders without nodes are no finding: below a document that cannot be read, they may be chunks.
+    lenient: bool,
+}
+
+/// A folder: its node, with the findings about it, and the keys relative to the store.
+type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
+
+/// Reads every node from `start` down, whose documents may have been read already.
+fn walk(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+    let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
+    let mut visited = vec![visit(root, start, documents)];
+    let mut depth = 0;
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for (folder, visited) in level.into_iter().zip(visited) {
+            let (node, mut listing) = match visited {
+                Ok(visited) => visited,
+                Err(failure) => {
+                    failures.push(UnreadFolder { path: folder.place.path, error: failure });
+                    continue;
+                }
+            };
+            let members = std::mem::take(&mut listing.folders);
+            let Some((content, mut diagnostics)) = node else {
+                push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
+                bare.push((folder, listing));
+                continue;
+            };
+            let format = content.zarr_format();
+            diagnostics.extend(check_standing(&folder, format));
+            let is_broken = matches!(content, NodeContent::Broken);
+            if !matches!(content, NodeContent::Array(_)) {
+                if depth == MAX_DEPTH && !members.is_empty() {
+                    let message = format!("folders deeper than {MAX_DEPTH} are not looked at");
+                    diagnostics.push(folder.place.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
+                } else {
+                    push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
+                }
+                listing.files.retain(|key| !is_document(key));
+            }
+            let rest = if is_broken { FolderListing::default() } else { listing };
+            nodes.push(HierarchyNode { place: folder.place, content, diagnostics, rest });
+        }
+        depth += 1;
+        level = if depth > MAX_DEPTH { Vec::new() } else { next };
+        visited = visit_all(root, &level, driver);
+    }
+    place_bare(bare, &mut nodes);
+    nodes.sort_by(|a: &HierarchyNode, b| compare_paths(&a.place.path, &b.place.path));
+    failures.sort_by(|a: &UnreadFolder, b| compare_paths(&a.path, &b.path));
+    Hierarchy { nodes, failures }
+}
+
+fn is_document(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|name| DOCUMENT_KEYS.contains(&name))
+}
+
+fn push_members(folder: &Folder, format: Option<u64>, lenient: bool, members: &[String], next: &mut Vec<Folder>) {
+    let names = members.iter().filter_map(|key| key.rsplit('/').next());
+    let member = |name| Folder { place: folder.place.child(name), parent_format: format, lenient };
+    next.extend(names.map(member));
+}
+
+/// Looks at folders, many at once. Behind a network some are asked for before they are looked at.
+fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited>> {
+    const AT_ONCE: usize = 32;
+    let look = |folder: &Folder| visit(root, &folder.place, None);
+    if root.prefetch_limit().is_none() {
+        return driver.map_plain(level, look);
+    }
+    let mut visited = Vec::with_capacity(level.len());
+    for folders in level.chunks(AT_ONCE) {
+        let nodes = folders.iter().filter_map(|folder| folder.place.below(root).ok());
+        nodes.for_each(|node| expect_documents(&node));
+        visited.extend(driver.map_plain(folders, look));
+    }
+    visited
+}
+
+fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited> {
+    let cannot_list = |error| OperationError::cannot_list(place.name(), error);
+    let folder = place.below(root).map_err(cannot_list)?;
+    let node = match documents {
+        Some(documents) => Some((content(place, folder, documents)?, Vec::new())),
+        None => read_node(place, folder)?,
+    };
+    // What lies in the folder of an array is listed when its chunks are.
+    let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
+        FolderListing::default()
+    } else {
+        root.list(place.relative()).map_err(cannot_list)?
+    };
+    Ok((node, listing))
+}
+
+/// The findings about a node's name and format.
+fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
+    if let (Some(parent), Some(own)) = (folder.parent_format, format)
+        && parent != own
+    {
+        let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}, whose readers do not see it");
+        found.push(Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format"));
+    }
+    found.into_iter().map(|found| folder.place.holds(found)).collect()
+}
+
+/// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
+/// others belong to no node.
+fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
+    let mut above: HashSet<String> = HashSet::new();
+    for node in nodes.iter() {
+        let mut path = node.place.path.as_str();
+        while let Some(end) = path.rfind('/').filter(|end| *end > 0) {
+            path = &path[..end];
+            if !above.insert(path.to_owned()) {
+                break;
+            }
+        }
+    }
+    let mut strays: Vec<(Place, FolderListing)> = Vec::new();
+    for (folder, listing) in bare {
+        if above.contains(&folder.place.path) {
+            let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
+            let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
+                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
+            let diagnostics = vec![folder.place.holds(found)];
+            nodes.push(HierarchyNode {
+                place: folder.place,
+                content: NodeContent::Implicit,
+                diagnostics,
+                rest: listing,
+            });
+        } else if !folder.lenient {
+            strays.push((folder.place, listing));
+        }
+    }
+    attribute(strays, nodes);
+}
+
+/// Gives each topmost folder without nodes to the node that it lies in.
+fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [HierarchyNode]) {
+    let places: HashMap<String, usize> =
+        nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
+    for (stray, listing) in strays {
+        let parent = stray.path.rfind('/').map_or("/", |end| if end == 0 { "/" } else { &stray.path[..end] });
+        let Some(index) = places.get(parent) else { continue };
+        if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
+            let message = "the documents of a node without the one that makes it a node";
+            let found = Diagnostic::new(code::NODE_MISSING, message)
+                .with_help("restore its `.zarray` or `.zgroup`, or remove the folder");
+            nodes[*index].diagnostics.push(stray.holds(found).at_key(key.as_str()));
+        } else {
+            nodes[*index].rest.folders.push(stray.relative().to_owned());
+        }
+    }
 }

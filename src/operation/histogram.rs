@@ -1,7 +1,6 @@
 //! Figures over all values of an array, and their histogram; absent chunks count as what they stand for.
 
-use super::inspect_result::{HistogramResult, StatsResult};
-use super::numbers::CfNumbers;
+use super::{CfNumbers, HistogramResult, StatsResult};
 use crate::array::{ChunkFault, Fault};
 use crate::codec::fault::number_value;
 use crate::data_type::value_to_json;

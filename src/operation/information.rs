@@ -7,13 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::budget::{BASE_BYTES, Budget};
+use super::budget::BASE_BYTES;
 use super::draft::edit_innermost;
-use super::error::OperationError;
-use super::numbers::Numbers;
-use super::open::OpenedArray;
 use super::quantize::range::FloatType;
 use super::stored::side;
+use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, Fault, StoredArray};
 use crate::codec::Role;
 use crate::codec::region::as_index;
@@ -77,7 +75,7 @@ impl BitSurvey<'_> {
     }
 
     /// The threads that a budget has room for.
-    pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize, OperationError> {
+    pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize> {
         let waiting = Self::waiting_bytes(side, size);
         let unit = Self::unit_bytes(side);
         let store = side.node.name();
@@ -164,8 +162,8 @@ impl Accumulator for Counting<'_> {
                 let Some((face, beyond)) = self.exchange(face, (dimension, is_after), chunk) else {
                     continue;
                 };
-                let (before, after) = if is_after { (beyond, face) } else { (face, beyond) };
-                self.add_between(before, after, counter, counted);
+                let sides = if is_after { [beyond, face] } else { [face, beyond] };
+                self.add_between(sides, counter, counted);
             }
         }
         Ok(())
@@ -216,13 +214,7 @@ impl Counting<'_> {
     }
 
     /// Counts the pairs across a border; of two chunks that are absent, none.
-    fn add_between(
-        &self,
-        before: Option<Block>,
-        after: Option<Block>,
-        counter: &mut PairCounter,
-        counted: &mut Counted,
-    ) {
+    fn add_between(&self, [before, after]: [Option<Block>; 2], counter: &mut PairCounter, counted: &mut Counted) {
         let Some(bytes) = before.as_ref().or(after.as_ref()).map(Block::len) else { return };
         let size = self.survey.size();
         let fill = self.survey.patterns.pattern(self.survey.fill_bits);
@@ -249,7 +241,7 @@ pub(super) struct Codes {
 ///
 /// The codes of a quantised array. Decoded values are steps of a grid: their bits show information that the codes do
 /// not have.
-pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>, OperationError> {
+pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
     let of_values = |stage: &&Stage| {
@@ -290,6 +282,5 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>, OperationErro
 fn codes_of_nan(decode: &Cast) -> Vec<u64> {
     let options = decode.options();
     let is_nan = |bits: u64| options.target.is_float() && FloatType(options.target).value(bits).is_nan();
-    let entries = options.scalar_map.iter().filter(|(_, value)| is_nan(*value));
-    entries.map(|(code, _)| *code).collect()
+    options.scalar_map.iter().filter(|(_, value)| is_nan(*value)).map(|(code, _)| *code).collect()
 }

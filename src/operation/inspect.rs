@@ -9,16 +9,14 @@ mod preview;
 mod tests;
 mod ways;
 
-use super::budget::Budget;
 use super::description::describe;
-use super::document::Place;
-use super::drawing::ArrayDrawing;
-use super::error::OperationError;
-use super::inspect_result::{ArrayResult, InspectResult, StorageResult};
-use super::open::{ArrayReading, open_documents, opened, read_array_of};
-use super::options::{InspectOptions, Suggest};
+use super::inspect_result::StorageResult;
+use super::open::{open_documents, opened, read_array_of};
 use super::stored::{opaque_array, side};
-use super::{Interrupt, new_driver, stored};
+use super::{
+    ArrayDrawing, ArrayReading, ArrayResult, Budget, InspectOptions, InspectResult, Interrupt, OperationError, Place,
+    Result, Suggest, narrowed, new_driver, stored,
+};
 use crate::array::{Listing, StoredArray};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::element::NumberType;
@@ -28,11 +26,7 @@ use crate::metadata::{ArrayMetadata, NodeKind};
 use contents::{Contents, finding, no_statistics};
 
 /// Reads an array, or a group and what is below it.
-pub fn inspect(
-    options: &InspectOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<InspectResult, OperationError> {
+pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
     let node = place.node(&options.store)?;
@@ -60,7 +54,7 @@ fn inspect_reading(
     mut reading: ArrayReading,
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
-) -> Result<ArrayResult, OperationError> {
+) -> Result<ArrayResult> {
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
@@ -82,7 +76,7 @@ fn contents(
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut ArrayResult,
-) -> Result<(), OperationError> {
+) -> Result<()> {
     let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else {
         let is_at_fault = reading.diagnostics.iter().any(Diagnostic::is_error);
         // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
@@ -99,10 +93,8 @@ fn contents(
     if let (true, Some(listing)) = (options.storage, &listing) {
         let array = (&reading.node, metadata, pipeline);
         // The indexes of shards are read whatever the inner chunks hold.
-        let unread = match &side {
-            Ok(_) => None,
-            Err(_) => opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok(),
-        };
+        let opaque = || opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok();
+        let unread = if side.is_err() { opaque() } else { None };
         let shards = side.as_ref().ok().or(unread.as_ref());
         let (counts, damaged) = stored::census(&reading.store, array, listing, shards, &driver)?;
         result.storage = Some(counts);
@@ -141,7 +133,7 @@ fn contents(
         }
         threads => threads?,
     };
-    let driver = if threads == driver.num_threads() { driver } else { new_driver(threads, interrupt)? };
+    let driver = narrowed(&driver, threads)?;
     let source = opened(reading)?;
     let listing = listing.as_ref();
     Contents { source: &source, side: &side, driver: &driver, progress, listing }.all(options, result)
@@ -153,7 +145,7 @@ fn listing(
     metadata: &ArrayMetadata,
     options: &InspectOptions,
     driver: &Driver,
-) -> Result<Option<Listing>, OperationError> {
+) -> Result<Option<Listing>> {
     let listing = if options.storage || matches!(options.suggest, Some(Suggest::Ways { .. })) {
         list_with_sizes(&reading.node, metadata, driver)
     } else if options.reads_all_values() {

@@ -6,10 +6,8 @@ pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
 
 use serde::Serialize;
 
-use super::drawing::ArrayDrawing;
-use super::figure;
 use super::transcode_result::SampleResult;
-use super::validate_result::Failure;
+use super::{ArrayDrawing, Failure, figure};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 
@@ -314,17 +312,14 @@ pub struct DimensionInformation {
     /// Pairs of neighbours of which neither is NaN nor missing.
     pub pairs: u64,
     /// Information of each bit, from 0 to 1, as counted.
-    #[serde(serialize_with = "figure::numbers")]
     pub information: Vec<f64>,
     /// The same without the part that chance explains; drawn in text.
     #[serde(skip)]
     pub real: Vec<f64>,
     /// Information that random bits show in so many pairs, with a confidence of 99 %. No more than this counts as
     /// none, nor does anything within half as much again as the most of the last four bits.
-    #[serde(serialize_with = "figure::number")]
     pub insignificant: f64,
     /// The sum of what counts, in bits.
-    #[serde(serialize_with = "figure::number")]
     pub total: f64,
     /// The bits that keep some shares of it; none where there is no information.
     pub kept: Vec<KeptBits>,
@@ -335,7 +330,6 @@ pub struct DimensionInformation {
 #[non_exhaustive]
 pub struct KeptBits {
     /// Share of the information, from 0 to 1.
-    #[serde(serialize_with = "figure::number")]
     pub share: f64,
     /// Bits; 0 where the sign and the exponent hold so much already.
     pub bits: u64,
@@ -380,7 +374,6 @@ pub struct ChunkStage {
     /// Its shape, likewise.
     pub shape: Option<Vec<u64>>,
     /// Wall time.
-    #[serde(serialize_with = "figure::number")]
     pub seconds: f64,
     /// `ok`, or `wrong` where the codec holds a checksum that was verified; else `None`.
     pub checksum: Option<&'static str>,
@@ -459,7 +452,6 @@ pub struct WayResult {
     #[serde(skip)]
     pub is_exact: bool,
     /// Stored bytes of the array as it is, over those of this way.
-    #[serde(serialize_with = "figure::optional_number")]
     pub ratio: Option<f64>,
     /// Wall time of the whole array on this machine, in seconds, estimated.
     #[serde(serialize_with = "figure::optional_number")]

@@ -42,12 +42,13 @@ mod xarray;
 use budget::Budget;
 pub use document::Place;
 use draft::Draft;
-pub use error::{FaultClass, OperationError};
+pub use error::{FaultClass, OperationError, Result};
 use fault::explain;
 pub use open::OpenedArray;
 pub use options::{
-    ChangeOptions, Compression, CompressionGoal, KeepBits, Predict, QuantizeForm, QuantizeOptions, RunOptions,
-    ShapeRequest, ShardRequest, TranscodeOptions,
+    CfOptions, ChangeOptions, Compression, CompressionGoal, HistogramOptions, InspectOptions, KeepBits, Missing,
+    Predict, QuantizeForm, QuantizeOptions, RunOptions, ShapeRequest, ShardRequest, Stream, Suggest, TranscodeOptions,
+    ValidateLevel, ValidateOptions,
 };
 use stored::stored_array;
 
@@ -60,23 +61,21 @@ use histogram::{Histogram, Stats};
 pub use inspect_result::{ArrayResult, HistogramResult, InformationResult, InspectResult, PreviewResult, StatsResult};
 use numbers::{CfNumbers, Numbers};
 use open::ArrayReading;
-pub use options::{
-    CfOptions, HistogramOptions, InspectOptions, Missing, Stream, Suggest, ValidateLevel, ValidateOptions,
-};
 pub use parts_result::StatusResult;
 pub use pattern::PathPattern;
 use quantize::{FirstPass, FloatType, Quantization, Request, Survey};
-pub use transcode_result::{CompressionResult, EstimateResult};
-pub use transcode_result::{QualityResult, QuantizationResult, TranscodeResult, VerifyResult};
+pub use transcode_result::{
+    CompressionResult, EstimateResult, QualityResult, QuantizationResult, TranscodeResult, VerifyResult,
+};
 pub use validate_result::{Failure, Partition, ValidateResult};
 
 /// A driver of no more than so many threads: the same, where it has no more.
-fn narrowed(driver: &Driver, threads: usize) -> Result<Driver, OperationError> {
+fn narrowed(driver: &Driver, threads: usize) -> Result<Driver> {
     if threads < driver.num_threads() { new_driver(threads, driver.interrupt()) } else { Ok(driver.clone()) }
 }
 
 /// A pool of threads that stops between its units when it is interrupted.
-fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver, OperationError> {
+fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver> {
     Driver::new(threads).map(|driver| driver.heeding(interrupt)).map_err(|error| {
         OperationError::environment("no thread can be started: the memory of the process, or their number, is limited")
             .with_help("raise the limit (`ulimit -v`, `ulimit -u`)")

@@ -4,6 +4,7 @@
 //! written in version 1.0, little endian and C order. Elements here are in C order and the byte order of this machine.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde::Deserialize;
 
@@ -28,35 +29,11 @@ pub struct NpyArray {
     pub elements: Vec<u8>,
 }
 
-/// Why bytes are no `.npy` file that is read here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NpyError {
-    /// Another file.
-    #[error("it does not begin as a .npy file does")]
-    Magic,
-    /// A later version.
-    #[error(".npy version {0}.{1} is not known")]
-    Version(u8, u8),
-    /// The file ends in its header.
-    #[error("the .npy header is cut off")]
-    Truncated,
-    /// The header is not the literal that it must be.
-    #[error("the .npy header is malformed: {0}")]
-    Header(String),
-    /// An element type that no Zarr array has.
-    #[error("the .npy element type {0:?} is not supported")]
-    Descriptor(String),
-    /// A type that cannot be written.
-    #[error("data type {0} cannot be written as .npy")]
-    DataType(String),
-    /// More or fewer bytes than the shape tells.
-    #[error("the .npy header tells of {expected} bytes of elements, and {found} follow")]
-    Size {
-        /// Bytes by the header; saturated.
-        expected: u64,
-        /// Bytes in the file.
-        found: u64,
-    },
+/// The sentence about a file that ends in its header.
+const TRUNCATED: &str = "the .npy header is cut off";
+
+fn malformed(reason: impl Display) -> String {
+    format!("the .npy header is malformed: {reason}")
 }
 
 /// True if bytes begin as a `.npy` file does.
@@ -65,16 +42,18 @@ pub fn is_npy(bytes: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
+pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let (header, elements) = split(file)?;
     let Header { descr, fortran_order, shape } = Header::read(header)?;
-    let (data_type, component, is_big_endian) = layout_of(&descr).ok_or(NpyError::Descriptor(descr))?;
+    let (data_type, component, is_big_endian) =
+        layout_of(&descr).ok_or_else(|| format!("the .npy element type {descr:?} is not supported"))?;
     let size = data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
     let expected = count.and_then(|count| count.checked_mul(size as u64));
     if expected != Some(found) {
-        return Err(NpyError::Size { expected: expected.unwrap_or(u64::MAX), found });
+        let expected = expected.unwrap_or(u64::MAX);
+        return Err(format!("the .npy header tells of {expected} bytes of elements, and {found} follow"));
     }
     let mut elements = Cow::Borrowed(elements);
     if is_big_endian != cfg!(target_endian = "big") {
@@ -87,15 +66,16 @@ pub fn read(file: &[u8]) -> Result<NpyArray, NpyError> {
         let mut ordered = vec![0; elements.len()];
         let transpose = Transpose::new(&shape, &order, size);
         let decoded = transpose.and_then(|transpose| transpose.decode(&elements, &mut ordered));
-        decoded.map_err(|error| NpyError::Header(error.to_string()))?;
+        decoded.map_err(malformed)?;
         elements = Cow::Owned(ordered);
     }
     Ok(NpyArray { data_type, shape, elements: elements.into_owned() })
 }
 
 /// A file of these elements, which are in C order and the byte order of this machine.
-pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec<u8>, NpyError> {
-    let (descriptor, component) = describe(data_type).ok_or_else(|| NpyError::DataType(data_type.to_string()))?;
+pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec<u8>, String> {
+    let (descriptor, component) =
+        describe(data_type).ok_or_else(|| format!("data type {data_type} cannot be written as .npy"))?;
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
     let mut header =
@@ -105,8 +85,7 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     let padding = (prefix + header.len() + 1).next_multiple_of(64) - prefix - header.len() - 1;
     header.extend(std::iter::repeat_n(' ', padding));
     header.push('\n');
-    let length =
-        u16::try_from(header.len()).map_err(|_| NpyError::Header("it is too long to be written".to_owned()))?;
+    let length = u16::try_from(header.len()).map_err(|_| malformed("it is too long to be written"))?;
     let mut file = Vec::with_capacity(prefix + header.len() + elements.len());
     file.extend_from_slice(MAGIC);
     file.extend_from_slice(&[1, 0]);
@@ -121,21 +100,21 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
 }
 
 /// The header's text, and what follows it.
-fn split(file: &[u8]) -> Result<(&[u8], &[u8]), NpyError> {
-    let rest = file.strip_prefix(MAGIC).ok_or(NpyError::Magic)?;
-    let (&[major, minor], rest) = rest.split_first_chunk().ok_or(NpyError::Truncated)?;
+fn split(file: &[u8]) -> Result<(&[u8], &[u8]), String> {
+    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as a .npy file does")?;
+    let (&[major, minor], rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
     let (length, rest) = match (major, minor) {
         (1, 0) => {
-            let (length, rest) = rest.split_first_chunk().ok_or(NpyError::Truncated)?;
+            let (length, rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
             (usize::from(u16::from_le_bytes(*length)), rest)
         }
         (2 | 3, 0) => {
-            let (length, rest) = rest.split_first_chunk().ok_or(NpyError::Truncated)?;
+            let (length, rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
             (usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX), rest)
         }
-        _ => return Err(NpyError::Version(major, minor)),
+        _ => return Err(format!(".npy version {major}.{minor} is not known")),
     };
-    rest.split_at_checked(length).ok_or(NpyError::Truncated)
+    rest.split_at_checked(length).ok_or_else(|| TRUNCATED.to_owned())
 }
 
 /// numpy's own limit is 64.
@@ -153,7 +132,7 @@ struct Header {
 impl Header {
     /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`: JSON but for quotes, brackets, capitals, commas
     /// after the last element, and the L behind long integers of Python 2.
-    fn read(literal: &[u8]) -> Result<Self, NpyError> {
+    fn read(literal: &[u8]) -> Result<Self, String> {
         let mut text: String =
             literal.iter().filter(|byte| !byte.is_ascii_whitespace()).copied().map(char::from).collect();
         for (python, json) in [
@@ -169,9 +148,9 @@ impl Header {
         ] {
             text = text.replace(python, json);
         }
-        let header: Header = serde_json::from_str(&text).map_err(|error| NpyError::Header(error.to_string()))?;
+        let header: Header = serde_json::from_str(&text).map_err(malformed)?;
         if header.shape.len() > MAX_RANK {
-            return Err(NpyError::Header("the shape has more than 64 dimensions".to_owned()));
+            return Err(malformed("the shape has more than 64 dimensions"));
         }
         Ok(header)
     }

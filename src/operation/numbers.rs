@@ -9,7 +9,7 @@ use crate::kernel::missing::{MissingCount, MissingFilter};
 use crate::kernel::unpack::Unpack;
 use crate::operation::cf::unpacking;
 use crate::operation::quantize::range::FloatType;
-use crate::operation::{CfOptions, OpenedArray, OperationError, cf};
+use crate::operation::{CfOptions, OpenedArray, Result, cf};
 
 /// Elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
@@ -28,7 +28,7 @@ pub(super) struct CfNumbers {
 
 impl CfNumbers {
     /// The numbers of an array; `None` for a type whose values are no real numbers.
-    pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>, OperationError> {
+    pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
         let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
         let number_type = stored.number_type();
         let (mut missing, mut unpack) = (Vec::new(), None);

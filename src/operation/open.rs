@@ -1,9 +1,8 @@
 //! An array on a local store, read as far as it can be, and opened only if nothing about it is wrong.
 
 use super::absent::{arrays_help, no_node};
-use super::document::{DocumentError, Documents, Place, document_help, read_documents};
-use super::error::OperationError;
-use super::xarray;
+use super::document::{DocumentError, document_help, read_documents};
+use super::{Documents, OperationError, Place, Result, xarray};
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -162,13 +161,12 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
 
 /// Reads an array's metadata as far as it goes; an error only where there is no array to read. Findings are judged under
 /// [`Profile::Read`].
-pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading, OperationError> {
+pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> {
     let place = Place::new(store, node)?;
     let node = place.node(store)?;
     let documents = open_documents(&node, &place.name())?;
     if documents.kind == NodeKind::Group {
-        let name = place.name();
-        let help = arrays_help(&node, &name);
+        let (name, help) = (place.name(), arrays_help(&node, &place.name()));
         return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(help));
     }
     Ok(read_array_of(place, node, documents))
@@ -182,16 +180,12 @@ pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayRea
 }
 
 /// The documents of a node that must be there; `name` is for messages.
-pub fn open_documents(node: &Node, name: &str) -> Result<Documents, OperationError> {
-    documents_that_must_be(read_documents(node), node, name)
+pub fn open_documents(node: &Node, name: &str) -> Result<Documents> {
+    needed_documents(read_documents(node), node, name)
 }
 
 /// The same, where they are read already.
-pub fn documents_that_must_be(
-    read: Result<Option<Documents>, DocumentError>,
-    node: &Node,
-    name: &str,
-) -> Result<Documents, OperationError> {
+pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &Node, name: &str) -> Result<Documents> {
     let found = read.map_err(|error| match error {
         DocumentError::Json { key, format: Some(format), .. } => {
             OperationError::data(format!("`{name}/{key}` is {}", format.name)).with_help(document_help(format))
@@ -201,31 +195,21 @@ pub fn documents_that_must_be(
         }
         DocumentError::Store(error) => OperationError::environment(format!("`{name}` cannot be read")).because(error),
     })?;
-    if let Some(documents) = found {
-        return Ok(documents);
-    }
-    Err(no_node(node, name))
+    found.ok_or_else(|| no_node(node, name))
 }
 
 /// The pipeline of a stored object (the greatest, where they differ), its fill value followed through the chain;
 /// `None` where its shape or its codecs are not known.
-fn build_pipeline(
-    members: &ArrayDocument,
-    data_type: &DataType,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Pipeline> {
-    let fill_value = members.fill_value.as_ref().and_then(|json| {
-        let big_endian = members.codecs.as_deref().is_some_and(is_big_endian);
-        read_fill_value(data_type, json, big_endian, diagnostics)
-    });
+fn build_pipeline(members: &ArrayDocument, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Option<Pipeline> {
+    let fill_value = read_fill_value(members, data_type, faults);
     let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape(members.shape.as_deref())?;
     let codecs = members.codecs.as_ref()?;
     let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
-    let before = diagnostics.len();
-    let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", diagnostics);
-    let is_sound = diagnostics[before..].iter().all(|found| !found.is_error());
+    let before = faults.len();
+    let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", faults);
+    let is_sound = faults[before..].iter().all(|found| !found.is_error());
     if is_sound && let Some(metadata) = members.metadata() {
-        check_lengths(&pipeline, &metadata.grid, diagnostics);
+        check_lengths(&pipeline, &metadata.grid, faults);
     }
     Some(pipeline)
 }
@@ -252,27 +236,20 @@ pub fn check_lengths(pipeline: &Pipeline, grid: &Grid, diagnostics: &mut Vec<Dia
     }
 }
 
-fn read_fill_value(
-    data_type: &DataType,
-    json: &Json,
-    big_endian: bool,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<FillValue> {
-    if matches!(data_type, DataType::Other(_)) {
-        return None;
-    }
+fn read_fill_value(members: &ArrayDocument, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Option<FillValue> {
+    let json = members.fill_value.as_ref().filter(|_| !matches!(data_type, DataType::Other(_)))?;
+    let is_big_endian = || members.codecs.as_deref().is_some_and(is_big_endian);
     match data_type.fill_value_from_json(json) {
         Ok(mut read) => {
-            diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer("/fill_value")));
+            faults.extend(read.notes.into_iter().map(|note| note.at_pointer("/fill_value")));
             // A struct in base64 is in the order of its chunks; it was read as little endian.
-            if big_endian && matches!((data_type, json), (DataType::Struct(_), Json::String(_))) {
+            if matches!((data_type, json), (DataType::Struct(_), Json::String(_))) && is_big_endian() {
                 data_type.swap_elements(&mut read.value.0);
             }
             Some(read.value)
         }
         Err(error) => {
-            let found = Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string());
-            diagnostics.push(found.at_pointer("/fill_value"));
+            faults.push(Diagnostic::new(code::FILL_VALUE_INVALID, error.to_string()).at_pointer("/fill_value"));
             None
         }
     }
@@ -291,12 +268,12 @@ fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
 }
 
 /// Opens an array; one with an error is refused, with every error named.
-pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray, OperationError> {
+pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray> {
     opened(read_array(store, node)?)
 }
 
 /// An array that was read without an error; one with errors is refused, with every error named.
-pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
+pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
     let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(refusal(&format!("the metadata of `{}` are in error", reading.store), &errors));
@@ -321,28 +298,22 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray, OperationError> {
 
 /// An error that lists findings.
 pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
-    let list: Vec<String> = errors
-        .iter()
-        .map(|error| match &error.location.pointer {
-            Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
-            _ => error.to_string(),
-        })
-        .collect();
-    let help = errors.iter().find_map(|error| error.help.clone());
+    let of_error = |error: &Diagnostic| match &error.location.pointer {
+        Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
+        _ => error.to_string(),
+    };
+    let list: Vec<String> = errors.iter().map(of_error).collect();
     let refused = OperationError::data(format!("{message}: {}", list.join("; ")));
-    match help {
-        Some(help) => refused.with_help(help),
-        None => refused,
-    }
+    errors.iter().find_map(|error| error.help.clone()).into_iter().fold(refused, OperationError::with_help)
 }
 
 /// Binds a pipeline; what cannot be run is said with the store's name.
-pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
+pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain> {
     BoundChain::bind(pipeline).map_err(|error| undecoded(error, store))
 }
 
 /// Binds a pipeline for chunks that are not decoded to elements.
-pub fn bind_opaque(pipeline: &Pipeline, store: &str) -> Result<BoundChain, OperationError> {
+pub fn bind_opaque(pipeline: &Pipeline, store: &str) -> Result<BoundChain> {
     BoundChain::bind_opaque(pipeline).map_err(|error| undecoded(error, store))
 }
 

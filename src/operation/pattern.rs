@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// `*` and `?` stay within a name, `**` stands for any number of whole names; `[ab]` and `[!ab]` are one character of a name, and
 /// `{a,b}` is either. A backslash is a character like others: `[*]` is an asterisk.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PathPattern {
     text: String,
@@ -43,8 +43,7 @@ impl PathPattern {
 
     /// True if it ends with a name, not with a wildcard.
     pub fn ends_with_a_name(&self) -> bool {
-        let last = self.text.rsplit('/').next().unwrap_or_default();
-        !last.contains(['*', '?', '['])
+        !self.text.rsplit('/').next().unwrap_or_default().contains(['*', '?', '['])
     }
 }
 
@@ -88,12 +87,6 @@ impl TryFrom<String> for PathPattern {
 impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl fmt::Debug for PathPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PathPattern({:?})", self.text)
     }
 }
 

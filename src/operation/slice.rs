@@ -3,13 +3,10 @@
 
 use std::ops::Range;
 
-use super::document::{Place, read_documents};
-use super::drawing::LevelResult;
+use super::document::read_documents;
 use super::inspect_result::{PreviewAxis, PreviewIndex};
-use super::numbers::CfNumbers;
-use super::open::{OpenedArray, opened, read_array_of};
-use super::options::CfOptions;
-use super::stored::stored_array;
+use super::open::{opened, read_array_of};
+use super::{CfNumbers, CfOptions, LevelResult, OpenedArray, Place, stored_array};
 use crate::array::{ChunkSet, Fault, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
@@ -239,8 +236,7 @@ impl Slice {
     /// Its description, with these values.
     pub(super) fn level(&self, metadata: &ArrayMetadata, values: Vec<f64>) -> LevelResult {
         let (axes, at) = self.axes(metadata);
-        let sides = self.sides.iter().filter(|side| side.dimension.is_some());
-        let lines = sides.map(Side::middles).collect();
+        let lines = self.sides.iter().filter(|side| side.dimension.is_some()).map(Side::middles).collect();
         LevelResult { axes, at, lines, values, units: units(metadata), is_upside_down: false }
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::{Driver, Reads};
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
 use crate::operation::open::{bind, bind_opaque};
-use crate::operation::{OpenedArray, OperationError};
+use crate::operation::{OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, Part};
 
@@ -24,7 +24,7 @@ pub(crate) fn side(
     store: &str,
     hoisted: usize,
     write_empty: bool,
-) -> Result<StoredArray, OperationError> {
+) -> Result<StoredArray> {
     bound(node, metadata, (pipeline, hoisted), |pipeline| {
         let mut chain = bind(pipeline, store)?;
         if write_empty {
@@ -35,7 +35,7 @@ pub(crate) fn side(
 }
 
 /// Binds an array that was opened.
-pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray, OperationError> {
+pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
     side(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn opaque_array(
     metadata: ArrayMetadata,
     pipeline: &Pipeline,
     store: &str,
-) -> Result<StoredArray, OperationError> {
+) -> Result<StoredArray> {
     bound(node, metadata, (pipeline, 0), |pipeline| bind_opaque(pipeline, store))
 }
 
@@ -53,8 +53,8 @@ fn bound(
     node: Node,
     metadata: ArrayMetadata,
     (pipeline, hoisted): (&Pipeline, usize),
-    bind: impl Fn(&Pipeline) -> Result<BoundChain, OperationError>,
-) -> Result<StoredArray, OperationError> {
+    bind: impl Fn(&Pipeline) -> Result<BoundChain>,
+) -> Result<StoredArray> {
     let chain = bind(pipeline)?;
     let subchunk = subchunk_pipeline(pipeline, &chain, hoisted).map(|subchunk| bind(&subchunk)).transpose()?;
     let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
@@ -97,7 +97,7 @@ pub(super) fn census(
     listing: &Listing,
     side: Option<&StoredArray>,
     driver: &Driver,
-) -> Result<(StorageResult, Vec<Diagnostic>), OperationError> {
+) -> Result<(StorageResult, Vec<Diagnostic>)> {
     let side = side.filter(|side| side.layout.is_some());
     // Of shards of many shapes each tells its own.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());

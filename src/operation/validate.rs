@@ -9,19 +9,18 @@ mod keys;
 mod object;
 mod shard;
 
-use super::error::OperationError;
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
-use super::open::ArrayReading;
-use super::options::{ValidateLevel, ValidateOptions};
 use super::progress::{Progress, Share};
-use super::validate_result::{AgainstResult, CheckedStore, ValidateResult};
-use super::{Interrupt, against, expect, new_driver};
+use super::validate_result::CheckedStore;
+use super::{
+    ArrayReading, Interrupt, OperationError, ValidateLevel, ValidateOptions, ValidateResult, against, expect,
+    new_driver,
+};
 use crate::diagnostic::code;
 use crate::engine::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
-use gathered::Findings;
-use gathered::Gathered;
+use gathered::{Failures, Findings, Gathered};
 
 /// The result, and the STOREs that could not be looked at.
 #[derive(Debug)]
@@ -36,8 +35,9 @@ pub struct ValidateOutcome {
 /// cannot be, nothing is checked.
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
-    let mut gathered = Gathered::new(Findings::new(options, room));
-    let (mut checked, mut compared) = (Vec::new(), None);
+    let (findings, failures) = (Findings::new(options, room), Failures::default());
+    let mut gathered = Gathered { findings, unchecked: Vec::new(), absent: Vec::new(), failures, arrays: 0 };
+    let (mut checked, mut against) = (Vec::new(), None);
     let driver = new_driver(options.common.num_threads(), interrupt);
     match driver.and_then(|driver| Ok((driver, against::open_other(options, interrupt)?))) {
         Ok((driver, other)) => {
@@ -47,22 +47,13 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
             // A STORE that could not be opened has been named once.
             if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted()) {
                 match other.compare(progress) {
-                    Ok(result) => compared = Some(result),
-                    Err(error) => gathered.failures.push(options.other_name().as_deref(), None, error),
+                    Ok(result) => against = Some(result),
+                    Err(error) => gathered.failures.push(options.other_name().as_deref(), None, None, error),
                 }
             }
         }
-        Err(error) => gathered.failures.push(options.other_name().as_deref(), None, error),
+        Err(error) => gathered.failures.push(options.other_name().as_deref(), None, None, error),
     }
-    outcome(gathered, checked, compared, options)
-}
-
-fn outcome(
-    gathered: Gathered,
-    checked: Vec<CheckedStore>,
-    against: Option<AgainstResult>,
-    options: &ValidateOptions,
-) -> ValidateOutcome {
     let Gathered { findings, unchecked, absent, failures, .. } = gathered;
     let [infos, warnings, errors] = findings.counts;
     let mut result = ValidateResult {
@@ -97,7 +88,7 @@ fn check_store(
         Ok(hierarchy) => hierarchy,
         Err(error) => {
             let node = options.node.as_ref().map(|node| format!("/{}", node.trim_matches('/')));
-            gathered.failures.push(Some(&name), node.as_deref(), error);
+            gathered.failures.push(Some(&name), node.as_deref(), None, error);
             return None;
         }
     };
@@ -130,11 +121,11 @@ fn check_store(
     if let Some(expected) = &options.expect {
         match expect::check(store, options.node.as_deref(), expected) {
             Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
-            Err(error) => gathered.failures.push(Some(&name), None, error),
+            Err(error) => gathered.failures.push(Some(&name), None, None, error),
         }
     }
     for UnreadFolder { path, error } in unread {
-        gathered.failures.push(Some(&name), Some(&path), error);
+        gathered.failures.push(Some(&name), Some(&path), None, error);
     }
     Some(checked)
 }

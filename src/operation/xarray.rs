@@ -21,8 +21,7 @@ pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Js
 
 /// The names of all dimensions of a v2 array as the metadata of v3 have them.
 pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
-    let names = dimension_names(attributes, rank)?;
-    Some(names.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
+    Some(dimension_names(attributes, rank)?.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
 }
 
 /// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.

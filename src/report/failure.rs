@@ -73,8 +73,7 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
         if let Some((label, role, text)) = label {
             write_clause((role, label, indent), text.trim_start(), style, output)?;
         } else {
-            let lines = broken(clause, 0, indent, style);
-            write_hanging(&" ".repeat(indent), indent + HANGING, &lines, output)?;
+            write_hanging(&" ".repeat(indent), indent + HANGING, &broken(clause, 0, indent, style), output)?;
         }
     }
     Ok(())
@@ -82,13 +81,8 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
 
 /// One finding after the other: severity, code, message, place, help. One that holds for many nodes is said once. On a terminal
 /// place and help have lines of their own; else a finding is one line.
-pub fn write_findings(
-    findings: &[Diagnostic],
-    style: Style,
-    is_terminal: bool,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    for group in grouped(findings) {
+pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
+    for group in grouped(found) {
         let finding = group.first();
         let role = Role::of(finding.severity);
         let head = format!("{}[{}]:", finding.severity.name(), finding.code);
@@ -117,35 +111,27 @@ pub fn write_findings(
 
 fn place(location: &Location) -> Option<String> {
     let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
-    let pointer = location.pointer.as_ref().filter(|pointer| !pointer.is_empty());
-    let parts: Vec<&str> = [location.node.as_ref(), location.key.as_ref(), pointer, chunk.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
+    let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+    let parts = [location.node.as_deref(), location.key.as_deref(), pointer, chunk.as_deref()];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Writes findings, and whether there are more.
-pub(super) fn write_found(
-    findings: &[Diagnostic],
-    is_truncated: bool,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let mut page = Page { style, output, before: None };
-    for group in grouped(findings) {
+    for group in grouped(found) {
         match style.width {
             Some(_) => page.paragraphs(&group)?,
             None => page.line(&group)?,
         }
     }
-    if is_truncated {
-        let shown = quantity::count(findings.len() as u64);
-        let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
+    if is_cut {
+        let shown = quantity::count(found.len() as u64);
+        let line = format!("... only the first {shown} found are shown; --max-found 0 shows all");
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
-    if !findings.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
+    if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
 }
 
 /// The output, and the headings of the last finding.
@@ -160,15 +146,11 @@ impl<'a> Page<'a> {
     fn line(&mut self, group: &Group) -> io::Result<()> {
         let finding = group.first();
         let (place, severity) = (group.place("(no store)"), self.severity(finding));
-        let mut line = format!("{}: {severity} {} {}", one_line(&place), finding.code, finding.name);
-        line.push_str(&one_line(&format!("{}: {}", pointer(&finding.location), finding.message)));
-        if group.is_of_many() {
-            line.push_str(&one_line(&format!("; in {}", group.nodes(self.style.is_verbose))));
-        }
-        if let Some(help) = &finding.help {
-            line.push_str(&one_line(&format!("; help: {help}")));
-        }
-        writeln!(self.output, "{line}")
+        let mut rest = format!("{}: {}", pointer(&finding.location), finding.message);
+        rest.extend(group.is_of_many().then(|| format!("; in {}", group.nodes(self.style.is_verbose))));
+        rest.extend(finding.help.iter().map(|help| format!("; help: {help}")));
+        let (place, rest) = (one_line(&place), one_line(&rest));
+        writeln!(self.output, "{place}: {severity} {} {}{rest}", finding.code, finding.name)
     }
 
     fn paragraphs(&mut self, group: &Group<'a>) -> io::Result<()> {
@@ -345,8 +327,8 @@ impl<'a> Group<'a> {
     pub(super) fn nodes(&self, all: bool) -> String {
         let first = self.first();
         let is_same = self.findings.iter().all(|found| found.message == first.message);
-        let store = first.location.store.as_deref();
-        let store = store.filter(|_| self.findings.iter().all(|found| found.location.store == first.location.store));
+        let is_shared = self.findings.iter().all(|found| found.location.store == first.location.store);
+        let store = first.location.store.as_deref().filter(|_| is_shared);
         let of_nodes = self.of_nodes();
         let shown = if all { of_nodes.len() } else { SHOWN };
         let node = |found: &&Diagnostic| {

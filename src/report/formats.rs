@@ -11,15 +11,14 @@
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>; what must be escaped is what the
 //! runner unescapes: `%`, CR and LF everywhere, `:` and `,` in properties too.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
-use crate::operation::ValidateResult;
 use crate::operation::validate::ValidateOutcome;
+use crate::operation::{OperationError, ValidateResult};
 
 /// Where the schema is published.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -27,14 +26,13 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/
 /// Writes a SARIF log.
 pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
     let findings = outcome.result.findings_and_differences();
-    let used = used_rules(&findings);
+    // The codes that were found, sorted, each with its place in the list of rules.
+    let codes: BTreeSet<&'static str> = findings.iter().map(|finding| finding.code).collect();
+    let used: BTreeMap<_, _> = codes.into_iter().zip(0..).collect();
     let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
     let results: Vec<Value> = findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
-    let notifications: Vec<Value> = outcome
-        .failures
-        .iter()
-        .map(|failure| json!({ "level": "error", "message": { "text": failure.to_string() } }))
-        .collect();
+    let notification = |error: &OperationError| json!({ "level": "error", "message": { "text": error.to_string() } });
+    let notifications: Vec<Value> = outcome.failures.iter().map(notification).collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -53,13 +51,6 @@ pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     });
     serde_json::to_writer_pretty(&mut *output, &log)?;
     writeln!(output)
-}
-
-/// The codes that were found, sorted, each with its place in the list of rules.
-fn used_rules(findings: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
-    let mut used: BTreeMap<_, _> = findings.iter().map(|finding| (finding.code, 0)).collect();
-    used.values_mut().enumerate().for_each(|(place, index)| *index = place);
-    used
 }
 
 /// An object without the members that are null.
@@ -278,17 +269,12 @@ fn uri_of(location: &Location) -> Option<String> {
 
 /// Percent-encodes what may not stand in a path; of a URL what may stand nowhere in it.
 fn encode(text: &str, is_url: bool) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-        if plain || (is_url && b":?#[]@!$&'()*+,;=%".contains(&byte)) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    let stays = |byte: u8| {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        is_plain || (is_url && b":?#[]@!$&'()*+,;=%".contains(&byte))
+    };
+    let encode = |byte| if stays(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
 }
 
 #[cfg(test)]

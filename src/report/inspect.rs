@@ -6,7 +6,7 @@ use super::quantity::{self, bytes, count, counted};
 use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::Json;
-use crate::operation::inspect_result::{Decoded, GroupResult, NodeMembers, NodeResult, StageRow, StorageResult};
+use crate::operation::inspect_result::{Decoded, GroupResult, NodeResult, StageRow, StorageResult};
 use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
 /// The most characters of a dimension's name that text shows.
@@ -58,8 +58,7 @@ fn array(array: &ArrayResult) -> Report<'_> {
     }
     blocks.extend(array.members.attributes.as_ref().map(Block::Attributes));
     if let Some(stages) = &array.pipeline {
-        let is_sharded = stages.iter().any(|stage| stage.pipeline.is_some());
-        let unit = if is_sharded { "shard" } else { "chunk" };
+        let unit = if stages.iter().any(|stage| stage.pipeline.is_some()) { "shard" } else { "chunk" };
         let mut table = Table::new(&["codec", "kind", "data type", "shape", "fill value", ">bytes"]);
         push_stages(array.decoded.as_ref(), stages, 0, &mut table);
         blocks.push(heading(2, format!("pipeline of a {unit}, in encode order")));
@@ -179,7 +178,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
         let Decoded { data_type, shape, fill_value, bytes } = decoded;
         let array = quantity::array_cells(Some(data_type), shape.as_deref(), fill_value.as_ref());
         let bytes = bytes.map_or_else(String::new, quantity::count);
-        table.push([name, String::new()].into_iter().chain(array).chain([bytes]).collect(), None);
+        table.push([name, String::new()].into_iter().chain(array).chain([bytes]), None);
     }
     for stage in stages {
         let StageRow { data_type, shape, fill_value, bytes, .. } = stage;
@@ -189,7 +188,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
         // A shard's own rows say what its configuration says.
         let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
         let note = configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty()));
-        table.push(names.into_iter().chain(array).chain([bytes]).collect(), note.map(quantity::json));
+        table.push(names.into_iter().chain(array).chain([bytes]), note.map(quantity::json));
         if let Some(inner) = &stage.pipeline {
             push_stages(stage.inner_decoded.as_deref(), inner, depth + 1, table);
         }
@@ -238,8 +237,8 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
 /// The few figures that say most.
 fn group_figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     let logical = group.totals.bytes_logical;
-    let mut figures =
-        vec![("Arrays", count(group.totals.arrays), String::new()), ("Decoded", bytes(logical), String::new())];
+    let arrays = ("Arrays", count(group.totals.arrays), String::new());
+    let mut figures = vec![arrays, ("Decoded", bytes(logical), String::new())];
     if let Some(stored) = group.totals.bytes_stored {
         let [.., ratio] = sizes(Some(logical), Some(stored));
         let ratio = if ratio.is_empty() { ratio } else { format!("ratio {ratio}") };
@@ -302,7 +301,7 @@ fn stats(result: &GroupResult) -> Option<Table> {
             number(stats.mean),
             number(stats.standard_deviation),
         ];
-        table.push(cells.into_iter().zip(shown).filter_map(|(cell, is)| is.then_some(cell)).collect(), None);
+        table.push(cells.into_iter().zip(shown).filter_map(|(cell, is)| is.then_some(cell)), None);
     }
     Some(table)
 }
@@ -323,16 +322,11 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
         "array" => "",
         _ => " (unreadable)",
     };
-    let shape = |shape: &Option<Vec<u64>>| shape.as_deref().map_or_else(String::new, extents);
-    let chunks = match &members.shard_shape {
-        Some(shard) => format!("{} in {}", shape(&members.chunk_shape), extents(shard)),
-        None => match grid_name(members).filter(|name| name != "regular") {
-            Some(grid) if members.chunk_shape.is_some() => {
-                format!("{} in {grid}", shape(&members.chunk_shape))
-            }
-            Some(grid) => grid,
-            None => shape(&members.chunk_shape),
-        },
+    let grid = || members.chunk_grid.as_ref()?.get("name").map(quantity::json).filter(|name| name != "regular");
+    let outer = members.shard_shape.as_deref().map(extents).or_else(grid);
+    let chunks = match (members.chunk_shape.as_deref().map(extents), outer) {
+        (Some(chunk), Some(outer)) => format!("{chunk} in {outer}"),
+        (chunk, outer) => chunk.or(outer).unwrap_or_default(),
     };
     let names = members.dimension_names.as_deref();
     let mut cells = vec![
@@ -352,11 +346,6 @@ fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     let ratio = decoded.zip(stored.filter(|stored| *stored > 0)).map(ratio);
     let text = |bytes: Option<u64>| bytes.map_or_else(String::new, quantity::bytes);
     [text(decoded), text(stored), ratio.unwrap_or_default()]
-}
-
-/// The name of the chunk grid.
-fn grid_name(node: &NodeMembers) -> Option<String> {
-    Some(quantity::json(node.chunk_grid.as_ref()?.get("name")?))
 }
 
 /// A shape without spaces.

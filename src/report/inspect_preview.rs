@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::quantity::{count, figure};
+use png::EncodingError;
+
+use super::quantity::{approximate, count, figure, whole};
 use super::terminal::{Role, Style};
 use crate::operation::PreviewResult;
 use crate::operation::inspect_result::{PreviewAxis, PreviewIndex};
@@ -44,9 +46,7 @@ pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: b
     let down = if is_upside_down { " up, " } else { " down, " };
     let axes: Vec<String> = axes.iter().map(axis).collect();
     let slice = if axes.is_empty() { "one value".to_owned() } else { axes.join(down) + " to the right" };
-    let at =
-        at.iter().map(|at| format!("{}={}", at.name.clone().unwrap_or_else(|| format!("axis {}", at.axis)), at.index));
-    let at: Vec<String> = at.collect();
+    let at: Vec<String> = at.iter().map(|at| format!("{}={}", name(at.name.as_ref(), at.axis), at.index)).collect();
     if at.is_empty() { slice } else { format!("{slice}, at {}", at.join(", ")) }
 }
 
@@ -61,8 +61,11 @@ fn rows(preview: &PreviewResult) -> Vec<&[f64]> {
 
 /// A dimension with its length.
 pub(super) fn axis(axis: &PreviewAxis) -> String {
-    let name = axis.name.clone().unwrap_or_else(|| format!("axis {}", axis.axis));
-    format!("{name} ({})", count(axis.length))
+    format!("{} ({})", name(axis.name.as_ref(), axis.axis), count(axis.length))
+}
+
+fn name(own: Option<&String>, axis: u64) -> String {
+    own.cloned().unwrap_or_else(|| format!("axis {axis}"))
 }
 
 /// The values that the colours or characters stand for.
@@ -81,21 +84,12 @@ fn range(preview: &PreviewResult) -> (f64, f64) {
     (preview.min.unwrap_or_default(), preview.max.unwrap_or_default())
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share from 0 to 1 of nine characters"
-)]
 fn letter(share: Option<f64>) -> char {
-    share.map_or(' ', |share| {
-        let place = ((share * RAMP.len() as f64) as usize).min(RAMP.len() - 1);
-        char::from(RAMP[place])
-    })
+    share.map_or(' ', |share| char::from(RAMP[whole(share * approximate(RAMP.len() as u64)).min(RAMP.len() - 1)]))
 }
 
 /// The picture as a PNG image with 8 bits of red, green, blue and alpha; NaN is transparent.
-pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, png::EncodingError> {
+pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, EncodingError> {
     let (min, max) = range(preview);
     let width = preview.values.first().map_or(0, |row| row.0.len());
     let pixels: Vec<u8> = rows(preview)
@@ -123,14 +117,10 @@ const VIRIDIS: [[f64; 3]; 9] = [
 ];
 
 /// A PNG image of 8-bit pixels, row by row: indices of the palette, or red, green, blue and alpha without one.
-pub(super) fn png(
-    (width, height): (usize, usize),
-    palette: Option<Vec<u8>>,
-    pixels: &[u8],
-) -> Result<Vec<u8>, png::EncodingError> {
+pub(super) fn png(size: (usize, usize), palette: Option<Vec<u8>>, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, side(width), side(height));
+    let mut encoder = png::Encoder::new(&mut bytes, side(size.0), side(size.1));
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_color(if palette.is_some() { png::ColorType::Indexed } else { png::ColorType::Rgba });
     if let Some(palette) = palette {
@@ -158,17 +148,12 @@ pub(super) fn colour(share: f64) -> [u8; 3] {
 }
 
 /// The colour at a share of the way through evenly spaced colours.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "places lie within the colours, and these from 0 to 255"
-)]
 pub(super) fn mixed(colours: &[[f64; 3]], share: f64) -> [u8; 3] {
-    let place = share * (colours.len() - 1) as f64;
-    let below = (place as usize).min(colours.len() - 2);
-    let (from, to, part) = (colours[below], colours[below + 1], place - below as f64);
-    [0, 1, 2].map(|component| (from[component] + (to[component] - from[component]) * part).round() as u8)
+    let place = share * approximate(colours.len() as u64 - 1);
+    let below = whole(place).min(colours.len() - 2);
+    let (from, to, part) = (colours[below], colours[below + 1], place - approximate(below as u64));
+    let mix = |component: usize| whole((from[component] + (to[component] - from[component]) * part).round());
+    [0, 1, 2].map(|component| u8::try_from(mix(component)).unwrap_or(u8::MAX))
 }
 
 #[cfg(test)]

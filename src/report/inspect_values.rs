@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::block::{Block, Members, heading, known};
-use super::quantity::{self, bytes, count, counted, exact, figure, percent, seconds, shape, shortened};
+use super::quantity::{self, bytes, count, counted, exact, figure, percent, seconds, shape, shortened, whole};
 use super::quantization::trimmed;
 use super::table::Table;
 use super::terminal::{Role, Style, one_line};
@@ -40,10 +40,8 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
 
 /// The effect of the suggested codecs on the values, and the command and codecs to copy.
 pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
-    let range = suggestion.range.as_ref().map_or_else(
-        || "no finite value".to_owned(),
-        |[lo, hi]| format!("{} to {}", quantity::json(lo), quantity::json(hi)),
-    );
+    let range = |[lo, hi]: &[Json; 2]| format!("{} to {}", quantity::json(lo), quantity::json(hi));
+    let range = suggestion.range.as_ref().map_or_else(|| "no finite value".to_owned(), range);
     vec![
         heading(2, "suggestion"),
         Block::Members(vec![
@@ -108,14 +106,13 @@ fn json_figure(json: &Json) -> String {
 /// A row for the array as it is, and one for each way.
 fn ways_table(ways: &WaysResult) -> Table {
     let mut table = Table::new(&["option", "as", ">max error", ">stored", ">ratio"]);
-    let as_it_is = ["as it is", "", "0", &bytes(ways.bytes_stored), "1"];
-    table.push(as_it_is.map(str::to_owned).to_vec(), None);
+    table.push(["as it is", "", "0", &bytes(ways.bytes_stored), "1"], None);
     for way in &ways.ways {
         let stored = way.bytes_stored.map(|stored| approximately(stored, way.is_exact));
         let ratio = way.ratio.map(|ratio| figure((ratio * 100.0).round() / 100.0));
         let cells = [kind(way), way.max_abs_error.map(figure), stored, ratio].map(Option::unwrap_or_default);
         let mark = if is_best(way, ways) { " *" } else { "" };
-        table.push([way.name.clone() + mark].into_iter().chain(cells).collect(), way.reason.clone());
+        table.push([way.name.clone() + mark].into_iter().chain(cells), way.reason.clone());
     }
     table
 }
@@ -236,19 +233,10 @@ pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String 
         if position > 0 && (position == leading || (position == 1 && leading > 0)) {
             text.push(' ');
         }
-        text.push(if *found > 0.0 { level(*found) } else { NONE });
+        let eighth = whole((found * 8.0).ceil()).min(LEVELS.len());
+        text.push(if *found > 0.0 { LEVELS[eighth.saturating_sub(1)] } else { NONE });
     }
     text
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "information is from 0 to 1, and so are eighths of it from 0 to 8"
-)]
-fn level(found: f64) -> char {
-    let eighth = (found * 8.0).ceil() as usize;
-    LEVELS[eighth.saturating_sub(1).min(LEVELS.len() - 1)]
 }
 
 /// The line below the drawing: sign, exponent, significand.
@@ -322,13 +310,9 @@ pub(super) fn chosen(compression: &CompressionResult) -> String {
 /// The chains that were tried, with what each would give: of all chunks, estimated.
 pub(super) fn tried(compression: &CompressionResult) -> String {
     let one = |tried: &TriedResult| {
-        let predict = tried.predict.join(",");
-        let way =
-            if predict.is_empty() { tried.compress.clone() } else { format!("{} --predict {predict}", tried.compress) };
-        match tried.bytes_stored {
-            Some(stored) => format!("{way} {}", bytes(stored)),
-            None => format!("{way} not for this type"),
-        }
+        let predict = if tried.predict.is_empty() { "" } else { &*format!(" --predict {}", tried.predict.join(",")) };
+        let stored = tried.bytes_stored.map_or_else(|| "not for this type".to_owned(), bytes);
+        format!("{}{predict} {stored}", tried.compress)
     };
     compression.tried.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,6 @@
 mod block;
 pub mod failure;
 pub mod formats;
-mod histogram;
 pub mod html;
 pub mod inspect;
 pub mod inspect_preview;

@@ -82,8 +82,7 @@ pub fn status(result: &StatusResult) -> Report<'_> {
     };
     let members = result.passes.iter().map(|pass| {
         let missing = if pass.missing.is_empty() { String::new() } else { format!("; missing {}", pass.missing) };
-        let done = format!("{} of {} done{missing}", count(pass.done), counted(pass.partitions, "part"));
-        (pass.name, done)
+        (pass.name, format!("{} of {} done{missing}", count(pass.done), counted(pass.partitions, "part")))
     });
     report(title, state, members.collect())
 }

@@ -1,65 +1,77 @@
 //! Progress on stderr: a bar with rate and time left, or a line for each piece of work.
 
-use std::io::{self, Write, stderr};
+use std::convert::Infallible;
+use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
-
 use super::quantity;
-use super::table::{WIDTH, cut, width};
+use super::table::{WIDTH, cut, pad, width};
 use super::terminal::{self, Output, one_line};
 use crate::operation::progress::Progress;
 
-/// Ten times a second is enough.
-const REDRAWS_PER_SECOND: u8 = 10;
-
-/// A bar for the work that is being done.
+/// A bar for the work that is being done. A thread of its own draws it: those that work do not wait for it.
 #[derive(Debug, Default)]
 pub struct Bar {
-    current: Mutex<Option<ProgressBar>>,
-    /// Bytes that the bar does not show yet: threads do not wait for each other to tell what they have done.
-    untold: AtomicU64,
-}
-
-impl Bar {
-    fn replace(&self, bar: Option<ProgressBar>) {
-        // A poisoned lock means that a worker panicked: the bar is still only a bar.
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(finished) = std::mem::replace(&mut *current, bar) {
-            finished.inc(self.untold.swap(0, Ordering::Relaxed));
-            finished.finish_and_clear();
-        }
-    }
+    /// Bytes that are done.
+    done: Arc<AtomicU64>,
+    /// The thread, which ends when the sender is dropped.
+    drawing: Mutex<Option<(Sender<Infallible>, JoinHandle<()>)>>,
 }
 
 impl Progress for Bar {
     fn start(&self, name: &str, length: Option<u64>) {
-        let target = if Output::Error.is_terminal() {
-            ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND)
-        } else {
-            ProgressDrawTarget::term_like_with_hz(Box::new(Stream), 1)
-        };
-        let bar = ProgressBar::with_draw_target(length, target);
-        bar.set_style(style(name));
-        bar.tick();
-        bar.enable_steady_tick(Duration::from_millis(200));
-        self.replace(Some(bar));
+        self.finish();
+        self.done.store(0, Ordering::Relaxed);
+        let (name, done) = (one_line(name).into_owned(), Arc::clone(&self.done));
+        let (sender, end) = channel();
+        let thread = Builder::new().spawn(move || draw(&name, (&done, length), &end));
+        // A poisoned lock means that a worker panicked: the bar is still only a bar.
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        *drawing = thread.ok().map(|thread| (sender, thread));
     }
 
     fn advance(&self, bytes: u64) {
-        self.untold.fetch_add(bytes, Ordering::Relaxed);
-        if let Ok(current) = self.current.try_lock()
-            && let Some(bar) = &*current
-        {
-            bar.inc(self.untold.swap(0, Ordering::Relaxed));
-        }
+        self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn finish(&self) {
-        self.replace(None);
+        if let Some((sender, thread)) = self.drawing.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(sender);
+            let _ = thread.join();
+        }
     }
+}
+
+/// Draws the line over itself until the work ends, then erases it.
+fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infallible>) {
+    /// Of what was done so many seconds ago a tenth counts for the pace.
+    const LATELY: f64 = 15.0;
+    let interval = Duration::from_millis(if Output::Error.is_terminal() { 100 } else { 1000 });
+    let weight = |time: Duration| 0.1_f64.powf(time.as_secs_f64() / LATELY);
+    let (begin, mut shown, mut before) = (Instant::now(), 0, (Duration::ZERO, 0));
+    let mut pace = 0.0;
+    loop {
+        let (elapsed, done) = (begin.elapsed(), done.load(Ordering::Relaxed));
+        let passed = elapsed.saturating_sub(before.0);
+        let rate = quantity::approximate(done - before.1) / passed.as_secs_f64().max(1e-9);
+        pace = pace * weight(passed) + rate * (1.0 - weight(passed));
+        before = (elapsed, done);
+        // In the last column some terminals go on to the next line.
+        let room = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
+        let state = State { name, done, all, elapsed, rate: pace / (1.0 - weight(elapsed)) };
+        let line = state.line(room);
+        // A closed stderr cannot be told about.
+        let _ = stderr().write_all(format!("\r{}", pad(&line, shown.min(room))).as_bytes());
+        shown = width(&line);
+        if end.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    let _ = stderr().write_all(format!("\r{:shown$}\r", "").as_bytes());
 }
 
 /// A line for each piece of work when it ends, for `--verbose`: its name, when it began, and its bytes.
@@ -86,61 +98,6 @@ impl Progress for Log {
             // A closed stderr cannot be told about.
             let _ = writeln!(stderr(), "{name}: {} in {time}", quantity::bytes(bytes));
         }
-    }
-}
-
-/// The one line, made anew for each drawing: the terminal may have another width by then.
-fn style(name: &str) -> ProgressStyle {
-    let name = one_line(name).into_owned();
-    let style = ProgressStyle::with_template("{line}").unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.with_key("line", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        let columns = terminal::columns(Output::Error).unwrap_or(WIDTH);
-        let state =
-            State { name: &name, done: state.pos(), all: state.len(), elapsed: state.elapsed(), rate: state.per_sec() };
-        // In the last column some terminals go on to the next line. The bar writes into a string, which takes everything.
-        let _ = out.write_str(&state.line(columns.saturating_sub(1)));
-    })
-}
-
-/// stderr where it is no terminal, for `--progress always`: the bar is written over itself.
-#[derive(Debug)]
-struct Stream;
-
-impl TermLike for Stream {
-    fn width(&self) -> u16 {
-        u16::try_from(WIDTH).unwrap_or(80)
-    }
-
-    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn move_cursor_right(&self, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn move_cursor_left(&self, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn write_line(&self, text: &str) -> io::Result<()> {
-        writeln!(stderr(), "{text}")
-    }
-
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        stderr().write_all(text.as_bytes())
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        write!(stderr(), "\r{:width$}\r", "", width = WIDTH - 1)
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        stderr().flush()
     }
 }
 

@@ -4,13 +4,19 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::diagnostic::quantity::three_digits;
-pub use crate::diagnostic::quantity::{approximate, bytes, count, counted};
+pub use crate::diagnostic::quantity::{approximate, bytes, count, counted, shortened};
 use crate::metadata::Json;
 
 /// Bytes in a second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of three digits, which saturates")]
 pub fn rate(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second as u64))
+}
+
+/// The whole part of a number; 0 of a negative one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+pub fn whole(number: f64) -> usize {
+    number as usize
 }
 
 /// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
@@ -67,10 +73,8 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
 
 /// A shape: `12, 180, 360`; `scalar` for 0-D.
 pub fn shape(shape: &[u64]) -> String {
-    if shape.is_empty() {
-        return "scalar".to_owned();
-    }
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    if shape.is_empty() { "scalar".to_owned() } else { lengths.join(", ") }
 }
 
 /// The most bytes of JSON that text shows: `--json` has all of it.
@@ -78,16 +82,9 @@ const MAX_JSON_BYTES: usize = 4000;
 
 /// JSON on one line, a plain name without its quotes; cut where it is very long.
 pub fn json(json: &Json) -> String {
-    match json {
-        Json::String(text)
-            if !text.is_empty()
-                && text.len() <= MAX_JSON_BYTES
-                && text.chars().all(|c| c.is_ascii_graphic() && c != '"') =>
-        {
-            text.to_string()
-        }
-        other => json_text(other),
-    }
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"');
+    let plain = json.as_str().filter(|text| text.len() <= MAX_JSON_BYTES && is_name(text));
+    plain.map_or_else(|| json_text(json), str::to_owned)
 }
 
 /// The data type, shape and fill value of an array, each empty where it is not known.
@@ -104,15 +101,6 @@ pub fn name(extension: &Json) -> String {
 /// JSON on one line, cut where it is very long.
 pub fn json_text(json: &Json) -> String {
     shortened(json.to_string_cut(MAX_JSON_BYTES + 1), MAX_JSON_BYTES)
-}
-
-/// Text of at most so many characters; dots stand for the rest.
-pub fn shortened(mut text: String, max_characters: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(max_characters) {
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
 }
 
 #[cfg(test)]

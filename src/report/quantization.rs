@@ -2,6 +2,7 @@
 
 use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};
+use crate::metadata::Json;
 use crate::operation::transcode_result::NO_KS_TEST;
 use crate::operation::{QualityResult, QuantizationResult};
 
@@ -25,9 +26,7 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     }
     match (&result.data_type, &result.scale) {
         (Some(data_type), Some(_)) => format!("{to_be}quantised to {data_type}"),
-        (Some(data_type), None) => {
-            format!("to be quantised to {data_type}; a first pass finds the range")
-        }
+        (Some(data_type), None) => format!("to be quantised to {data_type}; a first pass finds the range"),
         (None, Some(_)) => {
             let step = result.step.map(figure).unwrap_or_default();
             format!("to be quantised in steps of {step}; a first pass finds the type")
@@ -38,25 +37,20 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
 
 /// The effect on the values, label by label.
 pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'static> {
-    let share = |number: u64| {
-        format!("{} of {} ({})", count(number), count(result.count), quantity::percent(number, result.count))
-    };
-    let share_or_none = |number: u64| if number > 0 { share(number) } else { "none".to_owned() };
+    let all = result.count;
+    let share = |number| format!("{} of {} ({})", count(number), count(all), quantity::percent(number, all));
+    let share_or_none = |number| if number > 0 { share(number) } else { "none".to_owned() };
     let bound = result.bound.map_or_else(String::new, |bound| format!(" (bound {})", figure(bound)));
     let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
     let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
     let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
     let greatest = if result.is_repacked { "max difference" } else { "max error" };
+    let information = |share: f64| format!("{} % of it, in every dimension", figure(share * 100.0));
+    let range = |[low, high]: &[Json; 2]| format!("{} to {}", quantity::json(low), quantity::json(high));
     let members = [
         ("bits kept", result.keep_bits.map(|bits| format!("{bits} of the significand"))),
-        (
-            "information",
-            result.information.map(|share| format!("{} % of it, in every dimension", figure(share * 100.0))),
-        ),
-        (
-            "range",
-            result.range.as_ref().map(|[low, high]| format!("{} to {}", quantity::json(low), quantity::json(high))),
-        ),
+        ("information", result.information.map(information)),
+        ("range", result.range.as_ref().map(range)),
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
         ("differences", result.predict.as_ref().map(|dimensions| format!("along {}", dimensions.join(", ")))),
@@ -67,8 +61,8 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ("distinct codes", result.distinct_codes.map(count)),
     ];
     let workaround = result.reader_workaround.as_ref().map(|(value, code)| {
-        let entry = format!("{} -> {code} in scalar_map", quantity::json(value));
-        format!("{entry}, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")
+        let value = quantity::json(value);
+        format!("{value} -> {code} in scalar_map, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")
     });
     let readers = [("readers", result.readers.map(str::to_owned)), ("workaround", workaround)];
     let quality = result.quality.as_ref().map_or_else(Vec::new, describe_quality);

@@ -55,14 +55,14 @@ impl Table {
     }
 
     /// Adds a row, and a note under it.
-    pub fn push(&mut self, cells: Vec<String>, note: Option<String>) {
+    pub fn push(&mut self, cells: impl IntoIterator<Item: Into<String>>, note: Option<String>) {
         let line = |text: String| one_line(&text).into_owned();
-        let (cells, note) = (cells.into_iter().map(line).collect(), note.map(line));
+        let (cells, note) = (cells.into_iter().map(Into::into).map(line).collect(), note.map(line));
         self.rows.push(Row { cells, note, sizes: Vec::new() });
     }
 
     /// Adds a row with sizes, which pages draw as bars.
-    pub fn push_sizes(&mut self, cells: Vec<String>, sizes: Vec<Option<u64>>) {
+    pub fn push_sizes(&mut self, cells: impl IntoIterator<Item: Into<String>>, sizes: Vec<Option<u64>>) {
         self.push(cells, None);
         if let Some(row) = self.rows.last_mut() {
             row.sizes = sizes;
@@ -95,11 +95,8 @@ impl Table {
             // Where the columns of numbers alone are wider than the terminal, the line ends there.
             let line = style.width.map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
             let line = line.trim_end();
-            if number == 0 {
-                writeln!(output, "{}", style.paint(Role::Faint, line))?;
-            } else {
-                writeln!(output, "{line}")?;
-            }
+            let line = if number == 0 { style.paint(Role::Faint, line) } else { line.to_owned() };
+            writeln!(output, "{line}")?;
             if let Some(note) = &row.note {
                 // Nested rows are indented; their notes stand under them.
                 let indent = 4 + row.cells.first().map_or(0, |cell| cell.len() - cell.trim_start().len());
@@ -156,13 +153,9 @@ pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn 
 
 /// Writes lines: the first behind `first`, the others behind so many spaces.
 pub(super) fn write_hanging(first: &str, indent: usize, lines: &[String], output: &mut dyn Write) -> io::Result<()> {
-    for (number, line) in lines.iter().enumerate() {
-        match number {
-            0 => writeln!(output, "{first}{line}")?,
-            _ => writeln!(output, "{:indent$}{line}", "")?,
-        }
-    }
-    Ok(())
+    let spaces = " ".repeat(indent);
+    let before = std::iter::once(first).chain(std::iter::repeat(&*spaces));
+    before.zip(lines).try_for_each(|(before, line)| writeln!(output, "{before}{line}"))
 }
 
 /// Text that stands behind an indent: broken where the terminal ends, whole in pipes and files.

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use super::block::{Block, Report};
-use super::quantity::{self, count};
+use super::quantity::{self, approximate, count, figure, whole};
 use super::table::{Table, WIDTH, width, wrap_prose, wrapped, write_hanging, write_members};
 use super::terminal::{Role, Style, one_line};
-use super::{failure, histogram, inspect_preview, inspect_values};
+use super::{failure, inspect_preview, inspect_values};
 use crate::metadata::Json;
+use crate::operation::HistogramResult;
 use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
 /// The most attributes that a terminal shows.
@@ -45,8 +46,7 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
         Block::Table(_, table) => table.write(style, output),
         Block::Code(label, lines) => write_code(label, lines, style, output),
         Block::Json(label, json) => {
-            let label = format!("{label}, as JSON");
-            write_code(&label, &wrapped(&json.to_string(), style, 4), style, output)
+            write_code(&format!("{label}, as JSON"), &wrapped(&json.to_string(), style, 4), style, output)
         }
         Block::Note(text) => {
             let lines = wrap_prose(text, style.width.unwrap_or(WIDTH).saturating_sub(2));
@@ -54,7 +54,7 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
         }
         Block::Blank => writeln!(output),
         Block::Verified(name, outcome, rest) => write_verified(name, outcome, rest, style, output),
-        Block::Histogram(histogram) => histogram::write(histogram, style.width.unwrap_or(WIDTH), output),
+        Block::Histogram(histogram) => write_histogram(histogram, style.width.unwrap_or(WIDTH), output),
         Block::Bits(information) => inspect_values::write_bits(information, style, output),
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
         Block::Text(blocks) => write_blocks(blocks, style, output),
@@ -108,13 +108,8 @@ fn write_verified(
 
 /// Writes what there is to tell; nothing for a plain run, which is a filter. The rows of a `--repeat` are part of
 /// the result unless they stand on stderr already.
-pub fn write_applied(
-    result: &ApplyCodecResult,
-    with_stages: bool,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    if with_stages && result.repeat.is_some() {
+pub fn write_applied(result: &ApplyCodecResult, stages: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
+    if stages && result.repeat.is_some() {
         write_stages(result, style, output)?;
     }
     match &result.round_trip {
@@ -127,8 +122,7 @@ pub fn write_applied(
 pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let times = result.repeat.map_or_else(String::new, |repeat| format!(", medians of {repeat}"));
     writeln!(output, "{}", style.paint(Role::Heading, &format!("{}{times}", result.direction)))?;
-    let columns = ["codec", "data type", "shape", "fill value", ">bytes", ">time", ">rate"];
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&["codec", "data type", "shape", "fill value", ">bytes", ">time", ">rate"]);
     for stage in &result.stages {
         let codec = stage.codec.clone().unwrap_or_else(|| "(input)".to_owned());
         let (data_type, fill_value) = (stage.data_type.as_ref(), stage.fill_value.as_ref());
@@ -136,7 +130,7 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
         let time = stage.seconds.map_or_else(String::new, quantity::seconds);
         let rate = stage.bytes_per_second.map_or_else(String::new, quantity::rate);
         let rest = [quantity::count(stage.bytes), time, rate];
-        table.push([codec].into_iter().chain(array).chain(rest).collect(), None);
+        table.push([codec].into_iter().chain(array).chain(rest), None);
     }
     table.write(style, output)
 }
@@ -155,4 +149,60 @@ fn write_round_trip(round_trip: &RoundTrip, style: Style, output: &mut dyn Write
         write!(output, ", at [{}]", quantity::shape(at))?;
     }
     writeln!(output)
+}
+
+/// The edges of the bins, one more than there are bins.
+#[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
+fn edges(histogram: &HistogramResult) -> Vec<String> {
+    let bins = histogram.counts.len();
+    let scale = histogram.min.abs().max(histogram.max.abs());
+    let edge = |bin: usize| {
+        let share = bin as f64 / bins.max(1) as f64;
+        let edge = histogram.min * (1.0 - share) + histogram.max * share;
+        // What is left of a zero after roundings is shown as one.
+        figure(if edge.abs() < 1e-12 * scale { 0.0 } else { edge })
+    };
+    (0..=bins).map(edge).collect()
+}
+
+/// Each bin by its edges, with its count.
+pub(super) fn bins(histogram: &HistogramResult) -> Table {
+    let mut table = Table::new(&["bin", ">values"]);
+    for (edges, part) in edges(histogram).windows(2).zip(&histogram.counts) {
+        table.push([format!("{} to {}", edges[0], edges[1]), count(*part)], None);
+    }
+    table
+}
+
+/// A bar for each bin, as long as its count against the greatest.
+fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
+    let edges = edges(histogram);
+    let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
+    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (edge_width, count_width) = (widest(&edges), widest(&counts));
+    let room = columns.saturating_sub(2 * edge_width + count_width + 10).max(8);
+    let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
+    for (bin, part) in histogram.counts.iter().enumerate() {
+        let bar = bar(approximate(*part) / approximate(greatest), room);
+        let line = format!(
+            "  {:>edge_width$} to {:>edge_width$}  {:>count_width$}  {bar}",
+            edges[bin],
+            edges[bin + 1],
+            counts[bin]
+        );
+        writeln!(output, "{}", line.trim_end())?;
+    }
+    for (label, part) in [("below", histogram.below), ("above", histogram.above)] {
+        if part > 0 {
+            writeln!(output, "  {label}: {}", count(part))?;
+        }
+    }
+    Ok(())
+}
+
+/// A bar of at most `room` letters; what is more than nothing is seen.
+fn bar(share: f64, room: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = whole((share * approximate(room as u64) * 8.0).round()).max(usize::from(share > 0.0));
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }

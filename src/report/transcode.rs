@@ -10,9 +10,7 @@ use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::Json;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
-use crate::operation::{
-    ComparedArray, CompressionResult, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult,
-};
+use crate::operation::{ComparedArray, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult};
 
 /// Arrays that have a section of their own on a page.
 const MOST_SECTIONS: usize = 100;
@@ -39,7 +37,7 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
             let done = if result.dry_run { "the plan" } else { "what was done" };
             blocks.push(Block::Page(vec![heading(2, done)]));
             blocks.push(Block::Members(node_members(node, result.dry_run)));
-            blocks.extend(quantization(node, (3, None), compared));
+            blocks.extend(quantization(node, None, compared));
             blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, is_copy(node))));
         }
         _ => tree(result, compared, is_verbose, &mut blocks),
@@ -79,7 +77,7 @@ fn tree<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbo
     }
     blocks.push(Block::Text(vec![table(false)]));
     for (number, node) in arrays.iter().enumerate() {
-        let quantised = quantization(node, (3, Some(name(node))), compared);
+        let quantised = quantization(node, Some(name(node)), compared);
         if number < MOST_SECTIONS {
             blocks.extend(quantised);
         } else {
@@ -119,11 +117,17 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
                 format!("-> {}", estimate.map(inspect_values::about).or(after).unwrap_or_else(|| "?".to_owned()))
             }
         };
-        let cells = [name(node), node.route.name().to_owned(), change(type_text), before, after];
+        let cells = [
+            name(node),
+            node.route.name().to_owned(),
+            change(|array| data_type(array.data_type.get("name").unwrap_or(&array.data_type))),
+            before,
+            after,
+        ];
         let texts: [fn(&ArrayDescription) -> String; 2] = [chunks, |array| chain(&array.codecs)];
         let about = texts.map(change);
         let sizes = [sizes[0], estimate.map(|estimate| estimate.bytes_stored).or(sizes[1])];
-        table.push_sizes(cells.into_iter().chain(about).take(shown).collect(), sizes.to_vec());
+        table.push_sizes(cells.into_iter().chain(about).take(shown), sizes.to_vec());
     }
     table
 }
@@ -140,11 +144,7 @@ fn changed(before: String, after: &str) -> String {
 }
 
 /// The effect of a quantisation: figures of all values, pictures of some.
-fn quantization<'a>(
-    node: &'a NodeResult,
-    (level, name): (u8, Option<String>),
-    compared: &'a [ComparedArray],
-) -> Vec<Block<'a>> {
+fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [ComparedArray]) -> Vec<Block<'a>> {
     let Some(quantization) = &node.quantization else { return Vec::new() };
     let pictures = match compared.iter().find(|compared| compared.path == node.path) {
         Some(pictures) => vec![Block::Comparison(pictures, quantization)],
@@ -155,7 +155,7 @@ fn quantization<'a>(
         None => Vec::new(),
     };
     vec![
-        Block::Heading(level, name, quantized_to(quantization)),
+        Block::Heading(3, name, quantized_to(quantization)),
         Block::Members(describe_quantization(quantization)),
         Block::Page(pictures),
     ]
@@ -267,23 +267,17 @@ fn sums(result: &TranscodeResult) -> Members<'static> {
     let spared = spared.join(", ");
     let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
+    let unchanged = || format!("{spared}: coordinates (change one with `--include NAME`)");
     let members = [
         ("nodes", Some(nodes)),
         ("other keys", (others > 0).then(|| format!("{}, copied", count(others)))),
-        (
-            "unchanged",
-            (!spared.is_empty()).then(|| format!("{spared}: coordinates (change one with `--include NAME`)")),
-        ),
+        ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", dropped_of_all(&arrays)),
         ("compressor", compressors_of_all(&arrays)),
         ("stored", after.map(|_| stored(before, after))),
         ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
     ];
     known(members).collect()
-}
-
-fn type_text(array: &ArrayDescription) -> String {
-    data_type(array.data_type.get("name").unwrap_or(&array.data_type))
 }
 
 fn data_type(data_type: &Json) -> String {
@@ -304,10 +298,8 @@ fn time(result: &TranscodeResult) -> String {
 /// The changes of a node, label by label, without its values.
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let both = node.source.as_ref().zip(node.destination.as_ref());
-    let selected = node.selection.as_ref().map(|selection| {
-        let slices: Vec<String> = selection.iter().map(|[start, stop]| format!("{start}:{stop}")).collect();
-        slices.join(", ")
-    });
+    let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
+    let selected = node.selection.as_ref().map(|slices| slices.iter().map(slice).collect::<Vec<_>>().join(", "));
     let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
     let members = [("selected", selected), ("route", Some(format!("{}{passes}", route_text(node.route))))];
     let changes = both.into_iter().flat_map(|(source, destination)| change(source, destination));
@@ -351,12 +343,9 @@ fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<
 fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<String> {
     let mut kept = names(&destination.codecs);
     let mut dropped = names(&source.codecs);
-    dropped.retain(|name| match kept.iter().position(|other| other == name) {
-        Some(place) => {
-            kept.swap_remove(place);
-            false
-        }
-        None => true,
+    dropped.retain(|name| {
+        let place = kept.iter().position(|other| other == name);
+        place.map(|place| kept.swap_remove(place)).is_none()
     });
     dropped
 }
@@ -379,13 +368,10 @@ fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
 
 /// The compressors that `--compress auto` chose, each with the number of arrays.
 fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
-    let compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
-    let is_open = |compression: &&CompressionResult| compression.chosen.is_none();
-    compressed
-        .clone()
-        .find(is_open)
-        .map(inspect_values::chosen)
-        .or_else(|| by_count(compressed.filter_map(|compression| compression.chosen.clone()), "for"))
+    let mut compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
+    let chosen = compressed.clone().filter_map(|compression| compression.chosen.clone());
+    let open = compressed.find(|compression| compression.chosen.is_none());
+    open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))
 }
 
 /// Names with the number of arrays that each is of: `zstd of 2 arrays`.
@@ -404,11 +390,6 @@ fn chain(codecs: &[Json]) -> String {
         quantity::name(codec) + &inner.map_or_else(String::new, |inner| format!(" [{}]", chain(inner)))
     };
     codecs.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
-/// True if chunks are read more than once: then what is read is not what is stored.
-fn is_read_again(node: &NodeResult) -> bool {
-    node.read_amplification.is_some_and(|amplification| amplification > 1.0) && node.counts.chunks_read != Some(0)
 }
 
 /// Bytes of all arrays as SOURCE and as DEST store them, where they are known of each.
@@ -459,8 +440,7 @@ fn chunk_counts(chunks: u64, counts: &Counts, dry_run: bool) -> String {
         (counts.chunks_read, if dry_run { "to read" } else { "read" }),
         (counts.chunks_written, if dry_run { "to write" } else { "written" }),
     ];
-    let parts = numbered(&parts);
-    [count(chunks)].into_iter().chain(parts).collect::<Vec<_>>().join(", ")
+    [count(chunks)].into_iter().chain(numbered(&parts)).collect::<Vec<_>>().join(", ")
 }
 
 /// The numbers that are known, each with its word.
@@ -471,7 +451,8 @@ fn numbered(parts: &[(Option<u64>, &str)]) -> impl Iterator<Item = String> {
 /// How often chunks are read, where that is not plain.
 fn reads(node: &NodeResult, dry_run: bool) -> Option<String> {
     let amplification = node.read_amplification?;
-    if is_read_again(node) {
+    // Then what is read is not what is stored.
+    if amplification > 1.0 && node.counts.chunks_read != Some(0) {
         let often = figure((amplification * 100.0).round() / 100.0);
         let whose = if node.passes == Some(2) { "in one of the passes" } else { "on average" };
         let read = node.counts.bytes_read.map_or_else(String::new, |read| format!("{}, ", bytes(read)));

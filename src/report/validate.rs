@@ -10,7 +10,7 @@ use super::terminal::Role;
 use crate::diagnostic::{Diagnostic, Location, Severity};
 use crate::grid::unravel;
 use crate::operation::ValidateResult;
-use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult};
+use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, Unchecked};
 
 /// The report of a result. `is_verbose` has the absent chunks named in text; a page names them always.
 pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
@@ -36,10 +36,8 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
         let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
         (Some(Role::Error), "not read:", format!("{place}{}", failure.message))
     });
-    let unchecked = result
-        .unchecked
-        .iter()
-        .map(|unchecked| (None, "not looked at:", format!("{} {}", count(unchecked.count), unchecked.reason)));
+    let not_looked_at = |unchecked: &Unchecked| format!("{} {}", count(unchecked.count), unchecked.reason);
+    let unchecked = result.unchecked.iter().map(|unchecked| (None, "not looked at:", not_looked_at(unchecked)));
     let unread: Vec<_> = unread.chain(unchecked).collect();
     let mut blocks = vec![Block::Page(overview(&result.findings)), Block::Findings(&result.findings, result.truncated)];
     if !absent.is_empty() || !unread.is_empty() {
@@ -72,10 +70,9 @@ fn comparison(against: &AgainstResult) -> Vec<Block<'_>> {
     for node in &against.nodes {
         let equal = if node.equal { "yes" } else { "no" };
         // Of arrays that could not be compared nothing was counted.
-        let is_counted = node.equal || node.elements > 0;
-        let number = |number| if is_counted { count(number) } else { String::new() };
+        let number = |number| if node.equal || node.elements > 0 { count(number) } else { String::new() };
         let cells = [node.path.clone(), equal.to_owned(), found(node)];
-        table.push(cells.into_iter().chain([node.elements, node.differing].map(number)).collect(), None);
+        table.push(cells.into_iter().chain([node.elements, node.differing].map(number)), None);
     }
     vec![
         Block::Page(vec![heading(2, "comparison")]),
@@ -108,25 +105,22 @@ fn by_code(found: &[Diagnostic]) -> Table {
     }
     let mut table = Table::new(&["code", "name", "severity", ">findings"]);
     for (code, (finding, number)) in codes {
-        let cells = [code, finding.name, finding.severity.name(), &count(number)];
-        table.push_sizes(cells.map(str::to_owned).to_vec(), vec![Some(number)]);
+        table.push_sizes([code, finding.name, finding.severity.name(), &count(number)], vec![Some(number)]);
     }
     table
 }
 
 fn by_node(found: &[Diagnostic]) -> Table {
-    const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
     let mut nodes: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     for Diagnostic { location, severity, .. } in found {
         let node = node_of(location.store.as_deref(), location.node.as_deref(), None);
         let counts = nodes.entry(node.trim_end_matches(": ").to_owned()).or_default();
-        for (number, _) in counts.iter_mut().zip(SEVERITIES).filter(|(_, other)| other == severity) {
-            *number += 1;
-        }
+        // Errors come first.
+        counts[Severity::Error as usize - *severity as usize] += 1;
     }
     let mut table = Table::new(&["node", ">errors", ">warnings", ">infos"]);
     for (node, counts) in nodes {
-        table.push_sizes(std::iter::once(node).chain(counts.map(count)).collect(), vec![Some(counts.iter().sum())]);
+        table.push_sizes(std::iter::once(node).chain(counts.map(count)), vec![Some(counts.iter().sum())]);
     }
     table
 }
@@ -134,8 +128,8 @@ fn by_node(found: &[Diagnostic]) -> Table {
 fn looked_at(result: &ValidateResult) -> Table {
     let mut table = Table::new(&["store", "level", ">nodes", ">objects"]);
     for store in &result.checked {
-        let cells = [&store.store, store.level, &count(store.nodes.len() as u64), &count(store.objects)];
-        table.push(cells.map(str::to_owned).to_vec(), None);
+        let nodes = count(store.nodes.len() as u64);
+        table.push([&store.store, store.level, &nodes, &count(store.objects)], None);
     }
     table
 }

@@ -38,7 +38,7 @@ const ROWS: [&str; 19] = [
 ];
 
 /// Paths that only some rows may name, with those rows.
-const OWNED: [(&str, &[&str]); 32] = [
+const OWNED: [(&str, &[&str]); 31] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -50,7 +50,6 @@ const OWNED: [(&str, &[&str]); 32] = [
     ("stderr()", &["cli", "report"]),
     ("process::exit", &[]),
     ("signal_hook", &["cli"]),
-    ("indicatif", &["report"]),
     ("anstream", &["report"]),
     ("anstyle", &["report"]),
     ("maud", &["report"]),

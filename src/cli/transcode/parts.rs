@@ -4,14 +4,14 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::cli::arguments::ReportFile;
-use crate::cli::part_number::PartNumber;
+use crate::cli::arguments::ReportArguments;
 use crate::cli::session::{Session, print_as_it_is};
-use crate::cli::{ExitStatus, require, value};
+use crate::cli::value::{self, PartNumber};
+use crate::cli::{ExitStatus, require};
 use crate::operation::transcode::parts::{
     Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
 };
-use crate::operation::{ChangeOptions, OperationError, RunOptions, TranscodeOptions};
+use crate::operation::{OperationError, RunOptions, TranscodeOptions};
 use crate::report::parts;
 
 const ENGINES: [(&str, Engine); 4] = [
@@ -39,7 +39,7 @@ pub(super) struct PartsArguments {
     /// Run one part: its number from 0, or `auto` in a scheduler's array job
     ///
     /// `auto` reads SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX, BATCH_TASK_INDEX, SGE_TASK_ID, PBS_ARRAY_INDEX or LSB_JOBINDEX.
-    #[arg(long, value_name = "I|auto", conflicts_with_all = ["status", "finish"], hide_short_help = true)]
+    #[arg(long, value_name = "I|auto", value_parser = value::part_number, conflicts_with_all = ["status", "finish"], hide_short_help = true)]
     partition: Option<PartNumber>,
 
     /// Pass of the part: range, staging or write [default: the first that is not complete]
@@ -62,18 +62,13 @@ pub(super) struct PartsArguments {
     ///
     /// Store options, --threads and --max-memory are copied into the script. Secrets are refused: set them in the environment.
     #[arg(long, value_parser = value::one_of(&ENGINES), value_name = "ENGINE", hide_possible_values = true, conflicts_with_all = ["init", "partition", "status", "finish"], hide_short_help = true)]
-    print_script: Option<Engine>,
+    pub(super) print_script: Option<Engine>,
 }
 
 impl PartsArguments {
     /// True if any of them is given.
     pub(super) fn is_given(&self) -> bool {
         self.init || self.partitions.is_some() || self.goes_by_plan() || self.first_index.is_some()
-    }
-
-    /// True for `--print-script`.
-    pub(super) fn prints_script(&self) -> bool {
-        self.print_script.is_some()
     }
 
     /// True for a job that was planned before.
@@ -95,7 +90,7 @@ impl PartsArguments {
         &self,
         options: &TranscodeOptions,
         access: Vec<String>,
-        (as_json, report): (bool, Option<&ReportFile>),
+        (as_json, report): (bool, &ReportArguments),
         session: &Session,
     ) -> anyhow::Result<ExitStatus> {
         let needed = "--partition, --status, --finish or --print-script";
@@ -103,7 +98,7 @@ impl PartsArguments {
         // The parser asks for nothing where another option conflicts with what is missing.
         require(self.init, &[("partitions", self.partitions.is_some())], "--init")?;
         if let Some(partitions) = self.partitions {
-            let result = init(options, partitions, session.progress(), session.interrupt())?;
+            let result = init(options, partitions, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
             session.report(("init", as_json), &result, |style, output| parts::init(&result).write(style, output))?;
             return Ok(ExitStatus::Done);
@@ -116,19 +111,17 @@ impl PartsArguments {
         }
         if let Some(index) = self.partition {
             let wanted = Wanted { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
-            let result = partition(options, wanted, session.progress(), session.interrupt())?;
+            let result = partition(options, wanted, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
             let text = |style, output: &mut dyn Write| parts::part(&result).write(style, output);
             session.report(("partition", as_json), &result, text)?;
             return Ok(ExitStatus::Done);
         }
         let found = if self.finish {
-            match finish(options, session.progress(), session.interrupt())? {
+            match finish(options, &*session.progress, &session.interrupt)? {
                 Finished::Now(result) => {
                     session.warn(&result.warnings);
-                    if let Some(report) = report {
-                        super::write_report(report, options, &result, session)?;
-                    }
+                    super::write_report(report, options, &result, session)?;
                     super::write_text(&result, as_json, session)?;
                     return Ok(ExitStatus::Done);
                 }
@@ -138,8 +131,7 @@ impl PartsArguments {
             status(options)?
         };
         session.warn(&found.warnings);
-        let first = self.first_index.unwrap_or(0);
-        let found = found.counted_from(first);
+        let found = found.counted_from(self.first_index.unwrap_or(0));
         session.report(("status", as_json), &found, |style, output| parts::status(&found).write(style, output))?;
         Ok(if found.is_missing_any() { ExitStatus::DataFault } else { ExitStatus::Done })
     }
@@ -147,14 +139,9 @@ impl PartsArguments {
 
 /// The options of the job are the plan's: none is taken beside it.
 fn check_alone(options: &TranscodeOptions) -> Result<(), OperationError> {
-    let plain = TranscodeOptions {
-        source: options.source.clone(),
-        destination: options.destination.clone(),
-        run: RunOptions { common: options.run.common.clone(), ..RunOptions::default() },
-        change: ChangeOptions::default(),
-        ..TranscodeOptions::default()
-    };
-    if *options == plain {
+    let run = RunOptions { common: options.run.common.clone(), ..RunOptions::default() };
+    let (source, destination) = (options.source.clone(), options.destination.clone());
+    if *options == (TranscodeOptions { run, ..TranscodeOptions::new(source, destination) }) {
         return Ok(());
     }
     Err(OperationError::usage("the plan from --init already has the options of the job")

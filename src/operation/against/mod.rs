@@ -2,26 +2,35 @@
 //!
 //! Decoded elements are compared; metadata decide only whether there is something to compare.
 
-mod array;
 pub(super) mod value;
 
-use crate::store::Location;
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
-use super::budget::Budget;
-use super::cf::float_type;
-use super::document::Place;
-use super::error::{FaultClass, OperationError};
+use super::budget::{BASE_BYTES, comparing_bytes};
+use super::cf::{CfDecoding, float_type};
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
-use super::open::{OpenedArray, open_array};
-use super::options::{AgainstOptions, CommonOptions, ValidateOptions};
+use super::open::open_array;
+use super::options::{AgainstOptions, CommonOptions};
 use super::progress::{Progress, Share};
+use super::stored::opaque_array;
 use super::validate_result::{AgainstNode, AgainstResult};
-use super::{Interrupt, new_driver};
-use crate::engine::Driver;
+use super::{
+    Budget, FaultClass, Interrupt, OpenedArray, OperationError, Place, Result, ValidateOptions, explain, narrowed,
+    new_driver, stored_array,
+};
+use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
+use crate::codec::VlenChain;
+use crate::data_type::{DataType, FillValue};
+use crate::element::NumberType;
+use crate::engine::listing::list;
+use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
+use crate::engine::{Driver, Pair, Pairs, Transfer};
+use crate::grid::Region;
 use crate::metadata::array::num_elements;
-use array::ArrayComparison;
-use value::Tolerance;
+use crate::metadata::{Json, Number};
+use crate::store::Location;
+use value::{Compared, Comparer, Difference, Greatest, Tolerance};
 
 /// Two stores, and how they are compared; OTHER is opened before anything is read of STORE.
 #[derive(Debug)]
@@ -40,10 +49,7 @@ pub struct Comparison<'a> {
 type Arrays = BTreeMap<String, u64>;
 
 /// Opens OTHER, where the options ask for a comparison; an error where there is nothing to compare with.
-pub fn open_other<'a>(
-    options: &'a ValidateOptions,
-    interrupt: &Interrupt,
-) -> Result<Option<Comparison<'a>>, OperationError> {
+pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
     let (node, common) = (options.node.as_deref(), &options.common);
     let driver = new_driver(common.num_threads(), interrupt)?;
@@ -52,11 +58,8 @@ pub fn open_other<'a>(
 }
 
 /// The arrays below the node, and what may be arrays but cannot be read.
-fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays, OperationError> {
-    let hierarchy = read_hierarchy(store, node, driver)?;
-    if let Some(failure) = hierarchy.failures.into_iter().next() {
-        return Err(failure.error);
-    }
+fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
+    let nodes = read_hierarchy(store, node, driver)?.complete()?;
     let start = Place::new(store, node)?;
     let below = start.path.trim_end_matches('/');
     let bytes = |node: &HierarchyNode| match &node.content {
@@ -65,23 +68,23 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
         NodeContent::Group(_) | NodeContent::Implicit => None,
     };
     let path = |node: &HierarchyNode| {
-        let path = node.place.path.strip_prefix(below).unwrap_or_default();
-        if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+        node.place.path.strip_prefix(below).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
-    Ok(hierarchy.nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
+    Ok(nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
 }
 
 impl Comparison<'_> {
     /// Compares each array of the first STORE with the one of OTHER of the same path below the node.
     ///
     /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
-    pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult, OperationError> {
+    pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult> {
         let (own, other) = (arrays(self.store, self.node, &self.driver)?, &self.others);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
         let pairs = own.iter().filter(|(path, _)| other.contains_key(*path));
         progress.start("compare", Some(pairs.map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)));
+        let missing = |store: &Location| not_compared(format!("no such array in {}", store.display()));
         let mut nodes = Vec::new();
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
@@ -99,7 +102,7 @@ impl Comparison<'_> {
         })
     }
 
-    fn pair(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode, OperationError> {
+    fn pair(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode> {
         let (a, b) = match [self.store, &self.against.other].map(|store| self.open(store, path)) {
             [Ok(a), Ok(b)] => (a, b),
             [Err(error), _] | [_, Err(error)] => return no_data(error),
@@ -107,20 +110,16 @@ impl Comparison<'_> {
         self.arrays_compared([&a, &b], progress).or_else(no_data)
     }
 
-    fn arrays_compared(
-        &self,
-        [a, b]: [&OpenedArray; 2],
-        progress: &dyn Progress,
-    ) -> Result<AgainstNode, OperationError> {
+    fn arrays_compared(&self, [a, b]: [&OpenedArray; 2], progress: &dyn Progress) -> Result<AgainstNode> {
         let (budget, shape, other) = (Budget::of(self.common), &a.metadata.shape, &b.metadata.shape);
         let elements = num_elements(shape).unwrap_or(u64::MAX);
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
-        if array::have_any_length(&a.data_type, &b.data_type) {
+        if have_any_length(&a.data_type, &b.data_type) {
             // How much of them is done is only known when all is.
             progress.start("compare", Some(1));
-            let compared = array::compare_any_length([a, b], elements, budget, &self.driver);
+            let compared = compare_any_length([a, b], elements, budget, &self.driver);
             progress.finish();
             return compared;
         }
@@ -130,7 +129,7 @@ impl Comparison<'_> {
         comparison.compare([a, b], elements, (budget, &self.driver), progress)
     }
 
-    fn open(&self, store: &Location, path: &str) -> Result<OpenedArray, OperationError> {
+    fn open(&self, store: &Location, path: &str) -> Result<OpenedArray> {
         let below = self.node.unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
@@ -138,12 +137,8 @@ impl Comparison<'_> {
     }
 }
 
-fn missing(store: &Location) -> AgainstNode {
-    not_compared(format!("no such array in {}", store.display()))
-}
-
 /// Data that cannot be read or compared are not equal; an error of another class stays an error.
-fn no_data(error: OperationError) -> Result<AgainstNode, OperationError> {
+fn no_data(error: OperationError) -> Result<AgainstNode> {
     match error.class() {
         FaultClass::Data => Ok(not_compared(error.in_one_line())),
         _ => Err(error),
@@ -152,4 +147,311 @@ fn no_data(error: OperationError) -> Result<AgainstNode, OperationError> {
 
 fn not_compared(reason: String) -> AgainstNode {
     AgainstNode { reason: Some(reason), ..AgainstNode::default() }
+}
+
+/// The values of an array.
+struct Values {
+    /// Under `--cf`, how they are made of the stored elements.
+    decoding: Option<CfDecoding>,
+    data_type: DataType,
+    /// True if CF attributes say that other values are stored than are meant, and they are compared all the same.
+    is_packed: bool,
+}
+
+/// Differences in a piece, or in all pieces so far.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Elements of pieces that are stored on neither side are not among them.
+    elements: u64,
+    differing: u64,
+    relative: Option<f64>,
+    greatest: Option<Mismatch>,
+}
+
+/// An element that differs, where it is and what it is on both sides.
+#[derive(Debug)]
+struct Mismatch {
+    at: Vec<u64>,
+    greatest: Greatest,
+    values: [Vec<u8>; 2],
+}
+
+/// The stored chunks of an array.
+fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
+    list(&array.node, &array.metadata, driver).map_err(|error| OperationError::cannot_list(&array.store, error))
+}
+
+/// A fault of the data makes arrays not equal; one of the machine is an error.
+fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> Result<AgainstNode> {
+    let (array, index, fault) = match fault {
+        Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
+        Fault::At { index, fault, .. } => (a, index, *fault),
+        fault => (a, index, fault),
+    };
+    if !fault.is_of_data() {
+        return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
+    }
+    let cause = match &fault {
+        // The position is that in the array already.
+        Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
+        fault => fault.to_string(),
+    };
+    let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
+    let reason = Some(format!("chunk {key} of {}: {cause}", array.store));
+    Ok(AgainstNode { reason, ..AgainstNode::default() })
+}
+
+impl Values {
+    /// The values as they are stored or, with `cf`, as CF readers see them: as floats of that type where one is given.
+    fn of(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self> {
+        let decoding = if cf { CfDecoding::of(array, floats)? } else { None };
+        let has = |name| array.metadata.attributes.contains(name);
+        let is_packed = !cf && ["scale_factor", "add_offset", "_FillValue", "missing_value"].into_iter().any(has);
+        let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
+        Ok(Values { decoding, data_type: data_type.unwrap_or_else(|| array.data_type.clone()), is_packed })
+    }
+
+    /// The values of stored elements, in `decoded` where they are others.
+    fn decode<'a>(&self, elements: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
+        let Some(decoding) = &self.decoding else { return elements };
+        decoding.decode(elements, decoded);
+        decoded
+    }
+}
+
+/// Arrays of the same shape that are compared.
+struct ArrayComparison {
+    transfer: Transfer,
+    values: [Values; 2],
+    comparer: Comparer,
+}
+
+impl ArrayComparison {
+    /// Binds and lists both; why they cannot be compared is an error of the data.
+    fn new(
+        arrays: [&OpenedArray; 2],
+        cf: (bool, Option<NumberType>),
+        tolerance: Tolerance,
+        driver: &Driver,
+    ) -> Result<Self> {
+        let bound = |array: &OpenedArray| {
+            let listing = listed(array, driver)?;
+            let values = Values::of(array, cf)?;
+            Ok::<_, OperationError>((stored_array(array)?.with_present(listing.known()), values))
+        };
+        let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
+        let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
+        Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
+    }
+
+    /// Compares all elements. A chunk that cannot be decoded makes the arrays not equal; an error is the machine's.
+    fn compare(
+        &self,
+        arrays: [&OpenedArray; 2],
+        elements: u64,
+        (budget, driver): (Budget, &Driver),
+        progress: &dyn Progress,
+    ) -> Result<AgainstNode> {
+        let mut all = Tally::default();
+        if elements == 0 {
+            return Ok(self.result(elements, all));
+        }
+        let sides = [&self.transfer.source, &self.transfer.destination];
+        if sides.iter().all(|side| side.objects().is_empty()) {
+            all += self.fill_values(elements, vec![0; sides[0].metadata.shape.len()]);
+            return Ok(self.result(elements, all));
+        }
+        let pairs = Pairs::new(&self.transfer, self.worker_bytes(), budget.threads(), budget.bytes());
+        let purpose = || format!("to compare the chunks of `{}`", arrays[0].store);
+        let pairs = pairs.map_err(|small| budget.too_small(small.least, &purpose()))?;
+        let threads = pairs.schedule.threads;
+        let driver = &narrowed(driver, threads)?;
+        let units = pairs.units(None);
+        let element = self.values[0].data_type.size().unwrap_or(1) as u64;
+        let visit = |buffers: &mut [Vec<u8>; 2], pair: &Pair<'_>| {
+            let tally = self.piece(pair, buffers);
+            progress.advance(tally.elements.saturating_mul(element));
+            Ok(tally)
+        };
+        progress.start("compare", Some(elements.saturating_mul(element)));
+        let fold = |_, tally: Tally| all += tally;
+        let outcome = pairs.fold(driver, (&units, None), visit, fold);
+        progress.finish();
+        if let Err(ended) = outcome {
+            return fault(ended, arrays);
+        }
+        // Of all units that were not looked at, the first in C order has the first element.
+        let rest = elements.saturating_sub(all.elements);
+        let first = (0..=units.len()).find(|unit| !units.contains(*unit)).filter(|_| rest > 0);
+        if let Some(first) = first {
+            all += self.fill_values(rest, pairs.start_of(first));
+        }
+        Ok(self.result(elements, all))
+    }
+
+    /// Bytes that a thread needs beside blocks.
+    fn worker_bytes(&self) -> u64 {
+        let destination = &self.transfer.destination;
+        let decoded = |values: &Values| values.decoding.as_ref().map_or(0, |of| of.target().size() as u64);
+        let piece = destination.subchunk_chain().decoded().num_elements().unwrap_or(u64::MAX);
+        let decoded = piece.saturating_mul(self.values.iter().map(decoded).sum());
+        comparing_bytes(&self.transfer).saturating_add(decoded)
+    }
+
+    fn piece(&self, pair: &Pair<'_>, [seen_a, seen_b]: &mut [Vec<u8>; 2]) -> Tally {
+        let elements = pair.region.num_elements();
+        if pair.is_stored == [false; 2] {
+            return self.fill_values(elements, pair.region.start.clone());
+        }
+        let values = [self.values[0].decode(pair.elements[0], seen_a), self.values[1].decode(pair.elements[1], seen_b)];
+        let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
+        let greatest = greatest.map(|greatest| {
+            let values = values.map(|bytes| {
+                let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
+                bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
+            });
+            Mismatch { at: pair.region.position(greatest.index as u64), greatest, values }
+        });
+        Tally { elements, differing, relative, greatest }
+    }
+
+    /// So many elements, the first at `at`, that are absent on both sides.
+    fn fill_values(&self, elements: u64, at: Vec<u64>) -> Tally {
+        let mut decoded = Vec::new();
+        let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
+        let [a, b] = [0, 1].map(|side| self.values[side].decode(&sides[side], &mut decoded).to_vec());
+        let compared = self.comparer.compare(&a, &b);
+        let greatest = compared.greatest.map(|greatest| Mismatch { at, greatest, values: [a, b] });
+        Tally { elements, differing: compared.differing * elements, relative: compared.relative, greatest }
+    }
+
+    fn result(&self, elements: u64, all: Tally) -> AgainstNode {
+        let types = self.values.each_ref().map(|values| &values.data_type);
+        all.result(elements, types, self.values.iter().any(|values| values.is_packed))
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.relative = [self.relative, other.relative].into_iter().flatten().reduce(f64::max);
+        let places = [self.greatest.take(), other.greatest].into_iter().flatten();
+        self.greatest = places.reduce(|a, b| if b.is_before(&a) { b } else { a });
+    }
+}
+
+impl Tally {
+    /// The result for arrays of so many elements, whose values are of these types.
+    fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
+        let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
+        let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);
+        let (at, values) = self.greatest.map(|place| (place.at, place.values)).unzip();
+        let [value, other_value] = values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
+        let hint = if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
+        AgainstNode {
+            equal: self.differing == 0,
+            reason: (self.differing > 0).then(|| format!("values differ{hint}")),
+            elements,
+            differing: self.differing,
+            max_abs_difference: difference.map(Difference::to_json),
+            max_rel_difference: self.relative.map(float),
+            at,
+            value,
+            other_value,
+            ..AgainstNode::default()
+        }
+    }
+}
+
+impl Mismatch {
+    /// True if it differs more, or as much and comes first in C order.
+    fn is_before(&self, other: &Mismatch) -> bool {
+        other.greatest.exceeds(&self.greatest).then_with(|| self.at.cmp(&other.at)).is_lt()
+    }
+}
+
+impl Difference {
+    fn to_json(self) -> Json {
+        match self {
+            Difference::Integer(difference) => Number::parse(&difference.to_string()).map_or(Json::Null, Json::Number),
+            Difference::Float(difference) => float(difference),
+        }
+    }
+}
+
+/// A number that is no NaN.
+fn float(value: f64) -> Json {
+    Number::from_f64_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
+}
+
+/// True if elements of both types are text, or bytes.
+fn have_any_length(a: &DataType, b: &DataType) -> bool {
+    matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
+}
+
+/// An array with what of it is there.
+fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray> {
+    let listing = listed(array, driver)?;
+    let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
+    if VlenChain::of(side.subchunk_chain()).is_none() {
+        return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
+    }
+    Ok(side.with_present(listing.known()))
+}
+
+/// Compares arrays of as many elements. A chunk that cannot be decoded makes them not equal; an error is the machine's.
+fn compare_any_length(
+    [a, b]: [&OpenedArray; 2],
+    elements: u64,
+    budget: Budget,
+    driver: &Driver,
+) -> Result<AgainstNode> {
+    let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
+    let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
+    let (source, destination) = (opened(a, driver)?, opened(b, driver)?);
+    let fills = [&source, &destination]
+        .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
+    let transfer = Transfer { source, destination, absent_element: None, origin: None };
+    let Transfer { source, destination, .. } = &transfer;
+    // The objects that hold elements which either side stores.
+    let mut objects = ChunkSetBuilder::default();
+    objects.insert_all(&destination.objects());
+    objects.insert_all(&transfer.overlapped_by(&destination.metadata.grid));
+    let objects = objects.finish();
+    let sources = [source, destination].map(SubchunkSource::new);
+    let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
+        return Err(OperationError::data("their chunks cannot be decoded"));
+    };
+    let visit = |buffers: &mut _, _: &[u64], block: &Region| differences([&of_a, &of_b], block, buffers);
+    let mut all = Tally::default();
+    let compared = fold_subchunks(&transfer, &objects, (memory_share, driver), visit, |tally| all += tally);
+    if let Err(ended) = compared {
+        return fault(ended, [a, b]);
+    }
+    // What neither side stores holds the fill values.
+    let rest = elements.saturating_sub(all.elements);
+    let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
+    if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
+        let greatest = Greatest { index: 0, difference: None };
+        let place = Mismatch { at: destination.start_of(absent), greatest, values: fills };
+        all += Tally { differing: rest, greatest: Some(place), ..Tally::default() };
+    }
+    Ok(all.result(elements, [&a.data_type, &b.data_type], false))
+}
+
+/// The elements of a box that differ.
+fn differences([a, b]: [&ElementReader; 2], block: &Region, buffers: &mut VariableSizeBuffers) -> Result<Tally, Fault> {
+    let (a, _) = a.read(block, &block.start, buffers)?;
+    let (b, _) = b.read(block, &block.start, buffers)?;
+    let mut differing = (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index));
+    let first = differing.next();
+    let place = first.map(|index| Mismatch {
+        at: block.position(index as u64),
+        greatest: Greatest { index, difference: None },
+        values: [a.element(index).to_vec(), b.element(index).to_vec()],
+    });
+    let count = u64::from(first.is_some()) + differing.count() as u64;
+    Ok(Tally { elements: a.places.len() as u64, differing: count, relative: None, greatest: place })
 }

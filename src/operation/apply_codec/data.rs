@@ -1,8 +1,8 @@
 //! What runs through which chain: data in files and on standard streams, chunks of an array, and the bound chain.
 
-use super::measure::Direction;
+use super::Direction;
 use crate::codec::{BoundChain, ChainFault};
-use crate::data_type::{DataType, FillValue};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, quantity};
 use crate::element::{ElementType, NumberType};
 use crate::grid::zip_with;
@@ -12,7 +12,7 @@ use crate::operation::codec_words::complete_typesize;
 use crate::operation::npy::{self, NpyArray};
 use crate::operation::open::{self, open_array};
 use crate::operation::options::ApplyCodecOptions;
-use crate::operation::{Budget, FaultClass, OpenedArray, OperationError, Stream};
+use crate::operation::{Budget, FaultClass, OpenedArray, OperationError, Result, Stream};
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
 use crate::store::{StoreError, file};
 
@@ -34,7 +34,7 @@ pub(super) struct Early {
 }
 
 /// Reads INPUT where it is a `.npy` file: by its name, or on stdin where nothing else tells type and shape.
-pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>, OperationError> {
+pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
         Stream::File(_) => stream.has_extension("npy"),
@@ -74,7 +74,7 @@ fn needs_type_and_shape() -> OperationError {
 }
 
 /// The type and shape of the decoded array, where there is no `--like`.
-fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(DataType, Vec<u64>), OperationError> {
+fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(DataType, Vec<u64>)> {
     let Some(early) = early.filter(|_| !options.decode) else {
         return match (&options.data_type, &options.shape) {
             (Some(data_type), Some(shape)) => Ok((data_type.clone(), shape.clone())),
@@ -94,8 +94,7 @@ fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(
                 format!("--data-type {given} disagrees with `{}`, whose data type is {data_type}", early.name);
             Err(OperationError::usage(message).with_help("leave --data-type out"))
         }
-        Some(given) => Ok((given.clone(), shape.clone())),
-        None => Ok((data_type.clone(), shape.clone())),
+        given => Ok((given.as_ref().unwrap_or(data_type).clone(), shape.clone())),
     }
 }
 
@@ -109,7 +108,7 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
 
 impl Early {
     /// The elements, or bytes, once it is known what the chain takes.
-    pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input, OperationError> {
+    pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input> {
         let [taken, _] = direction.ends(chain);
         let (data_type, shape) = (&self.array.data_type, &self.array.shape);
         let fits = match &taken {
@@ -146,7 +145,7 @@ fn describe(representation: &Representation) -> String {
 }
 
 /// Reads a raw INPUT; more or fewer bytes than the chain takes are the data's fault.
-fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result<Input, OperationError> {
+fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result<Input> {
     let [taken, _] = direction.ends(chain);
     let name = stream_name(stream);
     let expected = match &taken {
@@ -171,11 +170,7 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
     Ok(Input { name, file_bytes: found, bytes })
 }
 
-fn read(
-    stream: &Stream,
-    limit: u64,
-    too_large: impl FnOnce(&str, u64) -> OperationError,
-) -> Result<Vec<u8>, OperationError> {
+fn read(stream: &Stream, limit: u64, too_large: impl FnOnce(&str, u64) -> OperationError) -> Result<Vec<u8>> {
     let contents = match stream {
         Stream::Standard => file::read_standard_input(limit),
         Stream::File(path) => file::read(path, limit),
@@ -193,11 +188,7 @@ fn read(
 }
 
 /// The contents of OUTPUT.
-pub(super) fn to_file(
-    stream: &Stream,
-    representation: &Representation,
-    bytes: &[u8],
-) -> Result<Vec<u8>, OperationError> {
+pub(super) fn to_file(stream: &Stream, representation: &Representation, bytes: &[u8]) -> Result<Vec<u8>> {
     let is_npy = stream.has_extension("npy");
     match representation {
         Representation::Array(array) if is_npy => npy::write(&array.data_type, &array.shape, bytes),
@@ -229,13 +220,11 @@ pub(super) struct Subject {
     pub(super) warnings: Vec<Diagnostic>,
     /// `--like`.
     array: Option<OpenedArray>,
-    /// `--chunk`.
-    chunk: Option<Vec<u64>>,
 }
 
 impl Subject {
     /// Binds the chain; everything about it is proved here, before any data.
-    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self, OperationError> {
+    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self> {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
@@ -247,7 +236,13 @@ impl Subject {
             (data_type, shape, codecs)
         };
         let fill_value = match (&options.fill_value, &array) {
-            (Some(json), _) => Some(read_fill_value(json, &data_type, &mut diagnostics)?),
+            (Some(json), _) => {
+                let read = data_type.fill_value_from_json(json);
+                let read =
+                    read.map_err(|error| OperationError::not_a_value("--fill-value", json, &data_type, error))?;
+                diagnostics.extend(read.notes);
+                Some(read.value)
+            }
             // A shard may lack inner chunks, which then hold the array's fill value.
             (None, Some(array)) if options.decode || options.chunk.is_some() => array.fill_value.clone(),
             (None, _) => None,
@@ -259,19 +254,14 @@ impl Subject {
         let chain = BoundChain::bind(&pipeline).map_err(|error| {
             OperationError::data(format!("the codec chain cannot be applied to {about}")).because(error)
         })?;
-        Ok(Subject { chain, warnings, array, chunk: options.chunk.clone() })
-    }
-
-    /// True if the input is a chunk of `--like`.
-    pub(super) fn is_stored_chunk(&self) -> bool {
-        self.chunk.is_some()
+        Ok(Subject { chain, warnings, array })
     }
 
     /// Refuses decoded elements that are no values of their type. Padding, which means nothing, can be told from elements
     /// in a chunk of `--like` alone.
-    pub(super) fn check_values(&self, elements: &[u8]) -> Result<(), ChainFault> {
+    pub(super) fn check_values(&self, options: &ApplyCodecOptions, elements: &[u8]) -> Result<(), ChainFault> {
         let shape = &self.chain.decoded().shape;
-        let valid = match (&self.array, &self.chunk) {
+        let valid = match (&self.array, &options.chunk) {
             (Some(array), Some(chunk)) => {
                 let left = zip_with(&array.metadata.shape, &array.metadata.grid.start_of(chunk), u64::saturating_sub);
                 zip_with(shape, &left, u64::min)
@@ -282,19 +272,15 @@ impl Subject {
     }
 
     /// Reads the stored chunk, or INPUT, whose size is known by now.
-    pub(super) fn read_input(
-        &self,
-        options: &ApplyCodecOptions,
-        direction: Direction,
-    ) -> Result<Input, OperationError> {
-        match (&self.array, &self.chunk, &options.input) {
+    pub(super) fn read_input(&self, options: &ApplyCodecOptions, direction: Direction) -> Result<Input> {
+        match (&self.array, &options.chunk, &options.input) {
             (Some(array), Some(chunk), _) => self.read_chunk(array, chunk),
             (_, _, Some(stream)) => read_raw(stream, &self.chain, direction),
             _ => Err(OperationError::usage("INPUT is missing")),
         }
     }
 
-    fn read_chunk(&self, array: &OpenedArray, chunk: &[u64]) -> Result<Input, OperationError> {
+    fn read_chunk(&self, array: &OpenedArray, chunk: &[u64]) -> Result<Input> {
         let grid_shape = array.metadata.chunk_grid_shape();
         let inside = chunk.len() == grid_shape.len() && chunk.iter().zip(&grid_shape).all(|(index, end)| index < end);
         if !inside {
@@ -318,7 +304,7 @@ impl Subject {
 }
 
 /// The shape of a chunk of an array: that of all, or of the one that is named.
-fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>, OperationError> {
+fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>> {
     let grid = &array.metadata.grid;
     match (grid.uniform(), chunk) {
         (Some(shape), _) => Ok(shape.to_vec()),
@@ -333,31 +319,15 @@ fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>, Oper
 }
 
 /// `--codecs`. An empty list is the chain that changes nothing.
-fn given_codecs(
-    options: &ApplyCodecOptions,
-    data_type: &DataType,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<CodecMetadata> {
+fn given_codecs(options: &ApplyCodecOptions, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Vec<CodecMetadata> {
     let given = options.codecs.as_ref().filter(|codecs| !codecs.is_empty());
-    let read = given.and_then(|codecs| read_codecs(&Json::Array(codecs.clone()), "", diagnostics));
+    let read = given.and_then(|codecs| read_codecs(&Json::Array(codecs.clone()), "", faults));
     let mut codecs = read.unwrap_or_default();
     // Where `bytes` comes first, what `blosc` is given are elements of this type.
     if let (Some("bytes"), Some(size)) = (codecs.first().map(|codec| codec.name.as_str()), data_type.size()) {
         complete_typesize(&mut codecs, size);
     }
     codecs
-}
-
-fn read_fill_value(
-    json: &Json,
-    data_type: &DataType,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<FillValue, OperationError> {
-    let read = data_type.fill_value_from_json(json).map_err(|error| {
-        OperationError::data(format!("--fill-value {json} is not a value of {data_type}")).because(error)
-    })?;
-    diagnostics.extend(read.notes);
-    Ok(read.value)
 }
 
 /// Refuses what is wrong; gives what is only unusual. A given fill value must come back bit for bit, unless
@@ -367,7 +337,7 @@ fn accept(
     diagnostics: Vec<Diagnostic>,
     array: Option<&OpenedArray>,
     about: &str,
-) -> Result<Vec<Diagnostic>, OperationError> {
+) -> Result<Vec<Diagnostic>> {
     let profile = match (options.no_fill_check, &options.fill_value) {
         (true, _) => Profile::WriteAnyFillValue,
         (false, Some(_)) => Profile::Write,

@@ -7,9 +7,9 @@ use crate::array::{Fault, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
-use crate::operation::OperationError;
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
+use crate::operation::{OperationError, Result};
 
 /// The bytes of a chunk, and where an inner one begins in its shard.
 type Stored = (Vec<u8>, Option<u64>);
@@ -19,9 +19,10 @@ pub(super) fn inspect_chunk(
     side: &StoredArray,
     store: &str,
     options: &ChunkOptions,
-) -> Result<(ChunkResult, Option<Diagnostic>), OperationError> {
+) -> Result<(ChunkResult, Option<Diagnostic>)> {
     let layout = side.layout.as_ref();
-    if options.inner && layout.is_none() && side.chain.codecs().iter().any(is_sharding) {
+    let is_sharded = side.chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
+    if options.inner && layout.is_none() && is_sharded {
         return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be taken apart"))
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
@@ -55,8 +56,7 @@ pub(super) fn inspect_chunk(
         }
         Err(fault) => {
             result.present = true;
-            let code = if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT };
-            Some((code, fault.to_string(), None))
+            Some((if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT }, fault.to_string(), None))
         }
     };
     let finding = finding.map(|finding| describe(finding, &result));
@@ -72,10 +72,6 @@ fn describe((code, message, help): (Code, String, Option<&'static str>), chunk: 
         .at_chunk(chunk.indices.clone())
 }
 
-fn is_sharding(codec: &BoundCodec) -> bool {
-    matches!(codec.codec, Codec::Sharding(_))
-}
-
 /// The number of a stored object, the position of an inner chunk in its shard, and the box of the chunk in the array, padding
 /// included.
 fn find(
@@ -83,20 +79,20 @@ fn find(
     layout: Option<&ShardLayout>,
     store: &str,
     options: &ChunkOptions,
-) -> Result<(u64, Option<Vec<u64>>, Region), OperationError> {
+) -> Result<(u64, Option<Vec<u64>>, Region)> {
     let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
     let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
     let indices = &options.indices;
     let grid = chunks.counts();
     let outside = || {
-        let last: Vec<u64> = grid.iter().map(|length| length.saturating_sub(1)).collect();
+        let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
         let kind = if options.inner { "inner chunks" } else { "chunks" };
         let help = if grid.contains(&0) {
             "an array without elements has no chunks".to_owned()
         } else if grid.is_empty() {
             "the array has no dimensions: give --chunk scalar".to_owned()
         } else {
-            format!("the last of them is {}", last.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+            format!("the last of them is {}", last.join(","))
         };
         OperationError::data(format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"))
             .with_help(help)
@@ -145,11 +141,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Ve
             data_type: array.map(|array| array.data_type.to_metadata()),
             shape: array.map(|array| array.shape.clone()),
             seconds,
-            checksum: match (is_wrong, &error) {
-                (true, _) => Some("wrong"),
-                (false, None) if has_checksum => Some("ok"),
-                _ => None,
-            },
+            checksum: if is_wrong { Some("wrong") } else { (has_checksum && error.is_none()).then_some("ok") },
             error,
         });
         if let Err(fault) = outcome {

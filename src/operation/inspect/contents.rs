@@ -21,7 +21,7 @@ use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
 use crate::operation::{
     ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram, InformationResult, InspectOptions, Missing,
-    Numbers, OpenedArray, OperationError, QuantizeOptions, Stats, Suggest, cf, explain, narrowed,
+    Numbers, OpenedArray, OperationError, QuantizeOptions, Result, Stats, Suggest, cf, explain, narrowed,
 };
 
 /// An array whose chunks are read.
@@ -36,7 +36,7 @@ pub(super) struct Contents<'a> {
 
 impl Contents<'_> {
     /// Does what was asked for, one after the other.
-    pub(super) fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<(), OperationError> {
+    pub(super) fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
         let numbers = CfNumbers::of(self.source, &options.cf)?;
         let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
         if numbers.is_none() && is_asked {
@@ -72,7 +72,7 @@ impl Contents<'_> {
     }
 
     /// A fault of a chunk as a finding.
-    pub(super) fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<(), OperationError> {
+    pub(super) fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<()> {
         let chunk = position(fault.index, &self.source.metadata);
         let key = self.side.key(fault.index);
         let error = explain(fault, &self.side.metadata, &self.source.store, None);
@@ -81,19 +81,13 @@ impl Contents<'_> {
     }
 
     /// Makes the passes; false where a chunk could not be read, which is a finding.
-    pub(super) fn values(
-        &self,
-        numbers: &CfNumbers,
-        options: &InspectOptions,
-        result: &mut ArrayResult,
-    ) -> Result<bool, OperationError> {
+    fn values(&self, numbers: &CfNumbers, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool> {
         let is_counted = options.stats || options.histogram.is_some();
         let metadata = &self.source.metadata;
         if is_counted && num_elements(&metadata.shape).is_none() {
-            return Err(OperationError::data(format!(
-                "`{}` has more elements than can be counted: its shape is {:?}",
-                self.source.store, metadata.shape
-            )));
+            let (store, shape) = (&self.source.store, &metadata.shape);
+            let message = format!("`{store}` has more elements than can be counted: its shape is {shape:?}");
+            return Err(OperationError::data(message));
         }
         let (change, missing) = (ChangeOptions::default(), options.cf.missing.as_ref());
         let quantize = options.suggested_type().map(|target| quantizing(self.source, target, missing));
@@ -159,15 +153,11 @@ impl Contents<'_> {
     }
 
     /// One pass over all chunks; a chunk that cannot be read is a finding.
-    pub(super) fn information(
-        &self,
-        options: &InspectOptions,
-        result: &mut ArrayResult,
-    ) -> Result<Option<InformationResult>, OperationError> {
-        let codes = codes(self.source)?.map(|mut codes| {
+    fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
+        let mut codes = codes(self.source)?;
+        if let Some(codes) = &mut codes {
             codes.array.present.clone_from(&self.side.present);
-            codes
-        });
+        }
         let (side, data_type) = match &codes {
             Some(codes) => (&codes.array, &codes.data_type),
             None => (self.side, &self.source.data_type),
@@ -236,15 +226,12 @@ impl Contents<'_> {
 }
 
 /// An error of the data as a finding; any other as it is.
-pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic, OperationError> {
+pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic> {
     if error.class() != FaultClass::Data {
         return Err(error);
     }
     let found = Diagnostic::new(code, error.in_one_line());
-    Ok(match error.help() {
-        Some(help) => found.with_help(help),
-        None => found,
-    })
+    Ok(error.help().into_iter().fold(found, Diagnostic::with_help))
 }
 
 /// Values that have no order or are no numbers.
@@ -269,13 +256,9 @@ fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing
 }
 
 /// A quantisation with its error over all values that are stored and not missing.
-fn suggestion(
-    request: &Request<'_>,
-    quantization: &Quantization,
-    stored: &QuantizeFigures,
-) -> Result<SuggestionResult, OperationError> {
+fn suggestion(request: &Request<'_>, quantization: &Quantization, found: &QuantizeFigures) -> Result<SuggestionResult> {
     let source = request.source;
-    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > stored.count);
+    let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
     let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
     let missing = missing_option(request.quantize.missing.as_ref());
@@ -284,7 +267,7 @@ fn suggestion(
         chain: to_json(&readers::chain(quantization, source)?),
         range: quantization.range_literals(),
         step: quantization.step(),
-        max_abs_error: stored.max_abs_error.max(absent_error),
+        max_abs_error: found.max_abs_error.max(absent_error),
         fill_value: value_to_json(quantization.source, quantization.fill_value),
         command: command(source, &format!("--quantize {}{missing}", quantization.target)),
     })

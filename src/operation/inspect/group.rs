@@ -15,7 +15,7 @@ use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, No
 use crate::operation::quantize::request::is_packed;
 use crate::operation::stored::not_keys;
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, new_driver,
+    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, Result, new_driver,
 };
 
 /// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
@@ -25,27 +25,15 @@ pub(super) fn inspect_group(
     documents: Documents,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<GroupResult, OperationError> {
+) -> Result<GroupResult> {
     let driver = &new_driver(options.common.num_threads(), interrupt)?;
-    let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
-    if let Some(failure) = hierarchy.failures.into_iter().next() {
-        return Err(failure.error);
-    }
+    let all = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?.complete()?;
     let root = Place::new(&options.store, options.node.as_deref())?;
-    let mut result = GroupResult {
-        store: options.store.display().to_string(),
-        node_type: "group",
-        path: root.path.clone(),
-        zarr_format: None,
-        attributes: Object::new().into(),
-        consolidated: false,
-        totals: GroupTotals::default(),
-        nodes: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
+    let mut consolidated = false;
     let mut arrays = Vec::new();
-    let coordinates = coordinates(&hierarchy.nodes);
-    for mut node in hierarchy.nodes {
+    let coordinates = coordinates(&all);
+    for mut node in all {
         node.judge(Profile::Read);
         let depth = depth(&root, &node.place);
         if options.depth.is_some_and(|deepest| depth > deepest) {
@@ -53,27 +41,35 @@ pub(super) fn inspect_group(
         }
         // Whether a chunk is absent, which alone makes a null fill value matter, is not known here.
         let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
-        result.warnings.extend(found.cloned());
-        let unnamed = not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str()));
-        result.warnings.extend(unnamed);
+        warnings.extend(found.cloned());
+        warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
             described.bytes_stored = stored_bytes(array, driver)?;
         }
         if depth == 0 {
-            result.consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
-            result.zarr_format = described.members.zarr_format;
-            result.attributes = described.members.attributes.unwrap_or_else(|| Object::new().into());
+            consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
+            own = described.members;
         } else {
             if let (NodeContent::Array(array), true) = (node.content, options.asks_for_values_by_name()) {
-                arrays.push((result.nodes.len(), array));
+                arrays.push((nodes.len(), array));
             }
-            result.nodes.push(described);
+            nodes.push(described);
         }
     }
-    result.totals = totals(&result.nodes);
     // What is of no consequence `validate` alone shows.
-    result.warnings.retain(|found| found.severity > Severity::Info);
+    warnings.retain(|found| found.severity > Severity::Info);
+    let mut result = GroupResult {
+        store: options.store.display().to_string(),
+        node_type: "group",
+        path: root.path.clone(),
+        zarr_format: own.zarr_format,
+        attributes: own.attributes.unwrap_or_else(|| Object::new().into()),
+        consolidated,
+        totals: totals(&nodes),
+        nodes,
+        warnings,
+    };
     let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
         return Err(OperationError::data(format!("`{}` has no float array for --suggest", root.name()))
@@ -93,7 +89,7 @@ fn figures(
     options: &InspectOptions,
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut GroupResult,
-) -> Result<(), OperationError> {
+) -> Result<()> {
     let options = InspectOptions { storage: false, ..options.clone() };
     progress.start("values", Some(result.totals.bytes_logical));
     for (index, array) in arrays {
@@ -152,7 +148,7 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
 }
 
 /// Bytes of the stored chunks of an array; `None` where the metadata do not tell its keys.
-fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>, OperationError> {
+fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>> {
     let Some(metadata) = &array.metadata else { return Ok(None) };
     let listing = list_with_sizes(&array.node, metadata, driver)
         .map_err(|error| OperationError::cannot_list(&array.store, error))?;

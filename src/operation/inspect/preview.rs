@@ -14,8 +14,8 @@ use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
 use crate::operation::{
-    ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Stats,
-    StatsResult, explain,
+    ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
+    Stats, StatsResult, explain,
 };
 
 /// Slices of more elements than this are not read whole.
@@ -35,12 +35,9 @@ impl Contents<'_> {
         numbers: &CfNumbers,
         options: &PreviewOptions,
         result: &mut ArrayResult,
-    ) -> Result<(), OperationError> {
+    ) -> Result<()> {
         let at = indices(&self.source.metadata, &self.source.store, &options.at)?;
-        let draw = |size: PictureSize| {
-            let slice = slice(&self.source.metadata, &at, size);
-            self.draw(array, numbers, &slice)
-        };
+        let draw = |size| self.draw(array, numbers, &slice(&self.source.metadata, &at, size));
         for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
             match size.map(draw).transpose() {
                 Ok(picture) => *drawn = picture,
@@ -54,7 +51,7 @@ impl Contents<'_> {
     }
 
     /// Reads a slice. An error of the data where a chunk cannot be read.
-    fn draw(&self, array: &StoredArray, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult, OperationError> {
+    fn draw(&self, array: &StoredArray, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
         let store = &self.source.store;
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
@@ -90,7 +87,7 @@ impl Contents<'_> {
         array: &StoredArray,
         numbers: Option<&CfNumbers>,
         result: &ArrayResult,
-    ) -> Result<ArrayDrawing, OperationError> {
+    ) -> Result<ArrayDrawing> {
         let Some(numbers) = numbers else {
             let data_type = &self.source.data_type;
             let note = format!("values of type {data_type} are not real numbers and are not drawn");
@@ -105,16 +102,12 @@ impl Contents<'_> {
         let mut drawing = ArrayDrawing { histogram, is_of_all: true, ..ArrayDrawing::default() };
         let counts_all = drawing.histogram.is_none() && is_small(array);
         let range = match &result.stats {
-            _ if !counts_all => Ok(None),
-            Some(stats) => Ok(range_of(stats)),
-            None => Stats::of(numbers, fold, false).map(|figures| figures.range),
-        };
-        let range = match range {
-            Ok(range) => range,
-            Err(fault) => {
+            _ if !counts_all => None,
+            Some(stats) => range_of(stats),
+            None => Stats::of(numbers, fold, false).map(|figures| figures.range).or_else(|fault| {
                 drawing.note = Some(self.note(fault)?);
-                None
-            }
+                Ok::<_, OperationError>(None)
+            })?,
         };
         let reader = SliceReader::new(&slice, self.source, numbers);
         let picture = if let Some(range) = range {
@@ -145,23 +138,22 @@ impl Contents<'_> {
     }
 
     /// Why a chunk cannot be read; an error where the run was interrupted.
-    fn note(&self, fault: ChunkFault) -> Result<String, OperationError> {
+    fn note(&self, fault: ChunkFault) -> Result<String> {
         let error = explain(fault, &self.side.metadata, &self.source.store, None);
         if error.class() == FaultClass::Interrupted { Err(error) } else { Ok(error.in_one_line()) }
     }
 }
 
 /// The index along each dimension that one is given for.
-fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Result<Vec<Option<u64>>, OperationError> {
+fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Result<Vec<Option<u64>>> {
     let mut at = vec![None; metadata.shape.len()];
     for (axis, index) in given {
         let dimension = dimension(metadata, store, axis)?;
         let length = metadata.shape[dimension];
         if *index >= length {
-            return Err(OperationError::data(format!(
-                "--preview {axis}={index} is outside of `{store}`: that dimension has {length} elements"
-            ))
-            .with_help("indices count from 0"));
+            let place = format!("--preview {axis}={index} is outside of `{store}`");
+            return Err(OperationError::data(format!("{place}: that dimension has {length} elements"))
+                .with_help("indices count from 0"));
         }
         at[dimension] = Some(*index);
     }
@@ -190,7 +182,7 @@ fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Sli
 }
 
 /// The dimension of this name or number.
-fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize, OperationError> {
+fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize> {
     let names = metadata.dimension_names.as_deref().unwrap_or_default();
     let named = names.iter().position(|name| name.as_deref() == Some(axis));
     let numbered = axis.parse().ok().filter(|dimension| *dimension < metadata.shape.len());

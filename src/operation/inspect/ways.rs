@@ -11,7 +11,8 @@ use crate::operation::quantize::request::Request;
 use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
-    OperationError, Predict, QuantizeOptions, Stats, StatsResult, codec_words, explain, new_driver, stored_array,
+    OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
+    stored_array,
 };
 use crate::pipeline::Representation;
 
@@ -32,17 +33,12 @@ type Way = (String, Result<(ChangeOptions, String), &'static str>);
 
 impl Contents<'_> {
     /// Draws the sample and tries each way on it.
-    pub(super) fn ways(
-        &self,
-        listing: &Listing,
-        num_chunks: Option<u64>,
-        options: &InspectOptions,
-    ) -> Result<WaysResult, OperationError> {
+    pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
         // What can be quantised at all is asked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
         let sampler = Sampler { budget: Budget::of(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
-        let size = num_chunks.map_or(SampleSize::ByDefault, SampleSize::Chunks);
+        let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
         let draw = |fills| sampler.draw(&source, listing, &Drawing::as_it_is(&source, fills), size);
         let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
         let values = self.values_of(&sample, sampler.budget, missing)?;
@@ -90,12 +86,7 @@ impl Contents<'_> {
     }
 
     /// The change of each option, for an array with these values.
-    fn candidates(
-        &self,
-        values: &StatsResult,
-        compress: Option<&'static str>,
-        missing: Option<&Missing>,
-    ) -> Result<Vec<Way>, OperationError> {
+    fn candidates(&self, values: &StatsResult, compress: Option<&str>, missing: Option<&Missing>) -> Result<Vec<Way>> {
         let missing = missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
@@ -114,8 +105,7 @@ impl Contents<'_> {
         let of_types = TYPES.into_iter().filter_map(|(is_signed, bits)| {
             let data_type = NumberType::integer(is_signed, bits)?;
             let quantize = QuantizeOptions { data_type: Some(data_type), ..QuantizeOptions::default() };
-            let change = Ok(quantising(&format!("--quantize {data_type}"), quantize));
-            Some((data_type.to_string(), change))
+            Some((data_type.to_string(), Ok(quantising(&format!("--quantize {data_type}"), quantize))))
         });
         let of_errors = ERRORS.into_iter().map(|(share, predict)| match error_of(share, values) {
             Ok(error) => {
@@ -171,12 +161,7 @@ impl Contents<'_> {
     }
 
     /// The figures over what is in the sample.
-    fn values_of(
-        &self,
-        sample: &Sample,
-        budget: Budget,
-        missing: Option<&Missing>,
-    ) -> Result<StatsResult, OperationError> {
+    fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
         let (array, store) = (sample.array(), &self.source.store);
         let options = CfOptions { missing: missing.cloned(), unpacks: false };
         let numbers = CfNumbers::of(array, &options)?;
@@ -188,8 +173,7 @@ impl Contents<'_> {
         let driver = new_driver(threads, self.driver.interrupt())?;
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
         let figures = Stats::of(&numbers, fold, true);
-        let figures = figures.map_err(|fault| explain(fault, &stored.metadata, store, None))?;
-        Ok(figures.result)
+        Ok(figures.map_err(|fault| explain(fault, &stored.metadata, store, None))?.result)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gathered::Findings;
-use super::gathered::Gathered;
+use super::gathered::{Findings, Gathered};
 use super::keys;
 use super::object::{Buffers, ObjectCheck};
 use super::shard::bind_subchunk;
@@ -12,7 +11,7 @@ use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Progress, listing};
 use crate::metadata::ArrayMetadata;
-use crate::operation::{ArrayReading, Budget, OperationError, ValidateLevel, ValidateOptions, new_driver};
+use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLevel, ValidateOptions, narrowed};
 use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
@@ -39,7 +38,7 @@ struct Subject<'a> {
 impl ArrayCheck<'_> {
     /// Checks keys, shard indexes and chunks, down to the level; how many objects there are. An error where the work
     /// could not be done.
-    pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64, OperationError> {
+    pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64> {
         let number = gathered.arrays;
         gathered.arrays += 1;
         let pipeline = reading.pipeline.as_ref();
@@ -69,7 +68,7 @@ impl ArrayCheck<'_> {
         Ok(own.len())
     }
 
-    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing, OperationError> {
+    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
         let sizes = &keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
@@ -86,13 +85,7 @@ impl ArrayCheck<'_> {
     }
 
     /// Levels `index` and `data`: of the objects of a listing, those that are `own`.
-    fn objects(
-        &self,
-        subject: &Subject,
-        listing: &Listing,
-        own: &ChunkSet,
-        gathered: &mut Gathered,
-    ) -> Result<(), OperationError> {
+    fn objects(&self, subject: &Subject, listing: &Listing, own: &ChunkSet, gathered: &mut Gathered) -> Result<()> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
         let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
@@ -123,14 +116,13 @@ impl ArrayCheck<'_> {
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
-        if allowed < self.driver.num_threads() {
-            let driver = new_driver(allowed, self.driver.interrupt())?;
-            self.run_objects(&driver, &check, &readable, gathered);
-        } else {
-            self.run_objects(self.driver, &check, &readable, gathered);
-        }
+        self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
         if decodes && subject.pipeline.is_some_and(|pipeline| !pipeline.has_checksum()) {
-            gathered.findings.push(without_checksum(reading));
+            // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
+            let message = "no codec of the array has a checksum: damage may go unnoticed";
+            let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \
+                zstd:5:checksum`, or `crc32c`";
+            gathered.findings.push(place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help)));
         }
         Ok(())
     }
@@ -142,9 +134,7 @@ impl ArrayCheck<'_> {
         let mut unread = 0;
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.options, room.load(Ordering::Relaxed));
-            let outcome = check.run(buffers, position(index, check.metadata), &mut part);
-            let bytes = outcome?;
-            self.progress.advance(bytes);
+            self.progress.advance(check.run(buffers, position(index, check.metadata), &mut part)?);
             Ok(part)
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
@@ -175,22 +165,10 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
     reading.place.holds(Diagnostic::new(code::NOT_CHECKED, message))
 }
 
-/// Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
-fn without_checksum(reading: &ArrayReading) -> Diagnostic {
-    let message = "no codec of the array has a checksum: damage may go unnoticed";
-    let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress zstd:5:checksum`, or \
-        `crc32c`";
-    reading.place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help))
-}
-
 /// The finding of a fault that no codec reports: something else than a file stands there, or the bytes do not come.
 ///
 /// An error where nothing is known of the chunk: the machine has failed, or this program.
-fn fault_finding(
-    fault: Fault,
-    check: &ObjectCheck,
-    (chunk, key): (Vec<u64>, &str),
-) -> Result<Diagnostic, OperationError> {
+fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &str)) -> Result<Diagnostic> {
     let failed = |what: &str| {
         OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` {what}", check.place.name()))
     };

@@ -30,12 +30,7 @@ pub(super) struct Failures {
     pub(super) errors: Vec<OperationError>,
 }
 
-impl<'a> Gathered<'a> {
-    pub(super) fn new(findings: Findings<'a>) -> Self {
-        let (unchecked, absent, failures) = (Vec::new(), Vec::new(), Failures::default());
-        Gathered { findings, unchecked, absent, failures, arrays: 0 }
-    }
-
+impl Gathered<'_> {
     /// Counts what no rule could look at.
     pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
         match self.unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
@@ -69,20 +64,15 @@ fn absent_ranges(present: &ChunkSet, total: u64, most: usize) -> Vec<[u64; 2]> {
 }
 
 impl Failures {
-    /// Adds what happened to a STORE, or to no one of them.
-    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, error: OperationError) {
-        self.push_at(store, node, None, error);
-    }
-
     /// Adds what happened to a node.
     pub(super) fn push_node(&mut self, place: &Place, error: OperationError) {
-        self.push(Some(&place.store), Some(&place.path), error);
+        self.push(Some(&place.store), Some(&place.path), None, error);
     }
 
     /// Adds the `number`-th chunk of an array that could not be read, unless there are many before it.
     pub(super) fn push_chunk(&mut self, place: &Place, number: u64, key: String, error: OperationError) {
         if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
-            self.push_at(Some(&place.store), Some(&place.path), Some(key), error);
+            self.push(Some(&place.store), Some(&place.path), Some(key), error);
         }
     }
 
@@ -95,7 +85,8 @@ impl Failures {
         }
     }
 
-    fn push_at(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
+    /// Adds what happened to a STORE, or to no one of them; to a node of it, or a key.
+    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work; once is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;
@@ -147,14 +138,10 @@ pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
 impl ValidateOptions {
     /// The severity that a code has by the table and the options; `None` where it is allowed.
     fn severity(&self, found: &Diagnostic) -> Option<Severity> {
-        if self.allow.iter().any(|code| found.is(*code)) {
-            return None;
-        }
-        if self.deny.iter().any(|code| found.is(*code)) {
-            return Some(Severity::Error);
-        }
+        let is_among = |codes: &[Code]| codes.iter().any(|code| found.is(*code));
         let severity = Profile::Validate.severity(found);
-        Some(if self.deny_warnings && severity == Severity::Warning { Severity::Error } else { severity })
+        let is_denied = is_among(&self.deny) || (self.deny_warnings && severity == Severity::Warning);
+        (!is_among(&self.allow)).then_some(if is_denied { Severity::Error } else { severity })
     }
 }
 

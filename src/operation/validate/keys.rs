@@ -99,8 +99,7 @@ pub(super) fn array(
             1 => "the only chunk is not".to_owned(),
             _ => format!("none of the {} chunks is", count(total)),
         };
-        let message = format!("{none} stored: every element reads as the fill value");
-        Diagnostic::new(code::CHUNKS_NONE, message)
+        Diagnostic::new(code::CHUNKS_NONE, format!("{none} stored: every element reads as the fill value"))
             .with_help("if the array should have values, its chunks were lost or have other names")
     } else {
         let (absent, total) = (count(absent), count(total));
@@ -146,48 +145,44 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
 /// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store. Only
 /// arrays have objects with sizes.
 fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
-    Some(match &stray.kind {
-        StrayKind::Unknown if is_temporary(key) => Diagnostic::new(
-            code::KEY_TEMPORARY,
-            "a temporary file of a writer that was interrupted",
-        )
-        .with_help("remove it when no program writes to the store"),
+    let not_a_file;
+    let (code, message, help) = match &stray.kind {
+        StrayKind::Unknown if is_temporary(key) => {
+            let message = "a temporary file of a writer that was interrupted";
+            (code::KEY_TEMPORARY, message, "remove it when no program writes to the store")
+        }
         StrayKind::Unknown => {
-            Diagnostic::new(code::KEY_UNKNOWN, "the key belongs to no chunk and to no document").with_help(
-                "readers ignore it: remove it, or correct the separator or shape of the array",
-            )
+            let help = "readers ignore it: remove it, or correct the separator or shape of the array";
+            (code::KEY_UNKNOWN, "the key belongs to no chunk and to no document", help)
         }
         StrayKind::Folder if is_temporary(key) => {
-            Diagnostic::new(code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it")
-                .with_help(
-                    "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand when nobody writes there",
-                )
+            let help = "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand \
+                when nobody writes there";
+            (code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it", help)
         }
         StrayKind::Folder => {
-            Diagnostic::new(code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks")
-                .with_help("readers ignore it: remove it, or add the missing metadata")
+            let help = "readers ignore it: remove it, or add the missing metadata";
+            (code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks", help)
         }
-        StrayKind::OutsideGrid(chunk) => Diagnostic::new(
-            code::KEY_OUTSIDE_GRID,
-            "the chunk is outside of the grid: readers ignore it",
-        )
-        .with_help("remove it, or correct the shape: it comes back as soon as the array grows")
-        .at_chunk(chunk.clone()),
-        StrayKind::NotAFile(chunk, found) => {
-            let message = format!("expected a regular file, found {found}");
-            let found = Diagnostic::new(code::OBJECT_NOT_A_FILE, message)
-                .with_help("restore the object, or remove what is in its place");
-            match chunk {
-                Some(chunk) => found.at_chunk(chunk.clone()),
-                None => found,
-            }
+        StrayKind::OutsideGrid(_) => {
+            let help = "remove it, or correct the shape: it comes back as soon as the array grows";
+            (code::KEY_OUTSIDE_GRID, "the chunk is outside of the grid: readers ignore it", help)
         }
-        StrayKind::Size(chunk, size) => size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone()),
+        StrayKind::NotAFile(_, found) => {
+            not_a_file = format!("expected a regular file, found {found}");
+            (code::OBJECT_NOT_A_FILE, not_a_file.as_str(), "restore the object, or remove what is in its place")
+        }
         StrayKind::NotUtf8 => {
-            Diagnostic::new(code::KEY_NOT_UTF8, "the name is not UTF-8 or not a path, so it is no key of a store")
-                .with_help("rename or remove it")
+            let message = "the name is not UTF-8 or not a path, so it is no key of a store";
+            (code::KEY_NOT_UTF8, message, "rename or remove it")
         }
+        StrayKind::Size(chunk, size) => return Some(size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone())),
         StrayKind::Link => return link_finding(key, root),
+    };
+    let found = Diagnostic::new(code, message).with_help(help);
+    Some(match &stray.kind {
+        StrayKind::OutsideGrid(chunk) | StrayKind::NotAFile(Some(chunk), _) => found.at_chunk(chunk.clone()),
+        _ => found,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::engine::Reads;
 use crate::engine::ahead::{MOST_WHOLE_SHARD, index_part};
 use crate::grid::zip_with;
 use crate::metadata::ArrayMetadata;
-use crate::operation::{Budget, OperationError, Place};
+use crate::operation::{Budget, Place, Result};
 use crate::pipeline::{BytesSize, Representation};
 use crate::store::{FileFormat, Node, ObjectReader, Part};
 
@@ -61,12 +61,11 @@ impl Object<'_, '_> {
 
     /// Decodes the chunk that was read, and holds its elements to their type; `inner` names an inner chunk.
     pub(super) fn chunk(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
-        let Buffers { read, decoded, workspace } = &mut *self.buffers;
-        let mut checked = decode(chain, read, decoded, workspace);
+        let mut checked = decode(chain, self.buffers);
         if checked.is_ok() && !skips_values(chain) {
             let shape = &chain.decoded().shape;
             let valid = zip_with(shape, &zip_with(&self.check.metadata.shape, start, u64::saturating_sub), u64::min);
-            checked = chain.check_values(decoded, shape, &valid);
+            checked = chain.check_values(&self.buffers.decoded, shape, &valid);
         }
         checked.or_else(|fault| self.chain_fault(fault, start, inner))
     }
@@ -112,12 +111,8 @@ fn skips_values(chain: &BoundChain) -> bool {
 }
 
 /// Decodes a chunk as far as it must be to prove it right.
-fn decode(
-    chain: &BoundChain,
-    encoded: &[u8],
-    decoded: &mut Vec<u8>,
-    workspace: &mut Workspace,
-) -> Result<(), ChainFault> {
+fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
+    let Buffers { read: encoded, decoded, workspace } = buffers;
     let place = chain.num_array_to_array();
     if matches!(chain.codecs().get(place).map(|codec| codec.codec.role()), Some(Role::Vlen(_))) {
         // Elements of any length are proved where they are encoded, in whatever order.
@@ -172,7 +167,7 @@ impl ObjectCheck<'_> {
         let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
         let mut object = Object { check: self, key: self.place.key(&key), chunk, findings, buffers };
         match &self.subchunk {
-            Some(subchunk) => object.sharded(subchunk, &reader)?,
+            Some(_) => object.sharded(&reader)?,
             None if self.decodes => object.whole(&reader)?,
             None => {}
         }
@@ -180,7 +175,7 @@ impl ObjectCheck<'_> {
     }
 
     /// The number of threads that may check objects at a time; an error where there is no room for one.
-    pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize, OperationError> {
+    pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize> {
         let what = if self.subchunk.is_some() { "the shards" } else { "the chunks" };
         let purpose = || format!("to check {what} of `{store}`");
         budget.threads_of(self.unit_bytes(), purpose).map_err(|error| error.or_help("check less: `--level keys`"))

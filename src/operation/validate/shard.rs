@@ -19,8 +19,9 @@ const WRITE_AGAIN: &str = "write the shard again from its source, or restore it"
 
 /// A shard, or a shard inside of one.
 struct Level<'a> {
-    /// The chain that ends in the shard.
+    /// The chain that ends in the shard, and the shard's codec.
     chain: &'a BoundChain,
+    sharding: &'a BoundSharding,
     /// The dimension of the array at each dimension of what goes into the chain.
     order: Vec<usize>,
     /// The first element of the shard in the array.
@@ -61,23 +62,20 @@ pub(super) fn bind_subchunk(pipeline: &Pipeline) -> Result<BoundChain, BindError
 
 impl Object<'_, '_> {
     /// Checks a stored shard.
-    pub(super) fn sharded(&mut self, subchunk: &BoundChain, reader: &ObjectReader) -> Result<(), Fault> {
+    pub(super) fn sharded(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
         let check = self.check;
         let start = check.metadata.grid.start_of(&self.chunk);
         let chain = check.chain_of(&self.chunk)?;
         let order = (0..start.len()).collect();
-        let level = Level { chain: &chain, order, start, label: String::new() };
-        self.encoded(subchunk, &level, Window { reader: &**reader, offset: 0, length: reader.length() })
+        let Some(level) = Level::new(&chain, order, start, String::new()) else { return Ok(()) };
+        self.encoded(&level, Window { reader: &**reader, offset: 0, length: reader.length() })
     }
 
     /// Checks what a chain with a shard in it has encoded.
-    fn encoded(&mut self, subchunk: &BoundChain, level: &Level, window: Window) -> Result<(), Fault> {
+    fn encoded(&mut self, level: &Level, window: Window) -> Result<(), Fault> {
         let place = level.chain.num_array_to_array();
-        let Some(Codec::Sharding(sharding)) = level.chain.codecs().get(place).map(|codec| &codec.codec) else {
-            return Ok(());
-        };
         if place + 1 == level.chain.codecs().len() {
-            return self.shard(subchunk, level, sharding, window);
+            return self.shard(level, window);
         }
         // The shard as a whole was compressed, or has a checksum: it has to be decoded to be looked into.
         let mut read = Vec::new();
@@ -88,44 +86,45 @@ impl Object<'_, '_> {
         }
         drop(read);
         let shard = MemoryReader { bytes: Arc::new(shard), name: self.key.clone() };
-        self.shard(subchunk, level, sharding, Window { reader: &shard, offset: 0, length: shard.length() })
+        self.shard(level, Window { reader: &shard, offset: 0, length: shard.length() })
     }
 
-    fn shard(
-        &mut self,
-        subchunk: &BoundChain,
-        level: &Level,
-        sharding: &BoundSharding,
-        window: Window,
-    ) -> Result<(), Fault> {
-        let Some(entries) = read_index(self, level, sharding, window)? else { return Ok(()) };
-        let inner = sharding.inner();
+    fn shard(&mut self, level: &Level, window: Window) -> Result<(), Fault> {
+        let Some(entries) = read_index(self, level, window)? else { return Ok(()) };
+        let (check, inner) = (self.check, level.sharding.inner());
         let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
-        if !nested && !self.check.decodes {
+        if !nested && !check.decodes {
             return Ok(());
         }
-        if level.label.is_empty() && self.check.decodes {
+        if level.label.is_empty() && check.decodes {
             // All of these will be read soon.
             window.reader.prefetch(&|| entries.iter().map(|entry| (entry.offset, entry.length)).collect());
         }
         let order = level.order_inside();
         for Entry { number, offset, length } in entries {
-            let (position, start) = level.place_of(number, sharding, &order);
+            let (position, start) = level.place_of(number, &order);
             let label = format!("{}inner chunk {position:?}: ", level.label);
             let part = Window { offset: window.offset.saturating_add(offset), length, ..window };
-            if nested {
-                let level = Level { chain: inner, order: order.clone(), start, label };
-                self.encoded(subchunk, &level, part)?;
-                continue;
+            if !nested && let Some(subchunk) = &check.subchunk {
+                part.read(0, length, &mut self.buffers.read)?;
+                self.chunk(subchunk, &start, &label)?;
+            } else if let Some(level) = Level::new(inner, order.clone(), start, label) {
+                self.encoded(&level, part)?;
             }
-            part.read(0, length, &mut self.buffers.read)?;
-            self.chunk(subchunk, &start, &label)?;
         }
         Ok(())
     }
 }
 
-impl Level<'_> {
+impl<'a> Level<'a> {
+    /// `None` of a chain without a shard.
+    fn new(chain: &'a BoundChain, order: Vec<usize>, start: Vec<u64>, label: String) -> Option<Self> {
+        match &chain.codecs().get(chain.num_array_to_array())?.codec {
+            Codec::Sharding(sharding) => Some(Level { chain, sharding, order, start, label }),
+            _ => None,
+        }
+    }
+
     /// The dimension of the array at each dimension of the shard.
     fn order_inside(&self) -> Vec<usize> {
         let mut order = self.order.clone();
@@ -138,10 +137,10 @@ impl Level<'_> {
     }
 
     /// The position of an inner chunk in the shard, and its first element in the array.
-    fn place_of(&self, number: u64, sharding: &BoundSharding, order: &[usize]) -> (Vec<u64>, Vec<u64>) {
-        let position = unravel(number, sharding.grid_shape());
+    fn place_of(&self, number: u64, order: &[usize]) -> (Vec<u64>, Vec<u64>) {
+        let position = unravel(number, self.sharding.grid_shape());
         let mut start = self.start.clone();
-        for ((index, length), dimension) in position.iter().zip(&sharding.inner().decoded().shape).zip(order) {
+        for ((index, length), dimension) in position.iter().zip(&self.sharding.inner().decoded().shape).zip(order) {
             start[*dimension] = start[*dimension].saturating_add(index.saturating_mul(*length));
         }
         (position, start)
@@ -159,12 +158,8 @@ fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
 }
 
 /// The entries of a shard's index that can be read; `None` where there is no index to be read.
-fn read_index(
-    object: &mut Object,
-    level: &Level,
-    sharding: &BoundSharding,
-    window: Window,
-) -> Result<Option<Vec<Entry>>, Fault> {
+fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Option<Vec<Entry>>, Fault> {
+    let sharding = level.sharding;
     let refused = |object: &mut Object, code, message: String| {
         object.push(code, format!("{}{message}", level.label), WRITE_AGAIN);
         Ok(None)
@@ -190,24 +185,18 @@ fn read_index(
             continue;
         }
         let entry = Entry { number: number as u64, offset, length };
-        if fits(object, level, sharding, (window.length, index), &entry) {
+        if fits(object, level, (window.length, index), &entry) {
             entries.push(entry);
         }
     }
-    check_layout(object, level, sharding, &entries, window.length.saturating_sub(index_bytes));
+    check_layout(object, level, &entries, window.length.saturating_sub(index_bytes));
     Ok(Some(entries))
 }
 
 /// True if an entry lies in the shard, outside of the index, with a size that its chunk can have.
-fn fits(
-    object: &mut Object,
-    level: &Level,
-    sharding: &BoundSharding,
-    (shard_bytes, index): (u64, (u64, u64)),
-    entry: &Entry,
-) -> bool {
+fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u64)), entry: &Entry) -> bool {
     let Entry { number, offset, length } = *entry;
-    let (inner, end) = (sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
+    let (inner, end) = (level.sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
     let places = format!("the index places it at offset {offset} with {length} bytes");
     let (code, message) = match end {
         None => (code::SHARD_INDEX, format!("{places}, outside of the shard of {shard_bytes} bytes")),
@@ -224,16 +213,16 @@ fn fits(
             (code::INNER_CHUNK_SIZE, format!("{length} bytes found, {expected}"))
         }
     };
-    let position = unravel(number, sharding.grid_shape());
+    let position = unravel(number, level.sharding.grid_shape());
     object.push(code, format!("{}inner chunk {position:?}: {message}", level.label), WRITE_AGAIN);
     false
 }
 
 /// Inner chunks that share bytes, and bytes that belong to none.
-fn check_layout(object: &mut Object, level: &Level, sharding: &BoundSharding, entries: &[Entry], room: u64) {
+fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], room: u64) {
     let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.length > 0).collect();
     sorted.sort_by_key(|entry| (entry.offset, entry.length, entry.number));
-    let name = |entry: &Entry| format!("{:?}", unravel(entry.number, sharding.grid_shape()));
+    let name = |entry: &Entry| format!("{:?}", unravel(entry.number, level.sharding.grid_shape()));
     let (mut used, mut end) = (0_u64, 0_u64);
     let mut last: Option<&Entry> = None;
     for entry in sorted {

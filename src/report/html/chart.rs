@@ -45,8 +45,8 @@ pub(super) fn histogram(
     let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()], caption };
     // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
-    let (bins, counts) = (data.counts.len().max(1), data.counts.chunks(together).map(|some| some.iter().sum()));
-    let counts: Vec<u64> = counts.collect();
+    let bins = data.counts.len().max(1);
+    let counts: Vec<u64> = data.counts.chunks(together).map(|some| some.iter().sum()).collect();
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.06;
     let top = if marks.is_empty() { 8.0 } else { 22.0 };
     let x = Axis::new((data.min, data.max), [68.0, END.0], figure);
@@ -135,9 +135,8 @@ struct Axis {
 impl Axis {
     /// An axis of one value is as long as the value is far from 0.
     fn new((min, max): (f64, f64), ends: [f64; 2], label: fn(f64) -> String) -> Self {
-        let range =
-            if min == max { (min - min.abs().max(1.0) / 2.0, max + max.abs().max(1.0) / 2.0) } else { (min, max) };
-        Axis { range, ends, label }
+        let around = if min == max { min.abs().max(1.0) / 2.0 } else { 0.0 };
+        Axis { range: (min - around, max + around), ends, label }
     }
 
     /// The place at a share of the axis.
@@ -163,8 +162,7 @@ impl Axis {
             let power = 10_f64.powf((width / 5.0).log10().floor());
             let step = [1.0, 2.0, 5.0].into_iter().map(|factor| factor * power).find(|step| step * 5.0 >= width);
             let step = step.unwrap_or(10.0 * power);
-            let first = (min / step).ceil();
-            values = (0..=5).map(|number| (first + f64::from(number)) * step).collect();
+            values = (0..=5).map(|number| ((min / step).ceil() + f64::from(number)) * step).collect();
         }
         values.iter().filter_map(|value| Some((self.place(*value)?, (self.label)(*value)))).collect()
     }
@@ -172,25 +170,18 @@ impl Axis {
 
 /// A count in few letters: `1.2M`.
 fn short(number: f64) -> String {
-    const UNITS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")];
-    let unit = UNITS.iter().find(|(unit, _)| number.abs() >= *unit);
-    unit.map_or_else(
-        || figure(number),
-        |(unit, name)| figure((number / if *name == "k" { 1e3 } else { *unit } * 100.0).round() / 100.0) + name,
-    )
+    // The least number that is written with a unit, the unit, and its letter.
+    const UNITS: [(f64, f64, &str); 4] = [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
+    let unit = UNITS.iter().find(|(least, ..)| number.abs() >= *least);
+    unit.map_or_else(|| figure(number), |(_, unit, name)| figure((number / unit * 100.0).round() / 100.0) + name)
 }
 
 /// A histogram in words.
 fn description(data: &HistogramResult, marks: &[(f64, &str)]) -> String {
-    let bins = data.counts.len();
-    let all: u64 = data.counts.iter().sum();
     let fullest = data.counts.iter().enumerate().max_by_key(|(bin, count)| (**count, std::cmp::Reverse(*bin)));
-    let mut words = format!(
-        "{} values in {bins} bins of equal width from {} to {}.",
-        count(all),
-        figure(data.min),
-        figure(data.max)
-    );
+    let (all, bins) = (count(data.counts.iter().sum()), data.counts.len());
+    let (min, max) = (figure(data.min), figure(data.max));
+    let mut words = format!("{all} values in {bins} bins of equal width from {min} to {max}.");
     if let Some((bin, most)) = fullest.filter(|(_, most)| **most > 0) {
         let _ = write!(words, " The fullest is bin {} with {}.", bin + 1, count(*most));
     }

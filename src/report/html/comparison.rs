@@ -10,9 +10,8 @@ use super::{Ids, capital, text};
 use crate::metadata::Json;
 use crate::operation::drawing::{Comparison, finite_range};
 use crate::operation::{LevelResult, QuantizationResult};
-use crate::report::inspect_preview;
-use crate::report::inspect_preview::{colour, png, share};
-use crate::report::quantity::{count, counted, figure};
+use crate::report::inspect_preview::{self, colour, mixed, png, share};
+use crate::report::quantity::{approximate, count, counted, figure, whole};
 
 /// Everything that is drawn.
 pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
@@ -39,7 +38,6 @@ fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, hi
     let of_differences = Scale::of_differences(finite_range(difference));
     let pixels = |values| Pixels::of(before, values);
     let most = figure(of_differences.max);
-    let has_nan = after.iter().any(|value| value.is_nan());
     let alt = |name: &str| format!("The level {name}, values from {} to {}", figure(low), figure(high));
     html! {
         div.pictures {
@@ -49,8 +47,8 @@ fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, hi
                 &html! { strong { "Difference" } ", after \u{2212} before" }))
         }
         div.charts {
-            (colour_bar(scale, &with_units("Before and after", units), has_nan))
-            (colour_bar(of_differences, &with_units("Difference", units), false))
+            (colour_bar(scale, &with_units("Before and after", units), after))
+            (colour_bar(of_differences, &with_units("Difference", units), &[]))
         }
     }
 }
@@ -77,7 +75,7 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
     let across = |name: &str| with_units(name, before.units.as_deref());
     let codes = codes(values.min, values.max, quantization);
     let bound = quantization.bound.filter(|bound| *bound > 0.0);
-    let marks = bound.map_or_else(Vec::new, |bound| vec![(-bound, "\u{2212}bound"), (bound, "bound")]);
+    let marks = bound.map(|bound| vec![(-bound, "\u{2212}bound"), (bound, "bound")]).unwrap_or_default();
     let words = code_words(values.min, values.max, values.counts.len(), quantization);
     let of_values = html! { strong { "Values" } " before" (words) };
     let of_errors = html! {
@@ -116,33 +114,26 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
 }
 
 /// The width of codes compared with that of bins.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a number of bins, at most a thousand million"
-)]
 fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult) -> String {
     let Some(step) = quantization.step.filter(|step| *step > 0.0) else { return ".".to_owned() };
     let all = match quantization.codes {
         Some([first, last]) => counted(last.abs_diff(first).saturating_add(1), "code"),
         None => "codes".to_owned(),
     };
-    let in_bin = (max - min) / bins.max(1) as f64 / step;
+    let in_bin = (max - min) / approximate(bins.max(1) as u64) / step;
     let in_bin = if in_bin >= 1.0 {
         format!("a bin is {} steps wide", figure((in_bin * 10.0).round() / 10.0))
     } else if (max - min) / step <= MOST_CODES {
         "the ticks at the top are the codes".to_owned()
     } else {
-        format!("a step is {} bins wide", count((1.0 / in_bin.max(1e-9)).round() as u64))
+        format!("a step is {} bins wide", count(whole((1.0 / in_bin.max(1e-9)).round()) as u64))
     };
     format!("; {all}, {} apart: {in_bin}.", figure(step))
 }
 
 /// The level with its scale.
 pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
-    let range = finite_range(&level.values);
-    let place = place(level);
+    let (range, place) = (finite_range(&level.values), place(level));
     let Some((low, high)) = range else {
         return html! { p { "There is no finite value to draw: " bdi { (place) } "." } };
     };
@@ -159,7 +150,7 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     html! {
         div {
             (picture(Pixels::of(level, &level.values), scale, &words, &caption))
-            (colour_bar(scale, &name, level.values.iter().any(|value| value.is_nan())))
+            (colour_bar(scale, &name, &level.values))
         }
     }
 }
@@ -228,24 +219,22 @@ pub(super) fn picture(pixels: Pixels<'_>, scale: Scale, words: &str, caption: &M
     }
 }
 
-/// The bar of a scale, with its ends in numbers, and what is hatched where anything is.
-pub(super) fn colour_bar(scale: Scale, label: &str, has_nan: bool) -> Markup {
-    let width = usize::from(COLOURS);
-    let places = (0..COLOURS).map(|place| f64::from(place) / f64::from(COLOURS - 1));
-    let ramp: Vec<f64> = places.collect();
+/// The bar of a scale, with its ends in numbers, and what is hatched where any of the values is.
+pub(super) fn colour_bar(scale: Scale, label: &str, values: &[f64]) -> Markup {
+    let ramp: Vec<f64> = (0..COLOURS).map(|place| f64::from(place) / f64::from(COLOURS - 1)).collect();
     let shares = Scale { min: 0.0, max: 1.0, ..scale };
     let row = |values, columns| Pixels { values, columns, is_upside_down: false };
     let hatched = uri(row(&[f64::NAN; 12], 4), scale);
     html! {
         div.scale {
             div { (label) }
-            @if let Some(uri) = uri(row(&ramp, width), shares) { img src=(uri) alt=""; }
+            @if let Some(uri) = uri(row(&ramp, ramp.len()), shares) { img src=(uri) alt=""; }
             div.ends {
                 span { (figure(scale.min)) }
                 @if scale.is_of_differences { span { "0" } }
                 span { (figure(scale.max)) }
             }
-            @if has_nan { @if let Some(uri) = hatched {
+            @if values.iter().any(|value| value.is_nan()) { @if let Some(uri) = hatched {
                 div.faint { img.swatch src=(uri) alt=""; " hatched grey: NaN or missing" }
             } }
         }
@@ -265,8 +254,7 @@ impl<'a> Pixels<'a> {
 
 /// The picture as a `data:` address.
 fn uri(pixels: Pixels<'_>, scale: Scale) -> Option<String> {
-    let bytes = encoded(pixels, scale).ok()?;
-    Some(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
+    encoded(pixels, scale).ok().map(|bytes| format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 
 fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingError> {
@@ -327,18 +315,10 @@ impl Scale {
     pub(super) fn palette(self) -> Vec<u8> {
         let of = |place: u8| {
             let share = f64::from(place) / f64::from(COLOURS - 1);
-            if self.is_of_differences { difference(share) } else { colour(share) }
+            if self.is_of_differences { mixed(&DIFFERENCES, share) } else { colour(share) }
         };
         (0..COLOURS).flat_map(of).chain([125; 3]).chain([176; 3]).collect()
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "colours lie from 0 to 255")]
-fn difference(share: f64) -> [u8; 3] {
-    let half = usize::from(share > 0.5);
-    let part = share * 2.0 - if half == 1 { 1.0 } else { 0.0 };
-    let (from, to) = (DIFFERENCES[half], DIFFERENCES[half + 1]);
-    [0, 1, 2].map(|component| (from[component] + (to[component] - from[component]) * part).round() as u8)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::failure::{grouped, pointer};
 use super::quantity::counted;
 use super::table::Table;
 use super::terminal::{Role, one_line};
-use super::{histogram, inspect_preview, quantity};
+use super::{inspect_preview, quantity, text};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 use crate::operation::drawing::finite_range;
@@ -253,7 +253,7 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
         Block::Histogram(histogram) => html! {
             details {
                 summary { "The histogram in numbers" }
-                (table("Values in each bin", &histogram::bins(histogram), ids))
+                (table("Values in each bin", &text::bins(histogram), ids))
             }
         },
         Block::Preview(preview) => slice(preview),
@@ -316,7 +316,7 @@ fn slice(preview: &PreviewResult) -> Markup {
     let words = format!("{}; {reduced}", inspect_preview::heading(preview));
     html! {
         (picture(pixels, scale, &text(&words), &html! { bdi { (text(&words)) } "." }))
-        (colour_bar(scale, &with_units("values", preview.units.as_deref()), values.iter().any(|value| value.is_nan())))
+        (colour_bar(scale, &with_units("values", preview.units.as_deref()), &values))
     }
 }
 
