@@ -101,6 +101,11 @@ impl Draft {
         self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
     }
 
+    /// The attributes but for some.
+    pub(super) fn attributes_without(&self, names: &[&str]) -> Object {
+        self.attributes().into_iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()
+    }
+
     /// Replaces the attributes.
     pub(super) fn set_attributes(&mut self, attributes: Object) {
         set_member(&mut self.document, "attributes", Json::Object(attributes));

@@ -12,8 +12,7 @@ use crate::diagnostic::Code;
 use crate::element::NumberType;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Object, Separator};
-use crate::operation::requirement::Requirement;
-use crate::operation::{Partition, PathPattern};
+use crate::operation::{Partition, PathPattern, requirement::Requirement};
 use crate::store::Location;
 pub use crate::store::file::Stream;
 
@@ -159,6 +158,11 @@ fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static
 }
 
 impl QuantizeOptions {
+    /// Integers of a type, of the range that is found in the data.
+    pub fn to(data_type: NumberType) -> Self {
+        QuantizeOptions { data_type: Some(data_type), ..Self::default() }
+    }
+
     /// Whether the range is looked for in the data.
     pub fn finds_range(&self) -> bool {
         self.range.is_none() && self.scale.is_none() && self.offset.is_none()
@@ -365,6 +369,11 @@ pub struct TranscodeOptions {
 }
 
 impl TranscodeOptions {
+    /// A copy of SOURCE in DEST.
+    pub fn new(source: Location, destination: Location) -> Self {
+        TranscodeOptions { source, destination, ..Self::default() }
+    }
+
     /// The changes that hold also for arrays that are only copied: no reader opens a tree of both formats.
     #[must_use]
     pub fn change_of_a_copied_array(&self) -> ChangeOptions {
@@ -619,23 +628,14 @@ pub struct ValidateOptions {
 }
 
 impl ValidateOptions {
+    /// The metadata of STORE, and all that is wrong with them.
+    pub fn new(store: Location) -> Self {
+        ValidateOptions { stores: vec![store], ..Self::default() }
+    }
+
     /// OTHER of `--against`, as the user named it.
     pub fn other_name(&self) -> Option<String> {
         self.against.as_ref().map(|against| against.other.display().to_string())
-    }
-}
-
-impl QuantizeOptions {
-    /// Integers of a type, of the range that is found in the data.
-    pub fn to(data_type: NumberType) -> Self {
-        QuantizeOptions { data_type: Some(data_type), ..Self::default() }
-    }
-}
-
-impl TranscodeOptions {
-    /// A copy of SOURCE in DEST.
-    pub fn new(source: Location, destination: Location) -> Self {
-        TranscodeOptions { source, destination, ..Self::default() }
     }
 }
 
@@ -643,12 +643,5 @@ impl InspectOptions {
     /// The metadata of STORE.
     pub fn new(store: Location) -> Self {
         InspectOptions { store, ..Self::default() }
-    }
-}
-
-impl ValidateOptions {
-    /// The metadata of STORE, and all that is wrong with them.
-    pub fn new(store: Location) -> Self {
-        ValidateOptions { stores: vec![store], ..Self::default() }
     }
 }

@@ -343,11 +343,6 @@ pub struct SampleResult {
     pub bytes_read: u64,
 }
 
-impl SampleResult {
-    /// The most positions that are listed.
-    pub const MOST_POSITIONS: usize = 100;
-}
-
 /// The estimated size and time of an array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -365,7 +360,7 @@ pub struct EstimateResult {
 }
 
 /// The choice of `--compress auto`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompressionResult {
     /// `auto`, `auto:fast`, `auto:small` or `auto:any`.
@@ -376,13 +371,6 @@ pub struct CompressionResult {
     pub tried: Vec<TriedResult>,
     /// On what.
     pub sample: Option<SampleResult>,
-}
-
-impl CompressionResult {
-    /// The result of a plan that reads no chunk.
-    pub(super) fn open(goal: &'static str) -> Self {
-        CompressionResult { goal: goal.to_owned(), chosen: None, tried: Vec::new(), sample: None }
-    }
 }
 
 /// A chain, and what it gave.

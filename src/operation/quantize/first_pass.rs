@@ -1,9 +1,8 @@
 //! A quantisation settled from the data: a first pass for the range, and under `--max-error` a second one where a type
 //! has so many codes that its error is measured rather than proved.
 
-use serde::{Deserialize, Serialize};
-
 use super::range::Fit;
+pub(crate) use super::request::Survey;
 use super::{Quantization, Request};
 use crate::array::{ChunkSet, Fault, Interrupt, StoredArray, element_fault};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
@@ -11,7 +10,7 @@ use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
-use crate::operation::{Budget, Numbers, OperationError, cf, explain, new_driver, stored_array};
+use crate::operation::{Budget, Numbers, OperationError, Result, cf, explain, new_driver, stored_array};
 
 /// The passes over an array that settle a quantisation.
 pub(crate) struct FirstPass<'a> {
@@ -32,7 +31,7 @@ impl<'a> FirstPass<'a> {
         lacks_chunks: bool,
         (budget, interrupt): (Budget, &Interrupt),
         progress: &'a dyn Progress,
-    ) -> Result<Self, OperationError> {
+    ) -> Result<Self> {
         let mut array = stored_array(request.source)?;
         array.present = present.cloned();
         let driver = new_driver(budget.threads(), interrupt)?;
@@ -40,9 +39,10 @@ impl<'a> FirstPass<'a> {
     }
 
     /// Looks for what the quantisation wants to know of the data; with the encoded bytes that were read.
-    pub(crate) fn survey(&self) -> Result<(Survey, u64), OperationError> {
+    pub(crate) fn survey(&self) -> Result<(Survey, u64)> {
         let Some(surveyor) = Surveyor::of(self.request) else { return Ok((Survey::default(), 0)) };
-        if !surveyor.wants_pass(&self.array, self.lacks_chunks) {
+        // Chunks that are there may lack inner chunks.
+        if !surveyor.reads_values && (self.lacks_chunks || self.array.layout.is_none()) {
             return Ok((surveyor.survey(None, self.lacks_chunks), 0));
         }
         let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
@@ -54,7 +54,7 @@ impl<'a> FirstPass<'a> {
     }
 
     /// The quantisation, with the first type that has the codes.
-    pub(crate) fn settle(&self, survey: &Survey) -> Result<Quantization, OperationError> {
+    pub(crate) fn settle(&self, survey: &Survey) -> Result<Quantization> {
         let request = self.request;
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
@@ -72,14 +72,12 @@ impl<'a> FirstPass<'a> {
     }
 
     /// The greatest error of a quantisation, measured over all stored data without writing anything.
-    fn measure(&self, quantization: &Quantization) -> Result<f64, OperationError> {
+    fn measure(&self, quantization: &Quantization) -> Result<f64> {
         let measure = Measure::new(self.request.unpack.as_ref(), quantization);
         let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
-        let found = fold.run("measuring", &measure);
-        let store = self.array.node.name();
-        found
-            .map(|found| found.part.max_abs_error)
-            .map_err(|fault| explain(fault, &self.array.metadata, &store, Some(quantization)))
+        let (found, store) = (fold.run("measuring", &measure), self.array.node.name());
+        let found = found.map_err(|fault| explain(fault, &self.array.metadata, &store, Some(quantization)))?;
+        Ok(found.part.max_abs_error)
     }
 }
 
@@ -94,9 +92,9 @@ const MOST_ROUNDS: i32 = 8;
 fn keep(
     max_error: f64,
     fit: Fit,
-    settle: impl Fn(Fit) -> Result<Quantization, OperationError>,
-    error: impl Fn(&Quantization) -> Result<f64, OperationError>,
-) -> Result<Quantization, OperationError> {
+    settle: impl Fn(Fit) -> Result<Quantization>,
+    error: impl Fn(&Quantization) -> Result<f64>,
+) -> Result<Quantization> {
     let (mut fit, mut least, mut writing_absent) = (fit, f64::INFINITY, None);
     for round in 0..MOST_ROUNDS {
         let settled = match settle(fit) {
@@ -126,22 +124,9 @@ fn keep(
         }
     }
     writing_absent.ok_or_else(|| {
-        OperationError::data(format!(
-            "--max-error {max_error} cannot be kept: the least error that was reached is {least}"
-        ))
-        .with_help("allow a larger error, or give a wider --quantize TYPE")
+        let message = format!("--max-error {max_error} cannot be kept: the least error that was reached is {least}");
+        OperationError::data(message).with_help("allow a larger error, or give a wider --quantize TYPE")
     })
-}
-
-/// Results of a first pass over the data.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Survey {
-    /// Extent of all elements inside the array; `None` where no pass was made.
-    pub extent: Option<Extent>,
-    /// Elements equal to a value that the attributes declare missing, without `--missing`.
-    pub declared_missing: u64,
-    /// Whether elements are absent: chunks, or inner chunks.
-    pub absent_elements: bool,
 }
 
 /// Finds the extent of the values of an array.
@@ -187,24 +172,17 @@ impl Accumulator for Surveyor {
 impl Surveyor {
     /// The search for everything that a quantisation must know of the data; `None` where that is nothing.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
-        let reads_values = request.needs_first_pass();
+        let reads_values = request.quantize.finds_range();
         if !reads_values && request.fill_is_nan() {
             return None;
         }
-        let declared = match request.unpack {
-            Some(_) => Vec::new(),
-            None => cf::declared_missing(request.source, request.float.0),
-        };
+        let is_packed = request.unpack.is_some();
+        let declared = if is_packed { Vec::new() } else { cf::declared_missing(request.source, request.float.0) };
         let missing = &request.missing;
         let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();
         let scan = |missing: &[u64]| ExtentScan::new(request.float.0, missing);
         let declared = (!unnamed.is_empty()).then(|| scan(&[missing.as_slice(), &unnamed].concat()));
         Some(Surveyor { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
-    }
-
-    /// Whether a pass is needed for an array of which chunks are known to be absent, or not.
-    pub(crate) fn wants_pass(&self, array: &StoredArray, lacks_chunks: bool) -> bool {
-        self.reads_values || (array.layout.is_some() && !lacks_chunks)
     }
 
     /// Results of the pass; none where no pass was made.

@@ -5,11 +5,10 @@ pub(super) mod quantization;
 pub(super) mod range;
 pub(super) mod readers;
 pub(super) mod request;
-mod settle;
 mod widest_step;
-mod worst_error;
 
-pub(crate) use first_pass::{FirstPass, Survey};
+pub(crate) use first_pass::FirstPass;
 pub(crate) use quantization::Quantization;
 pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling};
-pub(crate) use request::Request;
+pub(crate) use request::{Request, Survey};
+pub(crate) use widest_step::push_element;

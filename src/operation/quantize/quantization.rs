@@ -2,13 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::float_of;
-use super::{Codes, FloatType, RangeFinder, Scaling};
+use super::{Codes, FloatType, RangeFinder, Scaling, range};
 use crate::codec::kinds::{cast_value, scale_offset};
 use crate::codec::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
-use crate::diagnostic::quantity::counted;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code, quantity};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
@@ -16,9 +14,7 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::unpack::Unpack;
 use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Number};
-use crate::operation::cf::PACKING_ATTRIBUTES;
-use crate::operation::draft::follow_data_type;
-use crate::operation::{Draft, OperationError, QuantizeForm};
+use crate::operation::{Draft, QuantizeForm, Result, cf, draft};
 
 /// A quantisation whose every parameter is known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -81,9 +77,8 @@ pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f
     let start = float.value(kernel.decode(kernel.encode(float.bits(fill))?)?);
     let steps = (0..=16_i64).flat_map(|step| [step, -step]);
     let allowed = quantization.max_error.unwrap_or(f64::INFINITY);
-    steps
-        .filter_map(|step| float.neighbour(start, step))
-        .find(|value| (value - fill).abs() <= allowed && kernel.survives(float.bits(*value)))
+    let mut values = steps.filter_map(|step| float.neighbour(start, step));
+    values.find(|value| (value - fill).abs() <= allowed && kernel.survives(float.bits(*value)))
 }
 
 /// The two codecs, value by value, as any reader runs them.
@@ -111,6 +106,33 @@ impl ValueCodecs {
 }
 
 impl Quantization {
+    /// A quantisation of an array that lacks no chunk: its codes, and how they are made.
+    pub(crate) fn new(form: QuantizeForm, source: NumberType, codes: (NumberType, Codes), scaling: Scaling) -> Self {
+        let (target, codes) = codes;
+        Quantization {
+            form,
+            source,
+            target,
+            codes,
+            more_nan_codes: Vec::new(),
+            scaling,
+            range: None,
+            rounding: Rounding::NearestEven,
+            out_of_range: OutOfRange::Error,
+            missing: Vec::new(),
+            fill_value: 0,
+            absent_bits: 0,
+            writes_absent: false,
+            max_error: None,
+            grid_step: None,
+            is_proved: true,
+            is_open: false,
+            is_target_settled: true,
+            reader_workaround: None,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether all of it is known, and nothing is left to the data.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_open && self.is_target_settled
@@ -132,29 +154,22 @@ impl Quantization {
 
     /// A warning where a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self) -> Option<Diagnostic> {
-        const FEW: i64 = 8;
+        const FEW: u64 = 8;
         let has_step = self.max_error.is_some() || self.grid_step.is_some();
         let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && has_step && !self.is_open;
         let codes = self.codes.last.abs_diff(self.codes.first).saturating_add(1);
-        (differs && codes < FEW.unsigned_abs()).then(|| {
-            Diagnostic::new(
-                code::QUANTIZE_FEW_CODES,
-                format!("a step of {} leaves {} in use", self.step(), counted(codes, "code")),
-            )
-            .with_help("give the array a smaller error with `--rule`, or leave it unchanged with `--exclude`")
+        (differs && codes < FEW).then(|| {
+            let message = format!("a step of {} leaves {} in use", self.step(), quantity::counted(codes, "code"));
+            Diagnostic::new(code::QUANTIZE_FEW_CODES, message)
+                .with_help("give the array a smaller error with `--rule`, or leave it unchanged with `--exclude`")
         })
     }
 
     /// The bound kernel.
     pub(crate) fn bind(&self) -> Quantize {
-        let finder = RangeFinder {
-            float: FloatType(self.source),
-            target: self.target,
-            codes: self.codes,
-            rounding: self.rounding,
-            has_scalar_map: self.form == QuantizeForm::Codecs,
-        };
-        let options = finder.options(self.scaling);
+        let Quantization { form, source, target, codes, rounding, .. } = *self;
+        let (float, has_scalar_map) = (FloatType(source), form == QuantizeForm::Codecs);
+        let options = RangeFinder { float, target, codes, rounding, has_scalar_map }.options(self.scaling);
         let (out_of_range, missing) = (self.out_of_range, self.missing.clone());
         let cf = (self.form == QuantizeForm::Cf).then(|| self.cf_attributes());
         Quantize::new(KernelOptions { out_of_range, missing, cf, ..options })
@@ -179,12 +194,10 @@ impl Quantization {
     fn casts(&self) -> (CastOptions, CastOptions) {
         let float = FloatType(self.source);
         let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
-        let map = special
-            .into_iter()
-            .filter_map(|(value, code)| Some((float.bits(value), code?.cast_unsigned() & mask(self.target))));
+        let bits_of = |code: i64| code.cast_unsigned() & mask(self.target);
+        let map = special.into_iter().filter_map(|(value, code)| Some((float.bits(value), bits_of(code?))));
         let encode: Vec<(u64, u64)> = map.collect();
-        let nan = float.bits(f64::NAN);
-        let more = self.more_nan_codes.iter().map(|code| (code.cast_unsigned() & mask(self.target), nan));
+        let more = self.more_nan_codes.iter().map(|code| (bits_of(*code), float.bits(f64::NAN)));
         let decode = encode.iter().map(|(value, code)| (*code, *value)).chain(more).collect();
         let (rounding, out_of_range) = (self.rounding, self.out_of_range);
         let cast = |source, target, scalar_map| CastOptions { source, target, rounding, out_of_range, scalar_map };
@@ -220,8 +233,7 @@ impl Quantization {
 
     /// The value of a code, through the real decode.
     pub(crate) fn value_of(&self, code: i64) -> Option<f64> {
-        let decoded = self.codecs().decode(code.cast_unsigned() & mask(self.target))?;
-        Some(FloatType(self.source).value(decoded))
+        Some(FloatType(self.source).value(self.decoded(code.cast_unsigned() & mask(self.target))?))
     }
 
     /// The bits of a code's value, through the real decode.
@@ -242,14 +254,10 @@ impl Quantization {
 
     /// The value of absent elements, in DEST's data type.
     pub(crate) fn absent_value(&self) -> FillValue {
-        match self.form {
-            QuantizeForm::Codecs if self.writes_absent => FillValue::from_bits(self.source, self.absent_bits),
-            QuantizeForm::Codecs => FillValue::from_bits(self.source, self.fill_value),
-            QuantizeForm::Cf | QuantizeForm::Plain => {
-                let absent = if self.writes_absent { self.absent_bits } else { self.fill_value };
-                FillValue::from_bits(self.target, self.codecs().encode(absent).unwrap_or(0))
-            }
-        }
+        let absent = if self.writes_absent { self.absent_bits } else { self.fill_value };
+        let are_floats = self.form == QuantizeForm::Codecs;
+        let code = || self.encoded(absent).unwrap_or(0);
+        if are_floats { FillValue::from_bits(self.source, absent) } else { FillValue::from_bits(self.target, code()) }
     }
 
     /// The value that the code of absent elements stands for, where they are written out.
@@ -283,7 +291,7 @@ impl Quantization {
         let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
         if self.grid_step.is_some() {
             // The offset may lie far from the values.
-            let farthest = float_of(self.codes.first).abs().max(float_of(self.codes.last).abs());
+            let farthest = range::float_of(self.codes.first).abs().max(range::float_of(self.codes.last).abs());
             span = span.max(farthest * self.step());
         }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
@@ -298,41 +306,25 @@ impl Quantization {
         if self.form == QuantizeForm::Cf { 2_f64.powi(2 - significand_bits) * magnitude } else { 0.0 }
     }
 
-    /// `offset` and `scale` as literals of the array's type.
-    pub(crate) fn literals(&self) -> (Json, Json) {
-        let float = FloatType(self.source);
-        let literal = |value: f64| value_to_json(self.source, float.bits(value));
-        (literal(self.scaling.offset.unwrap_or(0.0)), literal(self.scaling.scale.unwrap_or(1.0)))
+    /// A value as a literal of the array's type.
+    pub(crate) fn literal(&self, value: f64) -> Json {
+        value_to_json(self.source, FloatType(self.source).bits(value))
     }
 
     /// The range as literals of the array's type.
     pub(crate) fn range_literals(&self) -> Option<[Json; 2]> {
-        let float = FloatType(self.source);
-        self.range.map(|(lo, hi)| [lo, hi].map(|value| value_to_json(self.source, float.bits(value))))
+        self.range.map(|(lo, hi)| [lo, hi].map(|value| self.literal(value)))
     }
 
     /// The number of codecs that the kernel stands for.
     pub(crate) fn num_codecs(&self) -> usize {
-        match self.form {
-            QuantizeForm::Codecs => self.metadata().len(),
-            QuantizeForm::Cf | QuantizeForm::Plain => 0,
-        }
-    }
-
-    /// Whether 0, the default of the array's type, has a code.
-    pub(crate) fn encodes_zero(&self) -> bool {
-        self.codecs().encode(0).is_some()
+        if self.form == QuantizeForm::Codecs { self.metadata().len() } else { 0 }
     }
 
     /// The entry that gives the encoded 0 the NaN code, else the first code; `None` where it is infinite.
     pub(crate) fn entry_for_zero(&self) -> Option<(u64, i64)> {
         let encoded = self.codecs().scale_offset.encode_one(0).ok()?;
         Some((encoded, self.codes.nan.unwrap_or(self.codes.first)))
-    }
-
-    /// The entry for some readers as metadata have it: the value of the array's type, and the code.
-    pub(crate) fn reader_workaround_literals(&self) -> Option<(Json, i64)> {
-        self.reader_workaround.map(|(value, code)| (value_to_json(self.source, value), code))
     }
 
     /// Whether the codes are stored by `packbits`.
@@ -344,21 +336,20 @@ impl Quantization {
     pub(crate) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let (mut encode, decode) = self.casts();
-        encode
-            .scalar_map
-            .extend(self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target))));
-        let scaled = (self.is_open || scaling.offset().is_some() || scaling.scale().is_some())
-            .then(|| scale_offset::to_metadata(&scaling));
+        let entry = self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target)));
+        encode.scalar_map.extend(entry);
+        let scales = self.is_open || scaling.offset().is_some() || scaling.scale().is_some();
+        let scaled = scales.then(|| scale_offset::to_metadata(&scaling));
         scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()
     }
 
     /// Writes the quantisation into DEST's metadata.
-    pub(crate) fn apply(&self, draft: &mut Draft) -> Result<(), OperationError> {
+    pub(crate) fn apply(&self, draft: &mut Draft) -> Result<()> {
         let codes = DataType::Number(self.target);
         let packed = self.is_packed();
         let heading = if self.form == QuantizeForm::Codecs { self.metadata() } else { Vec::new() };
         draft.edit_innermost(|chain| {
-            follow_data_type(chain, &codes);
+            draft::follow_data_type(chain, &codes);
             if packed {
                 for codec in chain.iter_mut().filter(|codec| codec.name == "bytes") {
                     *codec = CodecMetadata::new("packbits", None);
@@ -370,7 +361,7 @@ impl Quantization {
             return draft.set_fill_value(FillValue::from_bits(self.source, self.fill_value));
         }
         draft.set_data_type(codes);
-        let code = self.codecs().encode(self.fill_value).unwrap_or(0);
+        let code = self.encoded(self.fill_value).unwrap_or(0);
         draft.set_fill_value(FillValue::from_bits(self.target, code))?;
         if self.form == QuantizeForm::Cf {
             self.describe_as_cf(draft);
@@ -380,10 +371,7 @@ impl Quantization {
 
     /// The CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
-        let mut attributes = draft.attributes();
-        for name in PACKING_ATTRIBUTES {
-            attributes.remove(name);
-        }
+        let mut attributes = draft.attributes_without(&cf::PACKING_ATTRIBUTES);
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
         let (scale_factor, add_offset) = self.cf_attributes();
         attributes.insert("scale_factor", float64(scale_factor));

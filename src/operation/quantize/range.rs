@@ -27,11 +27,8 @@ pub(crate) struct Scaling {
 impl Scaling {
     /// The identities left out.
     pub(crate) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
-        Scaling {
-            offset: offset.filter(|offset| *offset != 0.0),
-            scale: scale.filter(|scale| *scale != 1.0),
-            negative_zero_code: None,
-        }
+        let (offset, scale) = (offset.filter(|offset| *offset != 0.0), scale.filter(|scale| *scale != 1.0));
+        Scaling { offset, scale, negative_zero_code: None }
     }
 }
 
@@ -101,13 +98,8 @@ impl FloatType {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
-        let cast = Cast::new(CastOptions {
-            source: NumberType::of(ElementType::Float64),
-            target: self.0,
-            rounding,
-            out_of_range: OutOfRange::Error,
-            scalar_map: Vec::new(),
-        });
+        let (source, target, out_of_range) = (NumberType::of(ElementType::Float64), self.0, OutOfRange::Error);
+        let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() });
         match cast.convert_one(value.to_bits()) {
             Ok(bits) => self.value(bits),
             Err(_) if rounding == Rounding::TowardsZero => self.greatest().copysign(value),
@@ -388,18 +380,14 @@ impl RangeFinder {
         let greatest = grid.multiple(lo, self.rounding) - first;
         let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));
         // The next round multiple below 0 may lie far beyond the values, where the arithmetic is coarser than there.
-        let multiples = powers
-            .filter(|power| greatest >= 0.0 || *power <= greatest.abs())
-            .map(|power| (greatest / power).floor() * power);
+        let powers = powers.filter(|power| greatest >= 0.0 || *power <= greatest.abs());
+        let multiples = powers.map(|power| (greatest / power).floor() * power);
         // Where rounding in the array's type takes an end to the next code, the multiple beside it may do.
-        multiples
-            .chain([greatest - 1.0, least + 1.0])
-            .filter(|multiple| (least..=greatest).contains(multiple))
-            .map(|multiple| {
-                Scaling::of(Some(self.float.round(grid.value(multiple), Rounding::NearestEven)), Some(scale))
-            })
-            .find(|scaling| self.are_inside(*scaling, (lo, hi)))
-            .ok_or(RangeFault::TooFewCodes)
+        let multiples = multiples.chain([greatest - 1.0, least + 1.0]);
+        let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
+        let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
+        let mut scalings = multiples.map(|multiple| Scaling::of(Some(offset(multiple)), Some(scale)));
+        scalings.find(|scaling| self.are_inside(*scaling, (lo, hi))).ok_or(RangeFault::TooFewCodes)
     }
 
     fn are_inside(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> bool {

@@ -4,9 +4,8 @@
 use super::Quantization;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{CodecMetadata, Object};
-use crate::operation::draft::codec_names;
 use crate::operation::xarray::{FILL_VALUE, nan_like};
-use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm};
+use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, draft};
 
 /// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
 /// cannot be done.
@@ -15,9 +14,10 @@ use crate::operation::{Draft, OpenedArray, OperationError, QuantizeForm};
 /// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` gives it a code. No chunk
 /// holds it: the chunks are made by a kernel that does not look at the entry, and refuses a 0 in SOURCE all the same.
 pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is_wanted: bool) -> Option<Diagnostic> {
-    let is_sharded = codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
+    let is_sharded = draft::codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
-    if !concerns || !is_wanted || quantization.encodes_zero() {
+    // 0 is the default of the array's type.
+    if !concerns || !is_wanted || quantization.encoded(0).is_some() {
         return None;
     }
     let Some(entry) = quantization.entry_for_zero() else {
@@ -38,7 +38,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
 }
 
 /// SOURCE's whole chain with the quantisation in it, and the help for readers.
-pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>, OperationError> {
+pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>> {
     let mut draft = Draft::of(source);
     quantization.apply(&mut draft)?;
     work_around(&mut quantization.clone(), &mut draft, true);
@@ -62,10 +62,9 @@ pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Optio
     let attributes = draft.attributes();
     let is_plain = quantization.form == QuantizeForm::Plain && draft.zarr_format == 3;
     let literal = attributes.get(FILL_VALUE).filter(|json| is_plain && json.as_i128().is_none())?;
-    let message = format!(
-        "the attribute `{FILL_VALUE}` stays {}, which is no integer: xarray does not open the array",
-        literal.excerpt()
-    );
+    let what = literal.excerpt();
+    let message =
+        format!("the attribute `{FILL_VALUE}` stays {what}, which is no integer: xarray does not open the array");
     let help = "`--as cf` gives xarray floats, and masks what is missing; `--attributes` gives other attributes";
     Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
 }

@@ -1,14 +1,33 @@
-//! A quantisation as it is asked for (CLI.md, "Quantising").
+//! A quantisation as it is asked for, and resolved by the data: codes (all of a type, or those of a step), range, NaN, fill
+//! value (CLI.md, "Quantising").
 
-use super::{FloatType, RangeFinder, Scaling};
+use serde::{Deserialize, Serialize};
+
+use super::quantization::surviving_fill;
+use super::range::{Fit, Fitted, Grid, RangeFault};
+use super::{Codes, FloatType, Quantization, RangeFinder, Scaling};
 use crate::data_type::{DataType, value_from_json};
+use crate::diagnostic::quantity::{self, counted};
+use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
+use crate::kernel::statistics::Extent;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::draft::codec_names;
 use crate::operation::{
-    ChangeOptions, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, cf,
+    ChangeOptions, FaultClass, Missing, Numbers, OpenedArray, OperationError, QuantizeForm, QuantizeOptions, Result,
+    cf, draft,
 };
+
+/// Results of a first pass over the data.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Survey {
+    /// Extent of all elements inside the array; `None` where no pass was made.
+    pub extent: Option<Extent>,
+    /// Elements equal to a value that the attributes declare missing, without `--missing`.
+    pub declared_missing: u64,
+    /// Whether elements are absent: chunks, or inner chunks.
+    pub absent_elements: bool,
+}
 
 /// A quantisation as it is asked for, before the range is known.
 #[derive(Debug)]
@@ -31,11 +50,7 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks that the array can be quantised at all.
-    pub(crate) fn new(
-        source: &'a OpenedArray,
-        options: &'a ChangeOptions,
-        quantize: &'a QuantizeOptions,
-    ) -> Result<Self, OperationError> {
+    pub(crate) fn new(source: &'a OpenedArray, options: &'a ChangeOptions, asked: &'a QuantizeOptions) -> Result<Self> {
         let unpack = if options.unpack { cf::packing(source, None)? } else { None };
         let number_type = match (&unpack, &source.data_type) {
             (Some(unpack), _) => unpack.target(),
@@ -43,51 +58,34 @@ impl<'a> Request<'a> {
                 *number_type
             }
             _ => {
-                return Err(OperationError::data(format!(
-                    "only float arrays can be quantised; the data type of `{}` is {}",
-                    source.store, source.data_type
-                ))
-                .with_help(if cf::has_packing(source) {
+                let (store, data_type) = (&source.store, &source.data_type);
+                let help = if cf::has_packing(source) {
                     "the integers are CF-packed: add `--unpack`"
                 } else {
                     "`--compress auto:small` makes other arrays smaller"
-                }));
+                };
+                let message = format!("only float arrays can be quantised; the data type of `{store}` is {data_type}");
+                return Err(OperationError::data(message).with_help(help));
             }
         };
         if !options.unpack {
             refuse_packed(&source.metadata.codecs, &source.store)?;
         }
-        if quantize.form == QuantizeForm::Cf {
-            check_cf(source, options.unpack, quantize.data_type)?;
+        if asked.form == QuantizeForm::Cf {
+            check_cf(source, options.unpack, asked.data_type)?;
         }
-        let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
-        let fill_bits = match &unpack {
-            Some(unpack) => cf::unpacked_fill(source, unpack),
-            None => own_fill().unwrap_or(0),
-        };
+        let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
+        let fill_bits = unpack.as_ref().map_or_else(own_fill, |unpack| cf::unpacked_fill(source, unpack));
         // What is unpacked has NaN for what attributes declare missing.
-        let named = quantize.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
+        let named = asked.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = cf::missing_values(source, number_type, named)?;
         let float = FloatType(number_type);
-        Ok(Request { source, options, quantize, unpack, float, missing, fill_bits })
+        Ok(Request { source, options, quantize: asked, unpack, float, missing, fill_bits })
     }
 
     /// Stored elements as the floats that are quantised.
     pub(crate) fn numbers(&self) -> Numbers {
-        match &self.unpack {
-            Some(unpack) => Numbers::Unpacked(Box::new(unpack.clone())),
-            None => Numbers::Own(self.float.0),
-        }
-    }
-
-    /// Whether the range must be looked for in the data.
-    pub(crate) fn needs_first_pass(&self) -> bool {
-        self.quantize.finds_range()
-    }
-
-    /// Whether chunks must be read before anything can be settled.
-    pub(crate) fn reads_data(&self) -> bool {
-        self.needs_first_pass() || self.quantize.max_error.is_some()
+        self.unpack.clone().map_or(Numbers::Own(self.float.0), |unpack| Numbers::Unpacked(Box::new(unpack)))
     }
 
     /// Whether the fill value stands for NaN.
@@ -97,15 +95,14 @@ impl<'a> Request<'a> {
     }
 
     /// The scaling of `--scale` and `--offset`, or of all codes over the range.
-    pub(crate) fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling, OperationError> {
+    pub(crate) fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
             let number = |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
             let scale = number(&self.quantize.scale, "--scale")?;
             let offset = number(&self.quantize.offset, "--offset")?;
             if scale == Some(0.0) {
-                return Err(
-                    OperationError::data("--scale 0 could not be decoded").with_help("give a scale that is not 0")
-                );
+                let error = OperationError::data("--scale 0 could not be decoded");
+                return Err(error.with_help("give a scale that is not 0"));
             }
             return Ok(Scaling::of(offset, scale));
         }
@@ -118,7 +115,7 @@ impl<'a> Request<'a> {
     }
 
     /// A finite number of an option in the array's type.
-    pub(super) fn number(&self, json: &Json, option: &str) -> Result<f64, OperationError> {
+    pub(super) fn number(&self, json: &Json, option: &str) -> Result<f64> {
         let refused = |why: String| {
             OperationError::data(format!("{option} {} is not a finite {}{why}", json.to_string_compact(), self.float.0))
         };
@@ -126,17 +123,241 @@ impl<'a> Request<'a> {
         let value = self.float.value(read.value);
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
     }
+
+    /// The quantisation as far as it is known before any chunk is read.
+    pub(crate) fn open(&self, lacks_chunks: bool) -> Result<Quantization> {
+        let survey = Survey { absent_elements: lacks_chunks, ..Survey::default() };
+        // Whether inner chunks are absent decides what becomes of a finite fill value.
+        let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
+        if self.fits_error() && self.quantize.range.is_some() && knows_fill {
+            let mut settled = self.first_fit(|target, fit| self.settle(target, &survey, fit))?;
+            settled.is_open = !settled.is_proved;
+            settled.is_target_settled = settled.is_proved || self.quantize.data_type.is_some();
+            return Ok(settled);
+        }
+        // The widest, so that what the plan needs is enough for any.
+        let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
+        let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
+        let mut quantization = match self.settle(widest, &survey, fit) {
+            // What is known so far is one value, which needs no grid; whether the data fit one, they tell.
+            Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, Fit::AllCodes)?,
+            settled => settled?,
+        };
+        quantization.is_open = self.quantize.finds_range() || self.fits_error();
+        quantization.is_target_settled = self.quantize.data_type.is_some();
+        quantization.warnings.clear();
+        Ok(quantization)
+    }
+
+    /// Settles everything for one type of codes.
+    pub(crate) fn settle(&self, target: NumberType, survey: &Survey, fit: Fit) -> Result<Quantization> {
+        let fill = self.float.value(self.fill_bits);
+        let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
+        if fill.is_infinite() && fill_is_data {
+            return Err(infinite(&self.source.store, "missing chunks have an infinite fill value"));
+        }
+        self.check_survey(survey)?;
+        let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
+        let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
+        let range = self.range(survey, fill_is_data.then_some(fill))?;
+        let mut quantization = self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
+        if !fill_is_data {
+            quantization.fill_value = self.float.bits(f64::NAN);
+            return Ok(quantization);
+        }
+        if let Some(moved) = surviving_fill(&quantization, fill) {
+            quantization.fill_value = self.float.bits(moved);
+            if moved != fill {
+                let message = format!("the fill value {fill} becomes {moved}, which the integers can store exactly");
+                quantization.warnings.push(Diagnostic::new(code::QUANTIZE_FILL_VALUE_MOVED, message));
+            }
+            return Ok(quantization);
+        }
+        let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
+        quantization.fill_value = self.float.bits(f64::NAN);
+        quantization.writes_absent = true;
+        let becomes = "missing chunks are written, and the fill value becomes NaN";
+        let message = format!("the integers can store no value near the fill value {fill}: {becomes}");
+        quantization.warnings.push(Diagnostic::new(code::QUANTIZE_FILL_VALUE_MOVED, message));
+        Ok(quantization)
+    }
+
+    /// Refuses values of the first pass that cannot be quantised.
+    fn check_survey(&self, survey: &Survey) -> Result<()> {
+        let Some(extent) = survey.extent else { return Ok(()) };
+        let store = &self.source.store;
+        let count = extent.positive_infinity + extent.negative_infinity;
+        if count > 0 {
+            let are = if count == 1 { "is" } else { "are" };
+            return Err(infinite(store, &format!("{} {are} infinite", counted(count, "element"))));
+        }
+        if survey.declared_missing > 0 {
+            let (elements, declared) = (counted(survey.declared_missing, "element"), cf::declared_by(self.source));
+            let message = format!("`{store}` has {elements} equal to {declared}, which would ruin the range");
+            let help = "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`";
+            return Err(OperationError::data(message).with_help(help));
+        }
+        Ok(())
+    }
+
+    /// The quantisation with codes of a type, of which one is NaN's if it is wanted; all but the fill value.
+    fn with_codes(
+        &self,
+        (target, wants_nan): (NumberType, bool),
+        range: Option<(f64, f64)>,
+        fill: Option<f64>,
+        fit: Fit,
+    ) -> Result<Quantization> {
+        let nan = if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
+        let refused = || OperationError::data(format!("--quantize takes an integer type; {target} is not one"));
+        let (least, greatest) = target.integer_bounds().ok_or_else(refused)?;
+        if let Some(nan) = nan.filter(|nan| !(least..=greatest).contains(&i128::from(*nan))) {
+            let message = format!("--nan-value {nan} is not a value of {target}, {least} to {greatest}");
+            return Err(OperationError::data(message));
+        }
+        let codes = Codes::of(self.float.0, target, nan)
+            .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
+        let rounding = self.options.rounding.unwrap_or_default();
+        let has_scalar_map = self.quantize.form == QuantizeForm::Codecs;
+        let finder = RangeFinder { float: self.float, target, codes, rounding, has_scalar_map };
+        let Fitted { scaling, codes, is_proved } = self.fitted(&finder, range, fit)?;
+        if let Some(fill) = fill
+            && finder.encode(scaling, fill).is_none()
+        {
+            let message = format!("missing chunks have the fill value {fill}, which is outside the given range");
+            let help = "give a range that includes it, or leave the range out";
+            return Err(OperationError::data(message).with_help(help));
+        }
+        Ok(Quantization {
+            range,
+            rounding,
+            out_of_range: self.options.out_of_range.unwrap_or_default(),
+            missing: self.missing.clone(),
+            fill_value: self.fill_bits,
+            absent_bits: self.fill_bits,
+            max_error: self.quantize.max_error,
+            grid_step: self.quantize.step,
+            is_proved,
+            ..Quantization::new(self.quantize.form, self.float.0, (target, codes), scaling)
+        })
+    }
+
+    /// The least and greatest value, from `--range` or the first pass and the fill value.
+    fn range(&self, survey: &Survey, fill: Option<f64>) -> Result<Option<(f64, f64)>> {
+        if let Some((lo, hi)) = &self.quantize.range {
+            let (lo, hi) = (self.number(lo, "--range")?, self.number(hi, "--range")?);
+            if lo <= hi {
+                return Ok(Some((lo, hi)));
+            }
+            return Err(OperationError::data(format!("--range {lo},{hi} is empty: give the smaller value first")));
+        }
+        if !self.quantize.finds_range() {
+            return Ok(None);
+        }
+        let seen = survey.extent.and_then(|extent| extent.finite);
+        let seen = seen.map(|(lo, hi)| (self.float.value(lo), self.float.value(hi)));
+        Ok(match (seen, fill) {
+            (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
+            (None, Some(fill)) => Some((fill, fill)),
+            (seen, None) => seen,
+        })
+    }
+
+    /// Whether the codes follow from the greatest error alone.
+    pub(crate) fn fits_error(&self) -> bool {
+        self.quantize.max_error.is_some() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
+    }
+
+    /// The candidates for the codes' type, narrowest first.
+    pub(crate) fn candidates(&self) -> Vec<NumberType> {
+        use crate::element::ElementType::{Int8, Int16, Int32, UInt8, UInt16, UInt32};
+        match (self.quantize.data_type, self.quantize.step) {
+            (Some(data_type), _) => vec![data_type],
+            // From 0 there are codes on both sides.
+            (None, Some(_)) => [UInt8, Int8, UInt16, Int16, UInt32, Int32].map(NumberType::of).to_vec(),
+            (None, None) => [UInt8, UInt16, UInt32].map(NumberType::of).to_vec(),
+        }
+    }
+
+    /// The first type of codes, with the way to fit them, for which `settle` succeeds; else the last refusal.
+    pub(crate) fn first_fit(&self, settle: impl Fn(NumberType, Fit) -> Result<Quantization>) -> Result<Quantization> {
+        // All types are tried by one rule before the next.
+        let rules = match (self.quantize.step, self.quantize.max_error) {
+            (Some(step), _) => vec![Fit::GridFromZero(step), Fit::Grid(step)],
+            (None, Some(max_error)) if self.fits_error() => vec![Fit::Within(max_error)],
+            (None, _) => vec![Fit::AllCodes],
+        };
+        let mut refused = OperationError::data("there is no type of codes to try");
+        for fit in rules {
+            for target in self.candidates() {
+                match settle(target, fit) {
+                    // Another type may have room for what this one refuses.
+                    Err(error) if error.class() == FaultClass::Data => refused = error,
+                    settled => return settled,
+                }
+            }
+        }
+        Err(refused)
+    }
+
+    /// The scaling, and the codes that it takes.
+    pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: Fit) -> Result<Fitted> {
+        let codes = finder.codes;
+        let plain = |scaling| Fitted { scaling, codes, is_proved: false };
+        let on_grid = |scaling| in_use(plain(scaling), finder, range);
+        let ends = range.unwrap_or_default();
+        let fitted = match (fit, range) {
+            (Fit::AllCodes, _) => return self.scaling(finder, range).map(plain),
+            // No value is finite: nothing can be changed.
+            (Fit::Within(_), None) => {
+                Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
+            }
+            (Fit::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
+            (Fit::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
+            (Fit::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
+        };
+        fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
+    }
+
+    /// A step, asked for or following from `--max-error`, for which a type of codes has no room.
+    fn too_narrow(&self, fault: RangeFault, finder: &RangeFinder, (lo, hi): (f64, f64)) -> OperationError {
+        let RangeFinder { target, float, codes, .. } = finder;
+        let (asked, steps) = match (self.quantize.step, self.quantize.max_error) {
+            (Some(step), _) => (format!("--step {step}"), (hi - lo) / step),
+            (None, error) => {
+                let error = error.unwrap_or_default();
+                let errors = if finder.rounding.is_to_nearest() { 2.0 } else { 1.0 };
+                (format!("--max-error {error}"), (hi - lo) / (errors * error))
+            }
+        };
+        let count = i128::from(codes.last) - i128::from(codes.first) + 1;
+        let mut message = format!("{asked} cannot be kept with {target} codes for values from {lo} to {hi}");
+        if fault == RangeFault::TooFewCodes {
+            let needed = format!("{:.0}", steps.ceil() + 1.0).parse();
+            let needed = needed.map_or("many more".to_owned(), |count| format!("about {}", quantity::count(count)));
+            let usable = quantity::count(u64::try_from(count).unwrap_or_default());
+            message = format!("{message}: they need {needed} codes, and {} can use only {usable} of {target}", float.0);
+        }
+        let help = match (self.quantize.step, self.quantize.data_type) {
+            (Some(_), Some(_)) => "give a wider --quantize TYPE, leave it out, or allow a wider --step",
+            (Some(_), None) => "allow a wider --step, or leave the values as they are and only --compress them",
+            (None, Some(_)) => "allow a larger error, give a wider --quantize TYPE, or leave it out",
+            _ if self.quantize.max_error == Some(0.0) => {
+                "give an error above 0, or leave the values as they are and only --compress them"
+            }
+            (None, None) => "allow a larger error, or leave the values as they are and only --compress them",
+        };
+        let error = OperationError::data(message).with_help(help);
+        if fault == RangeFault::TooFewCodes { error } else { error.because(fault) }
+    }
 }
 
 const UNPACK: &str = "unpack it first: `transcode --unpack SOURCE DEST` can quantise again in the same run";
 
 /// Refuses to quantise what is quantised already: the chain of `whose`.
-pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<(), OperationError> {
-    if !is_packed(codecs) {
-        return Ok(());
-    }
+pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<()> {
     let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
-    Err(OperationError::data(message).with_help(UNPACK))
+    if is_packed(codecs) { Err(OperationError::data(message).with_help(UNPACK)) } else { Ok(()) }
 }
 
 /// The codecs that quantise.
@@ -144,11 +365,11 @@ pub(crate) const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 
 /// Whether a chain has codecs that quantise.
 pub(crate) fn is_packed(codecs: &[CodecMetadata]) -> bool {
-    codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
+    draft::codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
 }
 
 /// Refuses a quantisation that CF attributes cannot express.
-fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<(), OperationError> {
+fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<()> {
     let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed.filter(|_| !unpacks) {
         let message = format!("`{}` has the attribute `{name}` already", source.store);
@@ -160,4 +381,22 @@ fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> 
             .with_help("choose one of these types, or --as codecs"));
     }
     Ok(())
+}
+
+/// The lesser of two values; -0.0 before 0.0.
+fn least(one: f64, other: f64) -> f64 {
+    if one.total_cmp(&other).is_le() { one } else { other }
+}
+
+fn infinite(store: &str, what: &str) -> OperationError {
+    let help = "integers cannot store infinity; count it as missing with `--missing Infinity,-Infinity`, or map it with \
+        `--codecs` and a `scalar_map`";
+    OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(help)
+}
+
+/// A scaling with the codes that the values of a range get, of all that the type has.
+fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fitted {
+    let code = |value| finder.encode(fitted.scaling, value);
+    let ends = range.and_then(|(lo, hi)| code(lo).zip(code(hi)));
+    Fitted { codes: ends.map_or(fitted.codes, |(first, last)| Codes { first, last, ..fitted.codes }), ..fitted }
 }

@@ -5,12 +5,10 @@ use super::sample::{Drawing, Estimate, Sample, SampleSize};
 use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
-use crate::operation::codec_words::compression;
-use crate::operation::draft::PCODEC;
 use crate::operation::transcode_result::TriedResult;
 use crate::operation::{
     ChangeOptions, Compression, CompressionGoal, CompressionResult, FaultClass, OpenedArray, OperationError, Predict,
-    Quantization,
+    Quantization, Result, codec_words, draft,
 };
 
 /// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
@@ -49,15 +47,15 @@ const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
             "blosc:zstd:9:bitshuffle",
             "zstd:19",
         ],
-        CompressionGoal::Any => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", PCODEC],
+        CompressionGoal::Any => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", draft::PCODEC],
     }
 }
 
 fn chain(words: &str) -> Vec<CodecMetadata> {
-    if words == PCODEC {
-        return vec![CodecMetadata::new(PCODEC, Some(Object::new().with("level", 8_u64)))];
+    if words == draft::PCODEC {
+        return vec![CodecMetadata::new(draft::PCODEC, Some(Object::new().with("level", 8_u64)))];
     }
-    compression(words).unwrap_or_default()
+    codec_words::compression(words).unwrap_or_default()
 }
 
 /// The chain that stands in until one is chosen.
@@ -77,10 +75,7 @@ pub(super) struct Search {
 impl Search {
     /// The search that options ask for; they get a chain that stands in until one is found.
     pub(super) fn of(options: &mut ChangeOptions) -> Self {
-        let goal = match options.compress {
-            Some(Compression::Auto(goal)) => Some(goal),
-            _ => None,
-        };
+        let goal = if let Some(Compression::Auto(goal)) = options.compress { Some(goal) } else { None };
         let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
         let is_thorough = is_thorough && options.repack.is_none();
         let predicts = options.predict.as_ref().map_or(is_thorough, |predict| *predict == Predict::Auto);
@@ -94,7 +89,7 @@ impl Search {
     fn probes(self) -> &'static [&'static str] {
         match self.goal {
             None => &[],
-            Some(CompressionGoal::Any) => &["zstd:3", PCODEC],
+            Some(CompressionGoal::Any) => &["zstd:3", draft::PCODEC],
             Some(goal) => chains(goal).split_at(1).0,
         }
     }
@@ -110,11 +105,8 @@ struct Trying<'a> {
 
 impl Trying<'_> {
     /// The size of the sample by a chain behind differences along some dimensions; `None` for the chain of the options.
-    fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate, OperationError> {
-        let compress = match words {
-            Some(words) => Some(Compression::Codecs(chain(words))),
-            None => self.options.compress.clone(),
-        };
+    fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate> {
+        let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
         let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
@@ -123,23 +115,17 @@ impl Trying<'_> {
 
     /// Dimensions along which differences make the sample smallest, found one by one. One that makes it larger is not tried
     /// again. Then each of them is tried as the last one, which is the last in memory.
-    fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>, OperationError> {
+    fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>> {
         let (mut chosen, mut least) = (Vec::new(), self.estimate(words, &[])?.found);
         let mut among = among.to_vec();
         while chosen.len() < MOST_DIFFERENCES {
             among.retain(|name| chosen.iter().filter(|known| *known == name).count() < 2);
             let tried = among.iter().map(|name| [&chosen[..], std::slice::from_ref(name)].concat());
             let sizes = self.sizes(words, tried.collect())?;
-            let Some((found, dimensions)) = smallest(&sizes).filter(|(found, _)| *found <= least * WORTH_A_DIFFERENCE)
-            else {
-                break;
-            };
-            among = sizes
-                .iter()
-                .filter(|(found, _)| *found < least)
-                .filter_map(|(_, tried)| tried.last())
-                .cloned()
-                .collect();
+            let best = smallest(&sizes).filter(|(found, _)| *found <= least * WORTH_A_DIFFERENCE);
+            let Some((found, dimensions)) = best else { break };
+            let smaller = sizes.iter().filter(|(found, _)| *found < least);
+            among = smaller.filter_map(|(_, tried)| tried.last().cloned()).collect();
             (chosen, least) = (dimensions.clone(), *found);
         }
         let as_last = |name: &String| {
@@ -153,7 +139,7 @@ impl Trying<'_> {
     }
 
     /// The bytes of the sample behind differences along some dimensions, for each choice of them.
-    fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>, OperationError> {
+    fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>> {
         let size = |dimensions: Vec<String>| Ok((self.estimate(words, &dimensions)?.found, dimensions));
         tried.into_iter().map(size).collect()
     }
@@ -171,7 +157,7 @@ impl Sampler<'_> {
         source: &OpenedArray,
         options: &ChangeOptions,
         settled: Option<&Quantization>,
-    ) -> Result<Vec<String>, OperationError> {
+    ) -> Result<Vec<String>> {
         let among = dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape());
         Trying { sampler: self, sample, settled, options }.predict(None, &among)
     }
@@ -184,18 +170,15 @@ impl Sampler<'_> {
         search: Search,
         plan: &Plan,
         options: &mut ChangeOptions,
-    ) -> Result<Option<CompressionResult>, OperationError> {
+    ) -> Result<Option<CompressionResult>> {
         let size = SampleSize::Always(chunks_of(plan));
         let sample = self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), size)?;
-        let settled = plan.quantization.as_ref().filter(|quantization| !quantization.is_open);
+        let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
-        let given = match &options.predict {
-            Some(Predict::Dimensions(given)) => given.clone(),
-            _ => Vec::new(),
-        };
+        let given = if let Some(Predict::Dimensions(given)) = &options.predict { given.clone() } else { Vec::new() };
         let mut predictions = vec![given];
         if !among.is_empty() {
             let probes = search.probes().iter().map(|words| Some(*words));
@@ -217,7 +200,7 @@ impl Sampler<'_> {
         // Others, such as complex numbers, zarr-python does not read back from it.
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
         for predict in &predictions {
-            for words in chains(goal).iter().filter(|words| are_numbers || **words != PCODEC) {
+            for words in chains(goal).iter().filter(|words| are_numbers || **words != draft::PCODEC) {
                 let (bytes, reason) = match trying.estimate(Some(words), predict) {
                     Ok(estimate) => {
                         // By one ratio: so they compare as what the sample came to does.
@@ -249,7 +232,7 @@ impl Sampler<'_> {
 
 /// Whether a chain was refused because its codec is not for these elements.
 fn is_unfit(error: &OperationError, words: Option<&str>) -> bool {
-    error.class() == FaultClass::Data && words == Some(PCODEC)
+    error.class() == FaultClass::Data && words == Some(draft::PCODEC)
 }
 
 /// The names of the dimensions along which chunks have several elements, or their numbers.

@@ -1,12 +1,11 @@
 //! The variables that tell how arrays were rounded: one in each group of DEST that holds such arrays (CF conventions 8.4.1,
 //! "Quantization variables").
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::plan::CONTAINER;
-use super::{NodeDocument, NodeDocuments, PlannedArray, SourceArray};
-use crate::metadata::edit::set_member;
-use crate::metadata::{Json, Object};
+use super::{NodeDocument, NodeDocuments, Plan, SourceArray};
+use crate::metadata::{Json, Object, edit};
 
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";
@@ -15,22 +14,17 @@ const IMPLEMENTATION: &str = "implementation";
 const BITROUND: &str = "bitround";
 
 /// Who does it, in the form that the conventions give: "software-name version version-string".
-fn implementation() -> String {
-    format!("zarrcast version {}", env!("CARGO_PKG_VERSION"))
-}
+const ZARRCAST: &str = concat!("zarrcast version ", env!("CARGO_PKG_VERSION"));
 
 /// Gives each array that is rounded the name of the variable in its group: one that says the same, else a new one.
 pub(super) fn name(arrays: &mut [SourceArray], groups: &[String]) {
     let says_the_same = |array: &SourceArray| {
         let attributes = &array.opened.metadata.attributes;
         let says = |name: &str, text: &str| attributes.get(name).and_then(Json::as_str) == Some(text);
-        says(ALGORITHM, BITROUND) && says(IMPLEMENTATION, &implementation())
+        says(ALGORITHM, BITROUND) && says(IMPLEMENTATION, ZARRCAST)
     };
-    let taken: HashMap<String, bool> = arrays
-        .iter()
-        .map(|array| (array.path.clone(), says_the_same(array)))
-        .chain(groups.iter().map(|path| (path.clone(), false)))
-        .collect();
+    let of_arrays = arrays.iter().map(|array| (array.path.clone(), says_the_same(array)));
+    let taken: HashMap<String, bool> = of_arrays.chain(groups.iter().map(|path| (path.clone(), false))).collect();
     for array in arrays.iter_mut().filter(|array| array.change.keep_bits.is_some()) {
         let group = group_of(&array.path);
         let is_free = |name: &str| taken.get(&format!("{group}/{name}")).is_none_or(|same| *same);
@@ -41,20 +35,16 @@ pub(super) fn name(arrays: &mut [SourceArray], groups: &[String]) {
     }
 }
 
-/// The documents of the variables that are not there yet, by their paths.
-pub(super) fn documents(
-    arrays: &[PlannedArray],
-    written: &HashMap<&str, NodeDocuments>,
-) -> HashMap<String, NodeDocuments> {
-    let mut found = HashMap::new();
-    for array in arrays {
-        let Some(rounding) = &array.plan.rounding else { continue };
-        let path = format!("{}/{}", group_of(&array.path), rounding.container);
-        if !written.contains_key(path.as_str()) {
-            found.entry(path).or_insert_with(|| document(array.plan.destination.draft.zarr_format));
-        }
+/// Adds the documents of the variables that are not there yet to those of the nodes, by their paths.
+pub(super) fn add_documents<'a>(
+    arrays: impl Iterator<Item = (&'a str, &'a Plan)>,
+    nodes: &mut BTreeMap<String, NodeDocuments>,
+) {
+    for (path, plan) in arrays {
+        let Some(rounding) = &plan.changed.rounding else { continue };
+        let path = format!("{}/{}", group_of(path), rounding.container);
+        nodes.entry(path).or_insert_with(|| document(plan.destination.draft.zarr_format));
     }
-    found
 }
 
 /// A variable without dimensions and without data.
@@ -65,7 +55,7 @@ fn document(zarr_format: u64) -> NodeDocuments {
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},
         "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
         "fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{},"dimension_names":[]}"#;
-    let attributes = Object::new().with(ALGORITHM, BITROUND).with(IMPLEMENTATION, implementation().as_str());
+    let attributes = Object::new().with(ALGORITHM, BITROUND).with(IMPLEMENTATION, ZARRCAST);
     let node = |key: &str, json: Json| (key.to_owned(), NodeDocument::new(json));
     let array = |text: &str| Json::parse_str(text).unwrap_or(Json::Null);
     if zarr_format == 2 {
@@ -73,11 +63,11 @@ fn document(zarr_format: u64) -> NodeDocuments {
         return vec![node(".zattrs", attributes.into()), node(".zarray", array(V2))];
     }
     let mut array = array(V3);
-    set_member(&mut array, "attributes", attributes);
+    edit::set_member(&mut array, "attributes", attributes);
     vec![node("zarr.json", array)]
 }
 
 /// The path of the group that an array is in; nothing for the root.
-fn group_of(path: &str) -> &str {
+pub(super) fn group_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(group, _)| group)
 }

@@ -14,8 +14,7 @@ use crate::array::fault::Clearing;
 use crate::diagnostic::Diagnostic;
 use crate::engine::journal::JournalError;
 use crate::engine::{Assignment, Fingerprint, Journal};
-use crate::operation::document::NODE_KEYS;
-use crate::operation::{OperationError, TranscodeOptions};
+use crate::operation::{OperationError, Result, TranscodeOptions, document};
 use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
 pub(super) use claim::Claim;
 use claim::with_next_step;
@@ -31,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     /// As the user named it.
-    shown: String,
+    pub(super) shown: String,
     destination: Destination,
     existing: Existing,
     overwrites: bool,
@@ -44,8 +43,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Finds out what a run would do. Nothing is touched.
-    pub(super) fn find(source: &Node, options: &TranscodeOptions) -> Result<Self, OperationError> {
+    /// Finds out what a run would do with a node of SOURCE that has this document. Nothing is touched.
+    pub(super) fn find(source: &Node, document: &str, options: &TranscodeOptions) -> Result<Self> {
         let (shown, run) = (options.destination.display().to_string(), &options.run);
         refuse_inside_zip(&options.destination)?;
         let node = options.destination.node();
@@ -83,10 +82,11 @@ impl Output {
             refuse_existing(existing, resumes, &shown)
                 .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
         } else {
-            if existing == Existing::Unfinished && is_in_parts(destination.place()) {
-                return Err(OperationError::environment(format!("`{shown}` is an unfinished job in parts")).with_help(
-                    "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it",
-                ));
+            let plan = || destination.place().below(&RUN_FOLDER).kind_of(PLAN);
+            if existing == Existing::Unfinished && matches!(plan(), Ok(Some(EntryKind::File))) {
+                let help = "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it";
+                let message = format!("`{shown}` is an unfinished job in parts");
+                return Err(OperationError::environment(message).with_help(help));
             }
             refuse_existing(existing, run.resume, &shown)?;
         }
@@ -95,18 +95,9 @@ impl Output {
         }
         let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
         let destination = if has_taken_place { destination.in_its_place() } else { destination };
-        let overwrites = run.overwrite;
+        // Files and folders get the permissions that `cp` would give them.
+        let (destination, overwrites) = (destination.with_permissions_of(source, document), run.overwrite);
         Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
-    }
-
-    /// Gives files and folders the permissions that `cp` would give them.
-    pub(super) fn with_permissions_of(self, source: &Node, document: &str) -> Self {
-        Output { destination: self.destination.with_permissions_of(source, document), ..self }
-    }
-
-    /// As the user named it.
-    pub(super) fn shown(&self) -> &str {
-        &self.shown
     }
 
     /// Where it is written.
@@ -149,7 +140,7 @@ impl Output {
     }
 
     /// Takes the place: what is written from now on is this run's.
-    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim, OperationError> {
+    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim> {
         let is_made = self.make_folder().map_err(cannot_write)?;
         let failed = |error: JournalError| {
             // What another run has begun meanwhile is not this one's to remove.
@@ -166,11 +157,9 @@ impl Output {
             return Ok(self.claimed(journal, is_begun, is_published));
         }
         if journal.is_noted() && !is_begun && !self.overwrites && self.data().abilities().is_remote {
-            return Err(OperationError::environment(format!(
-                "`{}` was being replaced by a run that ended before it had removed the old one",
-                self.shown
-            ))
-            .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
+            let message = "was being replaced by a run that ended before it had removed the old one";
+            return Err(OperationError::environment(format!("`{}` {message}", self.shown))
+                .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
         }
         let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
         journal.begin(!clears).map_err(failed)?;
@@ -220,7 +209,7 @@ impl Output {
     }
 
     /// Makes the folder of a hierarchy that is to be written where it will stay.
-    pub(super) fn make_root(&self) -> Result<(), OperationError> {
+    pub(super) fn make_root(&self) -> Result<()> {
         if self.existing == Existing::Nothing {
             self.data().create_root().map_err(cannot_write)?;
         }
@@ -235,7 +224,7 @@ impl Output {
         fingerprint: &Fingerprint,
         assigned: Assignment,
         left: String,
-    ) -> Result<Claim, OperationError> {
+    ) -> Result<Claim> {
         let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
         let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
         let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
@@ -245,14 +234,10 @@ impl Output {
 
     /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
     /// whoever comes after this run what it has begun.
-    fn clear_place(&self, journal: &Journal) -> Result<(), OperationError> {
-        let shown = &self.shown;
+    fn clear_place(&self, journal: &Journal) -> Result<()> {
         let unfinished = |error: OperationError| {
-            let next = format!(
-                "part of `{shown}` may be removed: continue with `--overwrite --resume`, or start again with \
-                    `--overwrite`"
-            );
-            with_next_step(error, &next)
+            let next = "continue with `--overwrite --resume`, or start again with `--overwrite`";
+            with_next_step(error, &format!("part of `{}` may be removed: {next}", self.shown))
         };
         self.data().remove_others(&RUN_FOLDER).map_err(|error| unfinished(cannot_write(error)))?;
         journal.checkpoint().map_err(|error| unfinished(self.refused(error)))
@@ -260,22 +245,21 @@ impl Output {
 
     fn refused(&self, error: JournalError) -> OperationError {
         let shown = &self.shown;
-        match error {
-            JournalError::Store(error) => cannot_write(error),
-            error @ JournalError::Lost => OperationError::environment(format!("another run took over `{shown}`"))
-                .because(error)
-                .with_help("find out which runs write there, and run one of them again"),
-            error @ (JournalError::Locked | JournalError::Held(_)) => {
-                OperationError::environment(format!("`{shown}` is locked"))
-                    .because(error)
-                    .with_help("wait until the other run has ended, or choose another DEST")
+        let (message, help) = match error {
+            JournalError::Store(error) => return cannot_write(error),
+            JournalError::Lost => {
+                let help = "find out which runs write there, and run one of them again";
+                (format!("another run took over `{shown}`"), help)
             }
-            error @ JournalError::OtherPlan { .. } => {
-                OperationError::environment(format!("`{shown}` is an unfinished run with another plan"))
-                    .because(error)
-                    .with_help("give the options of that run, or replace it with `--overwrite` alone")
+            JournalError::Locked | JournalError::Held(_) => {
+                (format!("`{shown}` is locked"), "wait until the other run has ended, or choose another DEST")
             }
-        }
+            JournalError::OtherPlan { .. } => {
+                let help = "give the options of that run, or replace it with `--overwrite` alone";
+                (format!("`{shown}` is an unfinished run with another plan"), help)
+            }
+        };
+        OperationError::environment(message).because(error).with_help(help)
     }
 }
 
@@ -283,15 +267,10 @@ impl Output {
 pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
     if place.abilities().is_remote {
         // All are asked for at once, by a request each. One that is not answered may be the one that is there.
-        let sizes = place.sizes("", &NODE_KEYS)?;
+        let sizes = place.sizes("", &document::NODE_KEYS)?;
         return Ok(sizes.iter().any(Option::is_some));
     }
-    Ok(NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))
-}
-
-/// Whether a job in parts is planned in a place.
-fn is_in_parts(place: &Node) -> bool {
-    matches!(place.below(&RUN_FOLDER).kind_of(PLAN), Ok(Some(EntryKind::File)))
+    Ok(document::NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))
 }
 
 pub(super) fn cannot_write(error: StoreError) -> OperationError {

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::io;
 
-use super::outcome::fixed_bytes;
+use super::plan::regrid::as_option;
 use super::sample::{Drawing, SampleSize};
-use super::{Output, Plan, PlannedArray, Sampler};
+use super::{Output, Plan, PlannedArray, Sampler, outcome};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::staged::left_document;
 use crate::engine::{Job, Journal, Progress};
 use crate::operation::transcode_result::PlannedObjects;
-use crate::operation::{ChangeOptions, EstimateResult, OperationError};
+use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
 use crate::store::{Node, Room, UPLOAD_PART_BYTES};
 
 /// With more stored objects than this, file systems and object stores become slow: larger shards are advised.
@@ -25,12 +25,8 @@ const MANY_OBJECTS: u64 = 100_000;
 const LEAST_SHARD_BYTES: u64 = 64 << 20;
 
 /// Counts what a plan will make at most, documents and other keys included.
-pub(super) fn planned_objects(
-    arrays: &[PlannedArray],
-    keys: &[&str],
-    (source, output): (&Node, &Output),
-) -> PlannedObjects {
-    let destination = output.data();
+pub(super) fn planned_objects(arrays: &[PlannedArray], keys: &[&str], (from, to): (&Node, &Output)) -> PlannedObjects {
+    let destination = to.data();
     let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
     let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
     let mut folders = folders_of(keys);
@@ -38,16 +34,16 @@ pub(super) fn planned_objects(
         let written = array.plan.job.num_written();
         planned.keys = planned.keys.saturating_add(written);
         folders = folders.saturating_add(chunk_folders(array, written));
-        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_by_itself(source);
+        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_by_itself(from);
         let read = if is_moved { 0 } else { array.plan.listing.present.len() };
         requests_read = requests_read.saturating_add(read);
         let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
         requests_write = requests_write.saturating_add(written.saturating_mul(each));
     }
-    planned.requests_read = source.abilities().is_remote.then_some(requests_read);
+    planned.requests_read = from.abilities().is_remote.then_some(requests_read);
     if destination.abilities().is_remote {
         planned.requests_write = Some(requests_write);
-    } else if output.keeps_unfinished() {
+    } else if to.keeps_unfinished() {
         (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
     } else {
         // A zip file.
@@ -128,8 +124,7 @@ fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
         // The dimension with most shards is halved until there are few enough, and large ones.
         let (dimension, most) = counts.iter().copied().enumerate().max_by_key(|(_, count)| *count)?;
         if most <= 1 || (count <= MANY_OBJECTS / 10 && decoded >= LEAST_SHARD_BYTES) {
-            let shape: Vec<String> = shard.iter().map(u64::to_string).collect();
-            return Some((shape.join(","), format!("{} (decoded)", bytes(decoded)), count));
+            return Some((as_option(&shard), format!("{} (decoded)", bytes(decoded)), count));
         }
         factors[dimension] = factors[dimension].saturating_mul(2).min(grid[dimension]);
     }
@@ -141,15 +136,13 @@ impl Sampler<'_> {
         &self,
         arrays: &[PlannedArray],
         progress: &dyn Progress,
-    ) -> Result<BTreeMap<String, EstimateResult>, OperationError> {
+    ) -> Result<BTreeMap<String, EstimateResult>> {
         progress.start("estimate", None);
         let is_tree = arrays.len() > 1;
         let estimated = arrays.iter().map(|array| {
             self.driver.interrupt().check()?;
-            let estimate = self
-                .estimate_of(array)
-                .map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })?;
-            Ok((array.path.clone(), estimate))
+            let named = |error: OperationError| if is_tree { error.about(&array.plan.source.store) } else { error };
+            Ok((array.path.clone(), self.estimate_of(array).map_err(named)?))
         });
         let estimated = estimated.collect();
         progress.finish();
@@ -157,7 +150,7 @@ impl Sampler<'_> {
     }
 
     /// The estimate of one array.
-    fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult, OperationError> {
+    fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
         let change = if is_copy { &plain } else { change };
@@ -173,11 +166,9 @@ impl Sampler<'_> {
         };
         let estimate = trial.estimate;
         let destination = &plan.destination;
-        let shards = if destination.pipeline.sharding().is_some() && !is_copy {
-            sample.shards_held_by(&trial.array, &destination.metadata.grid)?
-        } else {
-            None
-        };
+        let is_sharded = destination.pipeline.sharding().is_some() && !is_copy;
+        let shards = is_sharded.then(|| sample.shards_held_by(&trial.array, &destination.metadata.grid));
+        let shards = shards.transpose()?.flatten();
         let (bytes_stored, is_exact) = match plan.listing.present_bytes {
             // What is copied is known.
             bytes @ 1.. if is_copy => (bytes, true),
@@ -187,21 +178,18 @@ impl Sampler<'_> {
                 (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
             }
         };
-        let seconds = estimate.seconds * read_times(plan);
+        // SOURCE may be read more than once for each chunk.
+        let times = approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0);
+        let seconds = estimate.seconds * times;
         Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
     }
-}
-
-/// The number of times that SOURCE is read, beyond once for each chunk.
-fn read_times(plan: &Plan) -> f64 {
-    approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0)
 }
 
 /// Proves that absent chunks, once written, fit into the free space: a grid of 2^60 chunks is a line of metadata, and
 /// would be written for ever.
 ///
 /// Each takes a block and a file at the least; its contents may take more.
-pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
+pub(super) fn check_room(plan: &Plan) -> Result<()> {
     let filled = plan.job.num_filled();
     let mut temporary = plan.job.bytes_temporary();
     let staged = plan.job.staged();
@@ -219,54 +207,37 @@ pub(super) fn check_room(plan: &Plan) -> Result<(), OperationError> {
     let room = room_of(&plan.target)?;
     let free = room.bytes();
     // Of compressed chunks the size is not known before.
-    let written = fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
+    let written = outcome::fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
     if temporary.saturating_add(written) > free {
-        let message = format!(
-            "two passes take {} of intermediate data and {} of chunks at `{}`, and {} are free",
-            bytes(temporary),
-            bytes(written),
-            plan.target.name(),
-            bytes(free)
-        );
-        return Err(OperationError::environment(message)
+        let taken = format!("{} of intermediate data and {} of chunks", bytes(temporary), bytes(written));
+        return Err(no_room_for_passes(&taken, &plan.target, free)
             .with_help("give more `--max-memory`, so that one pass is enough, or use a larger file system"));
     }
-    if filled <= room.blocks.min(room.files) {
-        return Ok(());
-    }
-    let message = format!(
-        "{} would be written, but there is no space at `{}`: {} and {} are free",
-        counted(filled, "absent chunk"),
-        plan.target.name(),
-        bytes(free),
-        counted(room.files, "file")
-    );
-    Err(OperationError::environment(message)
-        .with_help("keep the fill value, so that missing chunks stay missing, or use a larger file system"))
+    let (chunks, name) = (counted(filled, "absent chunk"), plan.target.name());
+    let free = format!("{} and {} are free", bytes(free), counted(room.files, "file"));
+    let message = format!("{chunks} would be written, but there is no space at `{name}`: {free}");
+    let help = "keep the fill value, so that missing chunks stay missing, or use a larger file system";
+    let has_room = filled <= room.blocks.min(room.files);
+    if has_room { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
 }
 
 /// The intermediate data fit into a folder of their own.
-fn check_scratch(folder: &Node, temporary: u64) -> Result<(), OperationError> {
-    let room = room_of(folder)?;
-    let free = room.bytes();
-    if temporary <= free {
-        return Ok(());
-    }
-    let message = format!(
-        "two passes take {} of intermediate data at `{}`, and {} are free",
-        bytes(temporary),
-        folder.name(),
-        bytes(free)
-    );
-    Err(OperationError::environment(message).with_help(
-        "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough",
-    ))
+fn check_scratch(folder: &Node, temporary: u64) -> Result<()> {
+    let free = room_of(folder)?.bytes();
+    let help =
+        "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough";
+    let taken = format!("{} of intermediate data", bytes(temporary));
+    if temporary <= free { Ok(()) } else { Err(no_room_for_passes(&taken, folder, free).with_help(help)) }
 }
 
-fn room_of(node: &Node) -> Result<Room, OperationError> {
-    node.room().map_err(|error| {
-        OperationError::environment(format!("the free space of `{}` is not known", node.name())).because(error)
-    })
+fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
+    let (name, free) = (node.name(), bytes(free));
+    OperationError::environment(format!("two passes take {taken} at `{name}`, and {free} are free"))
+}
+
+fn room_of(node: &Node) -> Result<Room> {
+    let unknown = || OperationError::environment(format!("the free space of `{}` is not known", node.name()));
+    node.room().map_err(|error| unknown().because(error))
 }
 
 /// An error for want of space says how much is missing: what is left to do, if it is like what is done; where that would

@@ -3,10 +3,10 @@
 use super::SourceArray;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{Json, Object};
-use crate::operation::{ChangeOptions, GroupReading, OperationError, QuantizeForm, QuantizeOptions};
+use crate::operation::{ChangeOptions, GroupReading, OperationError, QuantizeForm, QuantizeOptions, Result};
 
 /// An error where an option would make levels of one image disagree.
-pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(), OperationError> {
+pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<()> {
     let is_cut = |change: &ChangeOptions| !change.select.is_empty();
     let has_own_range = |change: &ChangeOptions| {
         let asked = change.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Plain);
@@ -33,13 +33,7 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
 /// A warning for each group of which `--only` keeps some levels of an image, and not all.
 pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnostic> {
     let warning = |group: &GroupReading| {
-        let parent = group.place.path.trim_end_matches('/');
-        let is_kept = |level: &&str| {
-            let level = format!("{parent}/{level}");
-            let below =
-                |path: &String| path.strip_prefix(&level).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            paths.iter().any(below)
-        };
+        let is_kept = |level: &&str| paths.iter().any(|path| variable_in(group, level, path).is_some());
         let names = levels(&group.attributes).into_iter().flatten();
         let (kept, lost): (Vec<&str>, Vec<&str>) = names.partition(is_kept);
         let message = format!("`multiscales` names `{}`, but --only leaves it out", lost.join("`, `"));
@@ -58,11 +52,7 @@ fn images<'a>(arrays: &'a [SourceArray], groups: &[GroupReading]) -> Vec<Vec<&'a
         for levels in levels(&group.attributes) {
             let mut variables: Vec<(&str, Vec<&SourceArray>)> = Vec::new();
             for array in arrays {
-                let variable = levels.iter().find_map(|level| {
-                    let level = format!("{}/{level}", group.place.path.trim_end_matches('/'));
-                    let rest = array.path.strip_prefix(level.as_str())?;
-                    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-                });
+                let variable = levels.iter().find_map(|level| variable_in(group, level, &array.path));
                 let Some(variable) = variable else { continue };
                 match variables.iter_mut().find(|(known, _)| *known == variable) {
                     Some((_, image)) => image.push(array),
@@ -73,6 +63,12 @@ fn images<'a>(arrays: &'a [SourceArray], groups: &[GroupReading]) -> Vec<Vec<&'a
         }
     }
     images
+}
+
+/// A path below that of a level of a group's image, which is empty for the level itself; `None` where it is not there.
+fn variable_in<'a>(group: &GroupReading, level: &str, path: &'a str) -> Option<&'a str> {
+    let inside = path.strip_prefix(group.place.path.trim_end_matches('/'))?.strip_prefix('/')?;
+    inside.strip_prefix(level).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The paths of the levels of each image that attributes tell of.

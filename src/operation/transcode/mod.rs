@@ -14,7 +14,6 @@ mod format {
     pub(crate) mod version_2;
 }
 mod images;
-mod job;
 mod outcome;
 pub mod parts;
 mod pictures;
@@ -35,13 +34,12 @@ mod writing;
 use destination::{Claim, Output, cannot_write};
 use format::consolidate::{NodeDocument, NodeDocuments};
 pub(crate) use format::version_2::as_source;
-use job::JobPlan;
 use outcome::Done;
 pub use pictures::comparisons;
 use plan::keep_bits::BitRounding;
 use plan::metadata::DestinationMetadata;
 use plan::{Plan, SourceArray};
-use planning::PlannedArray;
+use planning::{JobPlan, PlannedArray};
 use repack::Repacking;
 pub use run::transcode;
 pub(crate) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};

@@ -2,36 +2,31 @@
 
 use super::plan::route::name_of;
 use super::{BitRounding, DestinationMetadata, Plan, PlannedArray, Repacking, Verification};
-use crate::diagnostic::quantity::approximate;
-use crate::diagnostic::{Diagnostic, code};
+use crate::data_type::value_to_json;
+use crate::diagnostic::{Diagnostic, code, quantity};
 use crate::engine::{Job, ObjectReport};
 use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::draft::{DELTA, PCODEC, codec_names, edit_innermost};
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
-use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult};
+use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult, draft};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
-/// What a plan reads and writes, without reading it. Of what is written: at most, since chunks that hold only the
-/// fill value are found out later; `None` where compression or absent inner chunks decide.
-fn dry_tally(plan: &Plan) -> (ObjectReport, Option<u64>) {
-    let bytes_temporary = plan.job.bytes_temporary();
-    let mut tally = ObjectReport { bytes_read: plan.listing.present_bytes, bytes_temporary, ..ObjectReport::default() };
-    tally.written = plan.job.num_written();
-    let is_copy = matches!(plan.job, Job::Copy(_));
-    let bytes_written = if is_copy { Some(tally.bytes_read) } else { fixed_bytes(plan) };
-    (tally, bytes_written)
+/// What a plan reads and writes, without reading it: of objects at most, since chunks that hold only the fill value are
+/// found out later.
+fn planned(plan: &Plan) -> Done {
+    let (bytes_read, bytes_temporary) = (plan.listing.present_bytes, plan.job.bytes_temporary());
+    let written = plan.job.num_written();
+    let tally = ObjectReport { written, bytes_read, bytes_temporary, ..ObjectReport::default() };
+    Done { tally, verified: None, quality: None }
 }
 
 /// Bytes of the destination's objects at most, where each takes so many; `None` where its contents decide.
 pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
-    match plan.destination.pipeline.output() {
-        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => bytes.checked_mul(plan.job.num_written()),
-        _ => None,
-    }
+    let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = plan.destination.pipeline.output() else { return None };
+    bytes.checked_mul(plan.job.num_written())
 }
 
 /// The work on an array.
@@ -45,12 +40,10 @@ pub(super) struct Done {
 pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
     let PlannedArray { path, plan, memory, .. } = array;
     let ran = done.is_some();
-    let (tally, bytes_written, verified, quality) = if let Some(Done { tally, verified, quality }) = done {
-        (tally, Some(tally.bytes_written), verified, quality)
-    } else {
-        let (tally, bytes_written) = dry_tally(plan);
-        (tally, bytes_written, None, None)
-    };
+    let is_copy = matches!(plan.job, Job::Copy(_));
+    let at_most = || if is_copy { Some(plan.listing.present_bytes) } else { fixed_bytes(plan) };
+    let bytes_written = done.as_ref().map_or_else(at_most, |done| Some(done.tally.bytes_written));
+    let Done { tally, verified, quality } = done.unwrap_or_else(|| planned(plan));
     warnings.extend(plan.warnings.iter().cloned());
     warnings.extend(clamped_warning(path, plan, &tally));
     warnings.extend(rounded_warning(path, plan, &tally));
@@ -78,9 +71,10 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
             listed => listed,
         },
     };
+    let (bytes_source, bytes_destination) = (counts.bytes_source, bytes_written);
     let quantization = quantization_of(plan, &tally, verified.as_ref(), ran).map(|result| QuantizationResult {
-        bytes_source: counts.bytes_source,
-        bytes_destination: bytes_written,
+        bytes_source,
+        bytes_destination,
         quality,
         ..result
     });
@@ -129,7 +123,7 @@ pub(super) fn quantization_of(
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(figures.count);
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
-    if let Some(Repacking { quantization, difference, limit, .. }) = &plan.repacking {
+    if let Some(Repacking { quantization, difference, limit, .. }) = &plan.changed.repacking {
         let result = quantization_result(quantization);
         return Some(QuantizationResult {
             is_repacked: true,
@@ -140,27 +134,26 @@ pub(super) fn quantization_of(
             ..result
         });
     }
-    let result = match (&plan.quantization, &plan.rounding) {
+    let result = match (&plan.changed.quantization, &plan.changed.rounding) {
         (Some(quantization), _) => {
             add_absent(quantization, absent, &mut figures);
+            let codes = verified.and_then(|verified| verified.codes.as_ref());
             QuantizationResult {
                 clamped: ran.then_some(figures.clamped),
                 max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-                distinct_codes: verified.and_then(Verification::distinct_codes),
+                distinct_codes: codes.map(|codes| codes.iter().filter(|occurs| **occurs).count() as u64),
                 ..quantization_result(quantization)
             }
         }
         (None, Some(rounding)) => {
-            figures.nan += if rounding.fill_is_nan { absent } else { 0 };
-            figures.infinite += if rounding.fill_is_infinite { absent } else { 0 };
+            figures.nan += if rounding.fill.is_nan() { absent } else { 0 };
+            figures.infinite += if rounding.fill.is_infinite() { absent } else { 0 };
             rounding_result(rounding)
         }
         (None, None) => return None,
     };
-    let predict = match &plan.predict {
-        Some(Predict::Dimensions(dimensions)) => Some(dimensions.clone()),
-        _ => None,
-    };
+    let predict =
+        if let Some(Predict::Dimensions(dimensions)) = &plan.predict { Some(dimensions.clone()) } else { None };
     Some(QuantizationResult {
         readers: readers_of_chain(result.form, plan).or(result.readers),
         count: figures.count,
@@ -174,16 +167,16 @@ pub(super) fn quantization_of(
 
 /// Who reads codes by the other codecs of their chain, where these are not those who read others.
 fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
-    let names = codec_names(&plan.destination.draft.codecs);
+    let names = draft::codec_names(&plan.destination.draft.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
-    let has_pcodec = has(PCODEC);
+    let has_pcodec = has(draft::PCODEC);
     match form {
         "cf" if has_pcodec && has("cast_value") => {
             Some("xarray with zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]")
         }
         "cf" if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
         "cf" if has("cast_value") => Some("xarray with zarr-python >= 3.2 and cast-value-rs"),
-        "cf" if has(DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
+        "cf" if has(draft::DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
         "codecs" if has_pcodec => Some(
             "zarr-python >= 3.2 with cast-value-rs and numcodecs[pcodec]; for others write plain floats with `--unpack`",
         ),
@@ -194,17 +187,11 @@ fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// The result for a group.
-pub(super) fn group_result(path: &str) -> NodeResult {
-    NodeResult { path: path.to_owned(), node_type: "group", ..NodeResult::default() }
-}
-
 /// A chain as far as it is known before a compressor is chosen.
 fn without_compressor(codecs: &[CodecMetadata]) -> Vec<Json> {
     let mut codecs = codecs.to_vec();
-    edit_innermost(&mut codecs, |chain| {
-        chain.retain(|codec| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes));
-    });
+    let is_kept = |codec: &CodecMetadata| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes);
+    draft::edit_innermost(&mut codecs, |chain| chain.retain(is_kept));
     codecs.iter().map(CodecMetadata::to_json).collect()
 }
 
@@ -232,7 +219,7 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
             }
             figures.max_abs_error = figures.max_abs_error.max(error);
             let normalized = error * figures.normalizer;
-            figures.sum_of_squares += approximate(absent) * normalized * normalized;
+            figures.sum_of_squares += quantity::approximate(absent) * normalized * normalized;
         }
         Some(_) => {}
     }
@@ -240,16 +227,11 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
 
 /// A warning where a quantisation gave values outside of its range a code of another value.
 fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
-    let quantization = plan.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
+    let quantization = plan.changed.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
     let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
-    let became = match quantization.out_of_range {
-        OutOfRange::Wrap => "wrapped around",
-        OutOfRange::Clamp | OutOfRange::Error => "clamped",
-    };
-    let message = format!(
-        "{clamped} of {count} stored elements were out of range and were {became}, changed by up to \
-            {max_abs_error_clamped}"
-    );
+    let became = if quantization.out_of_range == OutOfRange::Wrap { "wrapped around" } else { "clamped" };
+    let elements = format!("{clamped} of {count} stored elements");
+    let message = format!("{elements} were out of range and were {became}, changed by up to {max_abs_error_clamped}");
     let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
 }
@@ -267,7 +249,7 @@ fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
 
 /// A result of codes names their readers; for integers that were no floats, this does.
 fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
-    let predicts = plan.quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
+    let predicts = plan.changed.quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
     (predicts && turns_differences(plan)).then(|| {
         Diagnostic::new(code::PREDICT_READERS, message)
@@ -278,8 +260,8 @@ fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
 
 /// True if a transposition follows a difference: of several dimensions, or of an array that is stored transposed.
 fn turns_differences(plan: &Plan) -> bool {
-    let names = codec_names(&plan.destination.draft.codecs);
-    names.iter().skip_while(|name| **name != DELTA).any(|name| *name == "transpose")
+    let names = draft::codec_names(&plan.destination.draft.codecs);
+    names.iter().skip_while(|name| **name != draft::DELTA).any(|name| *name == "transpose")
 }
 
 /// The result of `--keep-bits`.
@@ -288,9 +270,10 @@ fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
         form: "bitround",
         data_type: Some(rounding.number_type.name()),
         keep_bits: rounding.bits(),
-        information: match rounding.keep {
-            KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
-            KeepBits::Bits(_) => None,
+        information: if let KeepBits::Auto(share) | KeepBits::Found(_, share) = rounding.keep {
+            Some(share)
+        } else {
+            None
         },
         readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
         ..QuantizationResult::default()
@@ -299,22 +282,22 @@ fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
 
 fn quantization_result(quantization: &Quantization) -> QuantizationResult {
     // What only the first pass tells, a plan that reads no chunk leaves open.
-    let settled = !quantization.is_open && quantization.is_target_settled;
+    let settled = quantization.is_settled();
     let has_step = settled || quantization.grid_step.is_some();
-    let (offset, scale) = quantization.literals();
+    let Quantization { source, scaling, reader_workaround, .. } = quantization;
     let codes = quantization.are_codes_settled().then_some(&quantization.codes);
     QuantizationResult {
         form: quantization.form.name(),
         data_type: quantization.is_target_settled.then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
-        offset: settled.then_some(offset),
-        scale: has_step.then_some(scale),
+        offset: settled.then(|| quantization.literal(scaling.offset.unwrap_or(0.0))),
+        scale: has_step.then(|| quantization.literal(scaling.scale.unwrap_or(1.0))),
         step: has_step.then(|| quantization.step()),
         codes: codes.map(|codes| [codes.first, codes.last]),
         nan_code: codes.and_then(|codes| codes.nan),
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
         readers: readers::names(quantization),
-        reader_workaround: quantization.reader_workaround_literals(),
+        reader_workaround: reader_workaround.map(|(value, code)| (value_to_json(*source, value), code)),
         ..QuantizationResult::default()
     }
 }

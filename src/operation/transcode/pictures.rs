@@ -3,13 +3,14 @@
 use crate::array::{Interrupt, StoredArray};
 use crate::engine::{Driver, Fold, Progress};
 use crate::grid::Region;
+use crate::metadata::{Json, Number};
 use crate::operation::drawing::{Comparison, finite_range};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ComparedArray, FaultClass, Histogram, LevelResult, Missing, OpenedArray,
-    OperationError, QuantizationResult, TranscodeOptions, TranscodeResult, explain, new_driver, stored_array,
+    OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, explain, new_driver, open,
+    stored_array,
 };
 
-use crate::operation::open::open_array;
 use crate::operation::slice::{Slice, SliceReader, is_upside_down};
 use crate::operation::transcode_result::NodeResult;
 use crate::store::Location;
@@ -39,7 +40,7 @@ pub fn comparisons(
     result: &TranscodeResult,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<Vec<ComparedArray>, OperationError> {
+) -> Result<Vec<ComparedArray>> {
     if !result.complete {
         return Ok(Vec::new());
     }
@@ -76,7 +77,7 @@ struct Readable {
 }
 
 impl Comparing<'_> {
-    fn compare(&self, node: &NodeResult, quantization: &QuantizationResult) -> Result<Comparison, OperationError> {
+    fn compare(&self, node: &NodeResult, quantization: &QuantizationResult) -> Result<Comparison> {
         let whole = CfOptions::default();
         let as_cf = CfOptions { missing: Some(Missing::Auto), unpacks: true };
         let mut source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
@@ -85,10 +86,7 @@ impl Comparing<'_> {
             // It was unpacked.
             source.numbers = Readable::numbers(&source.opened, &as_cf)?;
         }
-        let as_read = match quantization.form {
-            "cf" => as_cf,
-            _ => CfOptions::default(),
-        };
+        let as_read = if quantization.form == "cf" { as_cf } else { whole };
         let destination = Readable::open(&self.stores[1], &node.path, None, &as_read)?;
         let metadata = &destination.opened.metadata;
         let slice = Slice::in_middle(&metadata.shape, &[&source.array, &destination.array], self.pixels)
@@ -115,18 +113,14 @@ impl Comparing<'_> {
         let greatest =
             errors.iter().filter(|error| error.is_finite()).fold(0.0, |most: f64, error| most.max(error.abs()));
         let most = quantization.bound.map_or(greatest, |bound| greatest.max(bound));
-        Ok(Comparison {
-            values: Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0))),
-            errors: Histogram::of(&errors, BINS, (-most, most)),
-            before: LevelResult {
-                is_upside_down: is_upside_down(&source.opened, &slice, &driver),
-                ..slice.level(metadata, before)
-            },
-            after,
-        })
+        let values = Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0)));
+        let errors = Histogram::of(&errors, BINS, (-most, most));
+        let is_upside_down = is_upside_down(&source.opened, &slice, &driver);
+        let before = LevelResult { is_upside_down, ..slice.level(metadata, before) };
+        Ok(Comparison { before, after, values, errors })
     }
 
-    fn read(&self, readable: &Readable, slice: &Slice, driver: &Driver) -> Result<Vec<f64>, OperationError> {
+    fn read(&self, readable: &Readable, slice: &Slice, driver: &Driver) -> Result<Vec<f64>> {
         let Readable { opened, array, numbers } = readable;
         let reader = SliceReader::new(slice, opened, numbers);
         let fold = Fold { array, driver, progress: self.progress };
@@ -138,13 +132,8 @@ impl Comparing<'_> {
 
 impl Readable {
     /// Opens an array, or what is taken of it: the first index and the one after the last along each dimension.
-    fn open(
-        store: &Location,
-        path: &str,
-        taken: Option<&[[u64; 2]]>,
-        options: &CfOptions,
-    ) -> Result<Self, OperationError> {
-        let mut opened = open_array(store, Some(path))?;
+    fn open(store: &Location, path: &str, taken: Option<&[[u64; 2]]>, options: &CfOptions) -> Result<Self> {
+        let mut opened = open::open_array(store, Some(path))?;
         if let Some(taken) = taken {
             let (start, shape) = taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
             opened.metadata = opened.metadata.part(&Region { start, shape });
@@ -154,7 +143,7 @@ impl Readable {
         Ok(Readable { opened, array, numbers })
     }
 
-    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers, OperationError> {
+    fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers> {
         let numbers = CfNumbers::of(opened, options)?;
         numbers.ok_or_else(|| OperationError::data("its values are not real numbers"))
     }
@@ -166,9 +155,6 @@ fn decoded(code: f64, quantization: &QuantizationResult) -> f64 {
     if quantization.nan_code.is_some_and(|nan| nan as f64 == code) {
         return f64::NAN;
     }
-    let literal = |json: &Option<crate::metadata::json::Json>| match json {
-        Some(crate::metadata::json::Json::Number(number)) => number.as_f64(),
-        _ => f64::NAN,
-    };
+    let literal = |json: &Option<Json>| json.as_ref().and_then(Json::as_number).map_or(f64::NAN, Number::as_f64);
     code / literal(&quantization.scale) + literal(&quantization.offset)
 }

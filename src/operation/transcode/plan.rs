@@ -12,13 +12,13 @@ mod staging;
 
 use serde::{Deserialize, Serialize};
 
-use self::keep_bits::BitRounding;
+use self::change::Changed;
 use self::metadata::DestinationMetadata;
-use super::{NodeDocuments, Repacking};
+use super::NodeDocuments;
 use crate::array::{
     ArrayCache, ChunkCache, ChunkFault, Fault, Listing, MOST_OPEN_SHARDS, ObjectOf, PIECE, StoredArray,
 };
-use crate::codec::{Conversion, IndexEntry, Recoding, ValueChange};
+use crate::codec::{Conversion, IndexEntry, Recoding};
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
 use crate::engine::route::rechunk::Rechunk;
@@ -27,8 +27,8 @@ use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, StagingShape, Transfer
 use crate::operation::budget::{BASE_BYTES, comparing_bytes, shard_bytes};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::{
-    Budget, ChangeOptions, CompressionResult, OpenedArray, OperationError, Predict, Quantization, RunOptions, Survey,
-    explain,
+    Budget, ChangeOptions, CompressionResult, OpenedArray, OperationError, Predict, Quantization, Result, RunOptions,
+    Survey, explain,
 };
 use crate::store::Node;
 
@@ -48,15 +48,9 @@ pub(super) struct Plan {
     /// The work on the objects.
     pub job: Job,
     /// Conversion of the values.
-    pub change: ValueChange,
+    pub changed: Changed,
     /// Whether no chain was given that may round: `--verify` then holds DEST to the very values that it is to have.
     pub is_exact: bool,
-    /// The quantisation, where one is asked for and its range is known.
-    pub quantization: Option<Quantization>,
-    /// The rounding of `--keep-bits`.
-    pub rounding: Option<BitRounding>,
-    /// The packing in another form.
-    pub repacking: Option<Repacking>,
     /// The choice of `--compress auto`, or the goal of a choice to come.
     pub compression: Option<CompressionResult>,
     /// Differences along dimensions.
@@ -156,8 +150,8 @@ impl Blocks {
 
 impl Plan {
     /// As many threads as the budget has room for; an error where there is none for a single one.
-    pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory, OperationError> {
-        let quantization = self.quantization.as_ref();
+    pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory> {
+        let quantization = self.changed.quantization.as_ref();
         let job = self.job.objects();
         let unit = job.map_or(BASE_BYTES, |job| unit_bytes(job, quantization));
         let compared = job.filter(|_| verifies).map(transfers).unwrap_or_default();
@@ -179,7 +173,7 @@ impl Plan {
     }
 
     /// A job of the plan with DEST bound as any reader binds it.
-    pub(super) fn as_read(&self, job: &ObjectJob) -> Result<ObjectJob, OperationError> {
+    pub(super) fn as_read(&self, job: &ObjectJob) -> Result<ObjectJob> {
         let (store, mut route) = (&self.source.store, job.route.clone());
         let DestinationMetadata { metadata, pipeline, .. } = &self.destination;
         let (node, metadata) = (job.transfer.destination.node.clone(), metadata.clone());
@@ -188,40 +182,36 @@ impl Plan {
                 let destination = opaque_array(node, metadata, pipeline, store)?;
                 if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
                     let source = job.transfer.source.subchunk_chain();
-                    let anew = Recoding::new(source, destination.subchunk_chain());
-                    **recoding = anew.ok_or_else(|| {
-                        OperationError::data(format!("what is written of `{store}` cannot be read back"))
-                    })?;
+                    let lost = || OperationError::data(format!("what is written of `{store}` cannot be read back"));
+                    **recoding = Recoding::new(source, destination.subchunk_chain()).ok_or_else(lost)?;
                 }
                 destination
             }
-            _ => match self.repacking.as_ref().map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref())) {
-                Some(codes) => side(node, metadata, &codes, store, 0, false)?,
-                None => side(node, metadata, pipeline, store, 0, false)?,
-            },
+            _ => {
+                match self.changed.repacking.as_ref().map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()))
+                {
+                    Some(codes) => side(node, metadata, &codes, store, 0, false)?,
+                    None => side(node, metadata, pipeline, store, 0, false)?,
+                }
+            }
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }
 
     /// The error of the job, or of a comparison of what it has written, that ended at an object of either side.
     pub(super) fn explain(&self, fault: ChunkFault) -> OperationError {
-        let quantization = self.quantization.as_ref();
-        let of = |index, fault: Box<Fault>, node: &Node, metadata, quantization| {
-            explain(ChunkFault { index, fault: *fault }, metadata, &node.name(), quantization)
+        let (source, quantization) = (&self.source, self.changed.quantization.as_ref());
+        let of = |index, fault: Box<Fault>, array: &StoredArray, quantization| {
+            explain(ChunkFault { index, fault: *fault }, &array.metadata, &array.node.name(), quantization)
         };
         match (fault.fault, self.job.objects()) {
             (Fault::At { of: ObjectOf::Destination, index, fault }, Some(job)) => {
-                let destination = &job.transfer.destination;
-                of(index, fault, &destination.node, &destination.metadata, quantization)
+                of(index, fault, &job.transfer.destination, quantization)
             }
             (Fault::At { of: ObjectOf::Staging, index, fault }, Some(job)) => {
-                let side = self.job.staged().map_or(&job.transfer.source, |staged| &staged.staging);
-                of(index, fault, &side.node, &side.metadata, None)
+                of(index, fault, self.job.staged().map_or(&job.transfer.source, |staged| &staged.staging), None)
             }
-            (cause, _) => {
-                let fault = ChunkFault { index: fault.index, fault: cause };
-                explain(fault, &self.source.metadata, &self.source.store, quantization)
-            }
+            (cause, _) => explain(ChunkFault { fault: cause, ..fault }, &source.metadata, &source.store, quantization),
         }
     }
 }
@@ -245,13 +235,11 @@ pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
 
 /// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -> u64 {
-    if let Route::VariableSize(variable_size) = &job.route {
-        return variable_size.memory_share.share;
-    }
     let has_edges = job.transfer.source.has_edges();
     let converting = match &job.route {
+        Route::VariableSize(variable_size) => return variable_size.memory_share.share,
         // Blocks have a plan of their own.
-        Route::Rechunk(_) | Route::Staged(_) | Route::VariableSize(_) => 0,
+        Route::Rechunk(_) | Route::Staged(_) => 0,
         Route::Move(conversion) if !job.moves_subchunks() => convert_bytes(job, conversion, has_edges),
         Route::Move(conversion) => {
             let indices = shard_bytes(Some(&job.transfer.source), &job.transfer.destination);
@@ -284,12 +272,9 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
         return (PIECE as u64).saturating_add(written).saturating_add(filled);
     }
     // What is cut is decoded to elements, whatever the way of the others.
-    let cut = if job.transfer.source.metadata.is_cut() {
-        let sides = [conversion.source(), conversion.destination()];
-        sides.iter().map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add)
-    } else {
-        0
-    };
+    let is_cut = job.transfer.source.metadata.is_cut();
+    let cut = [conversion.source(), conversion.destination()].into_iter().filter(|_| is_cut);
+    let cut = cut.map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add);
     conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
 }
 
@@ -304,7 +289,7 @@ pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
 }
 
 /// The reading of both sides of a transfer within a budget; an error where it has no room.
-pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>, OperationError> {
+pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>> {
     let worker = comparing_bytes(transfer);
     Pairs::new(transfer, worker, budget.threads(), budget.bytes())
         .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))

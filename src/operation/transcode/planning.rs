@@ -1,19 +1,32 @@
-//! The plans of all arrays of SOURCE.
+//! A job of `transcode`: the plans of all arrays of SOURCE, and DEST's documents.
 
 use super::compressor::Search;
 use super::plan::{Memory, Planner};
-use super::{Plan, Sampler, SourceArray, cannot_write};
+use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
 use crate::engine::{Driver, Progress, Share, Silent};
 use crate::metadata::array::num_elements;
 use crate::operation::{
-    Budget, ChangeOptions, Compression, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
-    Quantization, RunOptions,
+    Budget, ChangeOptions, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError,
+    Predict, Quantization, Result, RunOptions, TranscodeOptions,
 };
 use crate::store::Node;
 
 /// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
 const SMALL_BYTES: u64 = 32 << 20;
+
+/// A job that is settled, of which nothing is written.
+pub(super) struct JobPlan<'a> {
+    pub options: &'a TranscodeOptions,
+    pub budget: Budget,
+    pub driver: Driver,
+    pub progress: &'a dyn Progress,
+    pub source: Source,
+    pub output: Output,
+    pub arrays: Vec<PlannedArray>,
+    /// DEST's, by their keys, the one that makes it a node last.
+    pub documents: Vec<(String, String)>,
+}
 
 /// An array that is settled.
 #[derive(Debug)]
@@ -49,7 +62,7 @@ impl Planning<'_> {
     }
 
     /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
-    pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>, OperationError> {
+    pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>> {
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
             let tries = matches!(array.change.compress, Some(Compression::Auto(_)))
@@ -59,11 +72,9 @@ impl Planning<'_> {
         let quick = self.driver.map_plain(&arrays, |array| {
             is_quick(array).then(|| self.plan_array(array.clone(), &self.driver.alone(), &Silent))
         });
-        let of_passes = |(array, quick): (&SourceArray, &Option<_>)| match quick {
-            Some(_) => (0, 0),
-            None => first_pass_bytes(array),
-        };
-        let passes: Vec<(u64, u64)> = arrays.iter().zip(&quick).map(of_passes).collect();
+        let passes = arrays.iter().zip(&quick);
+        let passes = passes.map(|(array, quick)| if quick.is_some() { (0, 0) } else { first_pass_bytes(array) });
+        let passes: Vec<(u64, u64)> = passes.collect();
         let whole = passes.iter().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
         if self.is_tree && whole > 0 {
             self.progress.start("first pass", Some(whole));
@@ -84,23 +95,13 @@ impl Planning<'_> {
     }
 
     /// Settles an array; of several, an error says which it is about.
-    fn plan_array(
-        &self,
-        array: SourceArray,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<PlannedArray, OperationError> {
+    fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         let store = array.opened.store.clone();
         let settled = self.settle(array, driver, progress);
         settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
     }
 
-    fn settle(
-        &self,
-        mut array: SourceArray,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<PlannedArray, OperationError> {
+    fn settle(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         self.driver.interrupt().check()?;
         let (path, opened) = (array.path.clone(), &array.opened);
         let target = match path.trim_start_matches('/') {
@@ -118,10 +119,11 @@ impl Planning<'_> {
         let mut plan = planner.plan(progress)?;
         // Of a job in parts it is chosen when it is begun.
         if run.dry_run && run.partitions.is_none() && !run.estimate {
-            plan.compression = search.goal.map(|goal| CompressionResult::open(goal.name()));
+            let open = |goal: CompressionGoal| CompressionResult { goal: goal.name().to_owned(), ..Default::default() };
+            plan.compression = search.goal.map(open);
         } else if search.goal.is_some() || search.predicts {
             let result = Sampler { budget, driver }.choose(search, &plan, &mut planner.array.change)?;
-            plan = planner.assemble(plan.listing, plan.quantization)?;
+            plan = planner.assemble(plan.listing, plan.changed.quantization)?;
             plan.compression = result;
         } else {
             plan.compression = planner.array.compression.take();
@@ -137,8 +139,9 @@ impl Planning<'_> {
 }
 
 /// An error where `--max-error` is so wide that nothing would be left of arrays whose values differ.
-fn refuse_eaten(arrays: &[PlannedArray]) -> Result<(), OperationError> {
-    let is_eaten = |array: &&PlannedArray| array.plan.quantization.as_ref().is_some_and(Quantization::eats_range);
+fn refuse_eaten(arrays: &[PlannedArray]) -> Result<()> {
+    let is_eaten =
+        |array: &&PlannedArray| array.plan.changed.quantization.as_ref().is_some_and(Quantization::eats_range);
     let eaten: Vec<&PlannedArray> = arrays.iter().filter(is_eaten).collect();
     let Some(first) = eaten.first() else { return Ok(()) };
     let path = |array: &PlannedArray| array.path.trim_start_matches('/').to_owned();
@@ -162,8 +165,7 @@ fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
         // What the data tell is known.
         _ => 0,
     };
-    let bytes = bytes_of(&array.opened);
-    (if passes > 0 { bytes.saturating_mul(passes) } else { 0 }, passes)
+    (bytes_of(&array.opened).saturating_mul(passes), passes)
 }
 
 /// Bytes of the elements of an array.

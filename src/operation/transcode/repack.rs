@@ -1,26 +1,23 @@
 //! `--as` alone: the packing that is there in another form, whose chunks are the codes as they are (CLI.md, "Forms of a
 //! packing").
 
-mod packing;
 #[cfg(test)]
 mod tests;
 
-use self::packing::{Decode, Packing, values};
-pub(super) use self::packing::{PACKED, codecs_of_codes, is_for};
 use crate::array::{ChunkSet, Fault, StoredArray};
-use crate::codec::Tiles;
-use crate::codec::fault::number_value;
+use crate::codec::{BoundCodec, Role, StepOrigin, Tiles, ValueProgram, ValueStep, conversion, fault};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
-use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::ArrayMetadata;
-use crate::operation::cf::PACKING_ATTRIBUTES;
+use crate::kernel::Rounding;
+use crate::metadata::{ArrayMetadata, CodecMetadata, Number};
 use crate::operation::quantize::{Codes, Scaling};
-use crate::operation::stored::side;
 use crate::operation::xarray::{self, FILL_VALUE};
-use crate::operation::{Draft, FloatType, OpenedArray, OperationError, Quantization, QuantizeForm, explain};
+use crate::operation::{
+    Draft, FloatType, OpenedArray, OperationError, Quantization, QuantizeForm, Result, cf, draft, explain, stored,
+    stored_array,
+};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Units in the last place of the greatest value by which values may differ.
@@ -49,7 +46,7 @@ pub(super) fn repack(
     form: QuantizeForm,
     floats: Option<&DataType>,
     draft: &mut Draft,
-) -> Result<(Repacking, Option<FillValue>), OperationError> {
+) -> Result<(Repacking, Option<FillValue>)> {
     let packing = Packing::of(source, form, floats)?;
     let Packing { codes, float, absent, .. } = packing;
     let mut quantization = quantization(&packing, form);
@@ -61,10 +58,7 @@ pub(super) fn repack(
     draft.keep_codecs(codecs_of_codes(&draft.codecs, is_of_floats));
     let values = if form == QuantizeForm::Codecs { float.0 } else { codes };
     let stands_for = if form == QuantizeForm::Codecs {
-        let (floats, mut attributes) = (DataType::Number(float.0), draft.attributes());
-        for name in PACKING_ATTRIBUTES {
-            attributes.remove(name);
-        }
+        let (floats, mut attributes) = (DataType::Number(float.0), draft.attributes_without(&cf::PACKING_ATTRIBUTES));
         let mask = nan.and_then(|bits| xarray::encode(&floats, &FillValue::from_bits(float.0, bits)));
         if let Some(mask) = mask {
             attributes.insert(FILL_VALUE, mask);
@@ -93,36 +87,16 @@ pub(super) fn repack(
 fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     let Packing { codes, float, scaling: [offset, scale], .. } = *packing;
     #[expect(clippy::cast_possible_truncation, reason = "codes are integers of up to 32 bits")]
-    let mut missing = packing.missing.iter().map(|bits| number_value(codes, *bits) as i64);
+    let mut missing = packing.missing.iter().map(|bits| fault::number_value(codes, *bits) as i64);
     let nan = missing.next();
-    let all = Codes::of(NumberType::of(ElementType::Float64), codes, nan);
-    Quantization {
-        form,
-        source: float.0,
-        target: codes,
-        codes: all.unwrap_or(Codes { first: 0, last: 0, nan }),
-        more_nan_codes: missing.collect(),
-        scaling: Scaling::of(Some(offset), Some(scale)),
-        range: None,
-        rounding: Rounding::NearestEven,
-        out_of_range: OutOfRange::Error,
-        missing: Vec::new(),
-        fill_value: 0,
-        absent_bits: 0,
-        writes_absent: false,
-        max_error: None,
-        grid_step: None,
-        is_proved: true,
-        is_open: false,
-        is_target_settled: true,
-        reader_workaround: None,
-        warnings: Vec::new(),
-    }
+    let all = Codes::of(NumberType::of(ElementType::Float64), codes, nan).unwrap_or(Codes { first: 0, last: 0, nan });
+    let scaling = Scaling::of(Some(offset), Some(scale));
+    Quantization { more_nan_codes: missing.collect(), ..Quantization::new(form, float.0, (codes, all), scaling) }
 }
 
 /// Chooses the scale and the offset by which DEST's reader gets what SOURCE's does, or what differs the least, over all
 /// codes of up to 16 bits; that difference, and the greatest that is allowed.
-fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Result<(Option<f64>, f64), OperationError> {
+fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Result<(Option<f64>, f64)> {
     if quantization.form == QuantizeForm::Plain {
         return Ok((None, 0.0));
     }
@@ -156,7 +130,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
 }
 
 /// A difference that is allowed.
-fn held(difference: f64, limit: f64, store: &str) -> Result<f64, OperationError> {
+fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
     if difference <= limit {
         return Ok(difference);
     }
@@ -204,9 +178,9 @@ impl Repacking {
     }
 
     /// SOURCE as the array of its codes.
-    pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray, OperationError> {
+    pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray> {
         let (node, metadata) = (source.node.clone(), source.metadata.clone());
-        side(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
+        stored::side(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
     }
 
     /// Proves the codes of more than 16 bits that occur.
@@ -216,7 +190,7 @@ impl Repacking {
         present: Option<&ChunkSet>,
         driver: &Driver,
         progress: &dyn Progress,
-    ) -> Result<(), OperationError> {
+    ) -> Result<()> {
         let Some(known) = self.difference.filter(|_| self.quantization.target.bits() > 16) else { return Ok(()) };
         let array = self.source(source)?.with_present(present);
         let found = Fold { array: &array, driver, progress }.run("first pass", &Differences(&self.decode));
@@ -244,7 +218,7 @@ impl Accumulator for Differences<'_> {
         }
         let [one, other] = [0, 1].map(|side| {
             let number = self.0[side].1.0;
-            buffers[side].chunks_exact(number.size()).map(move |bytes| number_value(number, element_bits(bytes)))
+            buffers[side].chunks_exact(number.size()).map(move |bytes| fault::number_value(number, element_bits(bytes)))
         });
         *part = one.zip(other).map(|(a, b)| greatest_difference(&[a], &[b])).fold(*part, f64::max);
         Ok(())
@@ -253,4 +227,145 @@ impl Accumulator for Differences<'_> {
     fn merge(&self, all: &mut f64, part: &f64) {
         *all = all.max(*part);
     }
+}
+
+const FILTER: &str = "numcodecs.fixedscaleoffset";
+
+/// Codecs that pack.
+const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
+
+/// The packings that another form is written of.
+pub(super) const PACKED: &str = "to quantise floats, add `--max-error E` or `--quantize TYPE`; alone, `--as` changes integers with `scale_factor` or `add_offset` to \
+    `codecs`, `fixedscaleoffset` to `codecs` or `cf`, and `cast_value` to `cf` or `plain`; `--attributes JSON` removes CF attributes";
+
+/// The codecs of the codes, behind those that pack floats.
+pub(super) fn codecs_of_codes(codecs: &[CodecMetadata], is_float: bool) -> Vec<CodecMetadata> {
+    if is_float { draft::strip(codecs, &PACKING) } else { codecs.to_vec() }
+}
+
+/// Whether an array has a packing that can be written in this form, and is not in it.
+pub(super) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
+    let names = draft::codec_names(&source.metadata.codecs);
+    let has = |name: &str| names.iter().any(|own| own == name);
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
+    match form {
+        QuantizeForm::Codecs if !is_float => cf::has_packing(source),
+        QuantizeForm::Codecs => has(FILTER),
+        QuantizeForm::Cf => is_float && (has("cast_value") || has(FILTER)),
+        QuantizeForm::Plain => is_float && has("cast_value") && !has(FILTER),
+    }
+}
+
+/// From codes to values, and the type of the values.
+type Decode = (ValueProgram, FloatType);
+
+/// Codes of an array, and the values that they stand for.
+struct Packing {
+    codes: NumberType,
+    /// The type of the values.
+    float: FloatType,
+    decode: Decode,
+    /// `offset` and `scale` of a codec that does about the same.
+    scaling: [f64; 2],
+    /// Codes that stand for missing values. The one that absent elements have is the first.
+    missing: Vec<u64>,
+    /// The code of absent elements, where there is one.
+    absent: Option<u64>,
+}
+
+impl Packing {
+    /// Reads the packing of an array that is to get another form.
+    fn of(source: &OpenedArray, form: QuantizeForm, floats: Option<&DataType>) -> Result<Self> {
+        let refused = || {
+            let message =
+                format!("`{}` is not quantised in a form that `--as {}` can change", source.store, form.name());
+            OperationError::data(message).with_help(PACKED)
+        };
+        let number = source.data_type.number().filter(|_| is_for(source, form)).ok_or_else(refused)?;
+        let is_float = number.is_float();
+        let of_attributes = || Self::of_attributes(source, number, floats);
+        let packing = if is_float { Self::of_chain(source, number) } else { of_attributes() };
+        let mut packing = packing?.ok_or_else(refused)?;
+        packing.float = floats.and_then(DataType::number).map_or(packing.float, FloatType);
+        let Packing { codes, float, absent, .. } = packing;
+        let is_held = form != QuantizeForm::Codecs || codes.bits() <= float.0.significand_bits().unwrap_or(0);
+        if codes.is_float() || ![8, 16, 32].contains(&codes.bits()) || !is_held {
+            let message = format!(
+                "`{}` is quantised to {codes}: `--as` takes integers of 8, 16 or 32 bits that {} can store",
+                source.store, float.0
+            );
+            let help = "try `--data-type float64`, or quantise again with `--unpack --quantize TYPE`";
+            return Err(OperationError::data(message).with_help(help));
+        }
+        packing.missing.sort_by_key(|code| Some(*code) != absent);
+        Ok(packing)
+    }
+
+    /// The packing of integers by attributes; `None` where the chain packs them again.
+    fn of_attributes(source: &OpenedArray, stored: NumberType, floats: Option<&DataType>) -> Result<Option<Self>> {
+        // Numbers of JSON have this type for readers.
+        let double = DataType::Number(NumberType::of(ElementType::Float64));
+        let names = draft::codec_names(&source.metadata.codecs);
+        let is_packed_once = !names.iter().any(|name| name == PACKING[0] || name == FILTER);
+        let unpack = cf::packing(source, floats.or(Some(&double)))?.filter(|_| is_packed_once);
+        let Some(unpack) = unpack else { return Ok(None) };
+        let factor = |name| cf::factor(name, &source.metadata.attributes);
+        let scaling = [factor("add_offset")?.unwrap_or(0.0), 1.0 / factor("scale_factor")?.unwrap_or(1.0)];
+        let (codes, float) = (unpack.source(), FloatType(unpack.target()));
+        let mut decode = ValueProgram::new(codes.size());
+        decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
+        let absent = source.fill_value.as_ref().map_or(Some(0), |fill| fill.to_bits(&source.data_type));
+        let missing = cf::declared_missing(source, stored);
+        Ok(Some(Packing { codes, float, decode: (decode, float), scaling, missing, absent }))
+    }
+
+    /// The packing of floats by codecs; `None` where others stand before them.
+    fn of_chain(source: &OpenedArray, number: NumberType) -> Result<Option<Self>> {
+        let stored = stored_array(source)?;
+        let (chain, float) = (stored.subchunk_chain(), FloatType(number));
+        let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
+        let codes_of = |place: usize| chain.codecs()[place].encoded.array().and_then(|array| array.data_type.number());
+        // Behind the first integers, and behind differences, all is of the codes.
+        let codecs = chain.codecs().iter().take_while(|codec| codec.name != draft::DELTA).enumerate();
+        let places: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(place, _)| place).collect();
+        let first = places.iter().find(|place| codes_of(**place).is_some_and(|codes| !codes.is_float()));
+        let Some(&last) = first.or(places.last()) else { return Ok(None) };
+        let codes = codes_of(last);
+        let programs = conversion::value_programs(chain, last);
+        let Some((codes, [encode, decode])) = codes.zip(programs) else { return Ok(None) };
+        let member = |name: &str| {
+            let packing = chain.codecs()[..=last].iter().filter(|codec| packs(codec));
+            let mut members = packing.filter_map(|codec| codec.metadata.member(name));
+            members.find_map(|json| json.as_number().map(Number::as_f64))
+        };
+        let scaling = [member("offset").unwrap_or(0.0), member("scale").unwrap_or(1.0)];
+        let decode = (decode, float);
+        let mut missing = match chain.codecs()[last].codec.role() {
+            Role::Cast { decode, .. } => decode.options().scalar_map.clone(),
+            _ => Vec::new(),
+        };
+        missing.retain(|(_, value)| float.value(*value).is_nan());
+        let declared = cf::declared_missing(source, number);
+        let code_of = |bits: u64| code_of(&encode, &decode, bits);
+        let missing = missing.into_iter().map(|(code, _)| code).chain(declared.into_iter().filter_map(code_of));
+        let missing = missing.collect();
+        let absent = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).and_then(code_of);
+        Ok(Some(Packing { codes, float, decode, scaling, missing, absent }))
+    }
+}
+
+/// The values of codes; `None` where one has none.
+fn values((decode, float): &Decode, codes: &[u8]) -> Option<Vec<f64>> {
+    let mut decoded = Vec::new();
+    decode.run(codes, &mut decoded, &mut Tiles::default(), None).ok()?;
+    Some(decoded.chunks_exact(float.0.size()).map(|bytes| fault::number_value(float.0, element_bits(bytes))).collect())
+}
+
+/// The code of a value that comes back as it was.
+fn code_of(encode: &ValueProgram, decode: &Decode, bits: u64) -> Option<u64> {
+    let mut code = Vec::new();
+    let value = FillValue::from_bits(decode.1.0, bits).0;
+    encode.run(&value, &mut code, &mut Tiles::default(), None).ok()?;
+    let (before, after) = (decode.1.value(bits), *values(decode, &code)?.first()?);
+    (before == after || (before.is_nan() && after.is_nan())).then(|| element_bits(&code))
 }

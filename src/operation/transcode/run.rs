@@ -1,26 +1,24 @@
 //! A plan carried out: the chunks, then the metadata, then what is reported.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::sync::Weak;
 use std::time::Instant;
 
-use super::forecast::{check_room, with_missing_space};
-use super::forecast::{many_objects, planned_objects};
 use super::format::consolidate::with_copies;
-use super::outcome::{array_result, group_result, quantization_of};
 use super::plan::planner::ahead_bytes;
 use super::planning::{Planning, bytes_of};
-use super::quality::{check_room as check_room_for_quality, is_lossy};
 use super::writing::{Ended, Extent, Writing, most_bytes};
-use super::{Claim, Done, JobPlan, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container};
+use super::{
+    Claim, Done, JobPlan, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container, forecast,
+    outcome, quality,
+};
 use crate::array::{ChunkCache, Interrupt};
-use crate::diagnostic::Diagnostic;
 use crate::engine::{ObjectReport, Progress};
-use crate::operation::hierarchy::compare_paths;
-use crate::operation::transcode_result::Totals;
+use crate::operation::transcode_result::{NodeResult, Totals};
 use crate::operation::{
-    Budget, OperationError, QualityResult, QuantizationResult, TranscodeOptions, TranscodeResult, new_driver,
+    Budget, OperationError, QualityResult, QuantizationResult, Result, TranscodeOptions, TranscodeResult, hierarchy,
+    new_driver,
 };
 use crate::store::RUN_FOLDER;
 
@@ -29,9 +27,9 @@ pub fn transcode(
     options: &TranscodeOptions,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<TranscodeResult, OperationError> {
+) -> Result<TranscodeResult> {
     let begun = Instant::now();
-    JobPlan::new(options, |_| Ok(()), |_| true, progress, interrupt)?.run(begun, progress, interrupt)
+    JobPlan::new(options, |_| Ok(()), |_| true, progress, interrupt)?.run(begun, interrupt)
 }
 
 impl<'a> JobPlan<'a> {
@@ -39,64 +37,49 @@ impl<'a> JobPlan<'a> {
     /// numbers, are left out, and the others settled as among all of them.
     pub(super) fn new(
         options: &'a TranscodeOptions,
-        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
+        given: impl FnOnce(&mut Source) -> Result<()>,
         is_wanted: impl Fn(usize) -> bool,
-        progress: &dyn Progress,
+        progress: &'a dyn Progress,
         interrupt: &Interrupt,
-    ) -> Result<Self, OperationError> {
+    ) -> Result<Self> {
         let budget = Budget::of(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
-        let output = Output::find(&source.node, options)?.with_permissions_of(&source.node, source.document_key);
+        let output = Output::find(&source.node, source.document_key, options)?;
         source.warnings.extend_from_slice(&output.warnings);
         let arrays = take(&mut source.arrays);
         let cache = &ChunkCache::default();
-        let planning = Planning {
-            budget,
-            run: &options.run,
-            driver: &driver,
-            progress,
-            work: output.data(),
-            is_tree: arrays.len() > 1,
-            cache,
-            bytes: arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add),
-        };
+        let (run, work, is_tree) = (&options.run, output.data(), arrays.len() > 1);
+        let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
+        let planning = Planning { budget, run, driver: &driver, progress, work, is_tree, cache, bytes };
         let wanted = arrays.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
         let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
         let needed = most_bytes(&arrays, budget, driver.num_threads());
         cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
-        let taken: Vec<NodeDocuments> = arrays.iter_mut().map(|array| take(&mut array.plan.documents)).collect();
-        let paths = arrays.iter().map(|array| array.path.as_str());
-        let mut of_arrays: HashMap<&str, NodeDocuments> = paths.zip(taken).collect();
+        let documents = arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.plan.documents)));
+        let mut nodes: BTreeMap<String, NodeDocuments> = documents.collect();
         // An array alone has no group for a variable beside it.
-        let containers = match source.groups.as_slice() {
-            [] => HashMap::new(),
-            _ => container::documents(&arrays, &of_arrays),
-        };
-        of_arrays.extend(containers.iter().map(|(path, documents)| (path.as_str(), documents.clone())));
-        let documents = with_copies(options, &source.groups, of_arrays)?;
-        Ok(JobPlan { options, budget, driver, source, output, arrays, documents })
+        if !source.groups.is_empty() {
+            container::add_documents(arrays.iter().map(|array| (array.path.as_str(), &array.plan)), &mut nodes);
+        }
+        let documents = with_copies(options, &source.groups, nodes)?;
+        Ok(JobPlan { options, budget, driver, progress, source, output, arrays, documents })
     }
 
     /// Runs the whole job, which was begun at a time; of a plan that is shown, tells what it would do.
-    pub(super) fn run(
-        mut self,
-        begun: Instant,
-        progress: &dyn Progress,
-        interrupt: &Interrupt,
-    ) -> Result<TranscodeResult, OperationError> {
+    pub(super) fn run(mut self, begun: Instant, interrupt: &Interrupt) -> Result<TranscodeResult> {
         self.check_room()?;
         self.check_quality()?;
         let sealed = self.seal();
         if self.options.run.dry_run {
-            return self.shown(&sealed, begun, progress);
+            return self.shown(&sealed, begun);
         }
         let clearing = self.output.clearing(Weak::new());
         let unfinished = interrupt.begin(self.output.left_when_stopped(), Some(clearing))?;
         let claim = self.output.clone().claim(&sealed.fingerprint())?;
         unfinished.cleared_by(claim.clearing());
         let unlocked = claim.unlocked_warning();
-        let writing = Writing { job: &self, claim: &claim, progress, extent: Extent::Whole };
+        let writing = Writing { job: &self, claim: &claim, extent: Extent::Whole };
         let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
             Ok(done) => done,
             Err(ended) => return Err(self.fail(claim, ended)),
@@ -111,34 +94,30 @@ impl<'a> JobPlan<'a> {
 
     /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what
     /// others have written is not needed any more, and what they will write is not theirs.
-    pub(super) fn check_room(&self) -> Result<(), OperationError> {
+    pub(super) fn check_room(&self) -> Result<()> {
         let is_tree = self.arrays.len() > 1;
         self.arrays.iter().try_for_each(|array| {
-            let checked = check_room(&array.plan);
+            let checked = forecast::check_room(&array.plan);
             checked.map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })
         })
     }
 
     /// An error where quality is asked for that no array has, or for which there is no room in memory.
-    fn check_quality(&self) -> Result<(), OperationError> {
+    fn check_quality(&self) -> Result<()> {
         if !self.options.run.quality {
             return Ok(());
         }
-        if !self.arrays.iter().any(|array| is_lossy(&array.plan)) {
+        if !self.arrays.iter().any(|array| quality::is_lossy(&array.plan)) {
             let message = "`--quality` and `--require` need a quantised array, and no array is quantised";
-            return Err(OperationError::data(message).with_help(
-                "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that match an array, or leave them out",
-            ));
+            let help = "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that match an array, or \
+                leave them out";
+            return Err(OperationError::data(message).with_help(help));
         }
-        self.arrays.iter().try_for_each(|array| check_room_for_quality(&array.plan, self.budget))
+        self.arrays.iter().try_for_each(|array| quality::check_room(&array.plan, self.budget))
     }
 
     /// An error unless what was settled is that of `sealed`, of whose arrays some may be left out here.
-    pub(super) fn check_same(
-        &self,
-        sealed: &SealedPlan,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> Result<(), OperationError> {
+    pub(super) fn check_same(&self, sealed: &SealedPlan, is_wanted: impl Fn(usize) -> bool) -> Result<()> {
         let again = SealedPlan::seal(self, self.documents.clone());
         if self.arrays.len() == sealed.arrays.len() {
             return sealed.check_same(&again);
@@ -152,23 +131,12 @@ impl<'a> JobPlan<'a> {
         SealedPlan::seal(self, documents)
     }
 
-    /// Warnings about SOURCE and its changes.
-    pub(super) fn warnings(&self) -> Vec<Diagnostic> {
-        let of_arrays = self.arrays.iter().flat_map(|array| &array.plan.warnings);
-        self.source.warnings.iter().chain(of_arrays).cloned().collect()
-    }
-
     /// The result of a plan that is shown.
-    fn shown(
-        &self,
-        sealed: &SealedPlan,
-        begun: Instant,
-        progress: &dyn Progress,
-    ) -> Result<TranscodeResult, OperationError> {
+    fn shown(&self, sealed: &SealedPlan, begun: Instant) -> Result<TranscodeResult> {
         let mut estimates = BTreeMap::new();
         if self.options.run.estimate {
             let sampler = Sampler { budget: self.budget, driver: &self.driver };
-            estimates = sampler.estimates(&self.arrays, progress)?;
+            estimates = sampler.estimates(&self.arrays, self.progress)?;
         }
         let mut result = self.result(None, begun);
         for node in &mut result.nodes {
@@ -176,8 +144,8 @@ impl<'a> JobPlan<'a> {
         }
         let documents = sealed.documents.iter().map(|(key, _)| key.as_str());
         let keys: Vec<&str> = documents.chain(self.source.other_keys.iter().map(String::as_str)).collect();
-        result.plan = Some(planned_objects(&self.arrays, &keys, (&self.source.node, &self.output)));
-        result.warnings.extend(many_objects(&self.arrays, &self.output));
+        result.plan = Some(forecast::planned_objects(&self.arrays, &keys, (&self.source.node, &self.output)));
+        result.warnings.extend(forecast::many_objects(&self.arrays, &self.output));
         Ok(result)
     }
 
@@ -188,7 +156,7 @@ impl<'a> JobPlan<'a> {
             let _ = self.remove_staging();
         }
         let plans = self.arrays.iter().map(|array| &array.plan);
-        let error = if is_for_good { error } else { with_missing_space(error, plans, &claim.journal) };
+        let error = if is_for_good { error } else { forecast::with_missing_space(error, plans, &claim.journal) };
         claim.fail(error, is_for_good)
     }
 
@@ -197,11 +165,11 @@ impl<'a> JobPlan<'a> {
         &self,
         tallies: &[ObjectReport],
         found: Vec<Option<QualityResult>>,
-    ) -> Result<Vec<Option<QualityResult>>, OperationError> {
+    ) -> Result<Vec<Option<QualityResult>>> {
         let requirements = &self.options.run.requirements;
         let mut faults = Vec::new();
         for ((array, tally), quality) in self.arrays.iter().zip(tallies).zip(&found) {
-            let Some(result) = quantization_of(&array.plan, tally, None, true) else { continue };
+            let Some(result) = outcome::quantization_of(&array.plan, tally, None, true) else { continue };
             let result = QuantizationResult { quality: quality.clone(), ..result };
             let whose = if self.arrays.len() > 1 { format!("`{}`: ", array.path) } else { String::new() };
             let of_array = requirements.iter().filter_map(|requirement| requirement.fault(&result));
@@ -217,12 +185,12 @@ impl<'a> JobPlan<'a> {
     }
 
     /// Keys that belong to no node.
-    pub(super) fn copy_other_keys(&self, claim: &Claim) -> Result<(), OperationError> {
+    pub(super) fn copy_other_keys(&self, claim: &Claim) -> Result<()> {
         let keys = &self.source.other_keys;
         if keys.is_empty() {
             return Ok(());
         }
-        let work = claim.data();
+        let work = claim.output.data();
         let room = work.room().map_err(cannot_write)?;
         let most = room.bytes();
         let copied = self.driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
@@ -234,7 +202,7 @@ impl<'a> JobPlan<'a> {
         })
     }
 
-    pub(super) fn remove_staging(&self) -> Result<(), OperationError> {
+    pub(super) fn remove_staging(&self) -> Result<()> {
         for array in &self.arrays {
             let Some(staged) = array.plan.job.staged() else { continue };
             staged.remove().map_err(cannot_write)?;
@@ -249,12 +217,13 @@ impl<'a> JobPlan<'a> {
     pub(super) fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();
-        let mut nodes: Vec<_> = self.source.groups.iter().map(|group| group_result(&group.place.path)).collect();
+        let of_group = |path: &String| NodeResult { path: path.clone(), node_type: "group", ..NodeResult::default() };
+        let mut nodes: Vec<_> = self.source.groups.iter().map(|group| of_group(&group.place.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for array in &self.arrays {
-            nodes.push(array_result(array, outcomes.next(), &mut warnings));
+            nodes.push(outcome::array_result(array, outcomes.next(), &mut warnings));
         }
-        nodes.sort_by(|a, b| compare_paths(&a.path, &b.path));
+        nodes.sort_by(|a, b| hierarchy::compare_paths(&a.path, &b.path));
         TranscodeResult {
             source: self.options.source.display().to_string(),
             destination: self.options.destination.display().to_string(),
@@ -271,14 +240,12 @@ impl<'a> JobPlan<'a> {
 }
 
 /// An error where DEST is published already, and not as this plan would have it.
-fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<(), OperationError> {
+fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<()> {
     let Some((key, document)) = sealed.documents.last().filter(|_| claim.is_published) else {
         return Ok(());
     };
-    let found = claim.data().read_document(key).map_err(cannot_write)?;
-    if found.as_deref() == Some(document.as_bytes()) {
-        return Ok(());
-    }
-    Err(OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown()))
-        .with_help("`--overwrite` replaces it"))
+    let found = claim.output.data().read_document(key).map_err(cannot_write)?;
+    let error = OperationError::environment(format!("`{}` is complete, and of another plan", claim.output.shown));
+    let is_same = found.as_deref() == Some(document.as_bytes());
+    if is_same { Ok(()) } else { Err(error.with_help("`--overwrite` replaces it")) }
 }

@@ -9,16 +9,15 @@ mod trial;
 use std::time::Instant;
 
 use super::format::version_2::as_source;
-use super::plan::metadata::{in_memory, read_back, unkept};
-use super::plan::{Blocks, Planner, Settled};
+use super::plan::{Blocks, Planner, Settled, metadata};
 use super::{Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::Profile;
-use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Progress, Route, Silent, Transfer};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
 use crate::grid::{Region, num_elements};
 use crate::metadata::ArrayMetadata;
 use crate::operation::{
-    Budget, ChangeOptions, OpenedArray, OperationError, RunOptions, ShapeRequest, ShardRequest, new_driver,
+    Budget, ChangeOptions, OpenedArray, OperationError, Result, RunOptions, ShapeRequest, ShardRequest, new_driver,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
@@ -74,7 +73,7 @@ impl Sampler<'_> {
         listing: &Listing,
         drawing: &Drawing,
         size: SampleSize,
-    ) -> Result<Sample, OperationError> {
+    ) -> Result<Sample> {
         let (plan, unit_shape) = self.plan_of_sample(source, listing, drawing)?;
         let metadata = &plan.destination.metadata;
         let transfer = plan.job.objects().map(|job| &job.transfer);
@@ -127,7 +126,7 @@ impl Sampler<'_> {
         source: &OpenedArray,
         listing: &Listing,
         drawing: &Drawing,
-    ) -> Result<(Plan, Option<Vec<u64>>), OperationError> {
+    ) -> Result<(Plan, Option<Vec<u64>>)> {
         let plan = self.plan(source, &drawing.change, listing, None)?;
         if Blocks::of(&plan.job).is_none() {
             return Ok((plan, None));
@@ -146,7 +145,7 @@ impl Sampler<'_> {
         options: &ChangeOptions,
         listing: &Listing,
         settled: Option<&Settled>,
-    ) -> Result<Plan, OperationError> {
+    ) -> Result<Plan> {
         let run = RunOptions { dry_run: true, ..RunOptions::default() };
         let array = SourceArray {
             settled: settled.cloned(),
@@ -155,7 +154,7 @@ impl Sampler<'_> {
         };
         let mut planner = Planner {
             array,
-            target: in_memory(&source.store),
+            target: metadata::in_memory(&source.store),
             is_in_tree: false,
             run: &run,
             least_parts: 1,
@@ -168,7 +167,7 @@ impl Sampler<'_> {
     }
 
     /// Carries out so much of a plan.
-    fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport, OperationError> {
+    fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport> {
         let memory = plan.allot(self.budget, false)?;
         let driver = new_driver(memory.threads, self.driver.interrupt())?;
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
@@ -176,17 +175,14 @@ impl Sampler<'_> {
         let journal =
             journal.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();
-        let progress: &dyn Progress = &Silent;
-        plan.job
-            .run(&driver, progress, &journal.pass(ARRAY), |report| all.add(&report))
-            .map_err(|fault| plan.explain(fault))?;
-        Ok(all)
+        let run = plan.job.run(&driver, &Silent, &journal.pass(ARRAY), |report| all.add(&report));
+        run.map(|()| all).map_err(|fault| plan.explain(fault))
     }
 
     /// The array that a plan has written some of.
-    fn open(plan: &Plan) -> Result<OpenedArray, OperationError> {
+    fn open(plan: &Plan) -> Result<OpenedArray> {
         let (target, store) = (plan.target.clone(), &plan.source.store);
-        read_back(&plan.documents, target, store, Profile::Read).map(as_source)
+        metadata::read_back(&plan.documents, target, store, Profile::Read).map(as_source)
     }
 
     fn population(&self, plan: &Plan, units: u64, size: SampleSize) -> Population {
@@ -299,7 +295,7 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
 }
 
 /// Those chunks that an array in memory holds: of nothing but the fill value they are not written.
-fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
+fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
     let mut held = Vec::new();
     for chunk in chunks.iter() {
         if stored_bytes(&array.node, &array.metadata, chunk)? > 0 {
@@ -310,9 +306,9 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet, OperationErr
 }
 
 /// Bytes of a chunk in memory; 0 where it is absent.
-fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64, OperationError> {
+fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64> {
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
-    let sizes = node.sizes("", &[&key]).map_err(|error| unkept(error, &node.name()))?;
+    let sizes = node.sizes("", &[&key]).map_err(|error| metadata::unkept(error, &node.name()))?;
     Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 

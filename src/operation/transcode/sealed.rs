@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::plan::route::name_of;
-use super::plan::{Blocks, Settled};
+use super::plan::{Blocks, Settled, route};
 use super::{JobPlan, PlannedArray, Source};
 use crate::engine::Fingerprint;
 use crate::engine::journal::digest;
 use crate::metadata::{Json, Object};
 use crate::operation::{
-    ChangeOptions, CompressionResult, OpenedArray, OperationError, PathPattern, Quantization, Survey, TranscodeOptions,
+    ChangeOptions, CompressionResult, OpenedArray, OperationError, PathPattern, Quantization, Result, Survey,
+    TranscodeOptions,
 };
 use crate::store::Node;
 
@@ -63,17 +63,12 @@ impl SealedPlan {
     /// Seals what was settled.
     pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
         let JobPlan { options, source, arrays, .. } = job;
-        let of_source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source));
-        SealedPlan {
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-            store: name_of_store(&source.node),
-            source: of_source.collect(),
-            zarr_format: options.change.zarr_format,
-            only: options.only.clone(),
-            no_consolidate: options.no_consolidate,
-            documents,
-            arrays: arrays.iter().map(SealedArray::of).collect(),
-        }
+        let (program, store) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(&source.node));
+        let source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source)).collect();
+        let TranscodeOptions { only, no_consolidate, change: ChangeOptions { zarr_format, .. }, .. } = options;
+        let (zarr_format, only, no_consolidate) = (*zarr_format, only.clone(), *no_consolidate);
+        let arrays = arrays.iter().map(SealedArray::of).collect();
+        SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays }
     }
 
     /// The plan of some arrays alone, by their numbers, without groups.
@@ -110,15 +105,10 @@ impl SealedPlan {
 
     /// The options of a run of the plan: where it goes and how it runs are the caller's.
     pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
-        TranscodeOptions {
-            change: ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() },
-            no_consolidate: self.no_consolidate,
-            only: self.only.clone(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            rules: Vec::new(),
-            ..options.clone()
-        }
+        let change = ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() };
+        let (only, no_consolidate) = (self.only.clone(), self.no_consolidate);
+        let (include, exclude, rules) = Default::default();
+        TranscodeOptions { change, only, include, exclude, rules, no_consolidate, ..options.clone() }
     }
 
     /// The arrays by their numbers whose quantisation only the data settle.
@@ -127,23 +117,16 @@ impl SealedPlan {
     }
 
     /// An error where the plan is of another SOURCE than the node: what is done is not what is asked for.
-    pub(super) fn check_source(&self, node: &Node) -> Result<(), OperationError> {
+    pub(super) fn check_source(&self, node: &Node) -> Result<()> {
         let store = name_of_store(node);
-        if store == self.store {
-            return Ok(());
-        }
         let message = format!("the plan in DEST was sealed for the SOURCE `{}`, not for `{store}`", self.store);
-        Err(OperationError::environment(message)
-            .with_help("give the SOURCE of the plan; or name another DEST, and begin there with `--init`"))
+        let help = "give the SOURCE of the plan; or name another DEST, and begin there with `--init`";
+        if store == self.store { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
     }
 
     /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is known,
     /// by their numbers. An error where it is of other arrays.
-    pub(super) fn apply(
-        &self,
-        source: &mut Source,
-        mut surveys: BTreeMap<usize, Survey>,
-    ) -> Result<(), OperationError> {
+    pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, Survey>) -> Result<()> {
         self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
         let found: BTreeMap<String, String> =
@@ -163,7 +146,7 @@ impl SealedPlan {
     }
 
     /// An error unless `again`, settled from this plan, is the same.
-    pub(super) fn check_same(&self, again: &SealedPlan) -> Result<(), OperationError> {
+    pub(super) fn check_same(&self, again: &SealedPlan) -> Result<()> {
         for (array, other) in self.arrays.iter().zip(&again.arrays) {
             if (&array.route, &array.units) != (&other.route, &other.units) {
                 let SealedArray { path, route, units, .. } = array;
@@ -181,12 +164,9 @@ impl SealedPlan {
 
     fn differs(&self, what: &str) -> OperationError {
         let message = format!("the plan of `{}` cannot be carried out: {what}", self.store);
-        let own = env!("CARGO_PKG_VERSION");
-        let by_whom = if self.program == own {
-            String::new()
-        } else {
-            format!(", by this zarrcast ({own}; it was {})", self.program)
-        };
+        let (own, program) = (env!("CARGO_PKG_VERSION"), &self.program);
+        let by_whom = (program != own).then(|| format!(", by this zarrcast ({own}; it was {program})"));
+        let by_whom = by_whom.unwrap_or_default();
         OperationError::environment(message).with_help(format!("seal the plan anew{by_whom}"))
     }
 }
@@ -199,17 +179,11 @@ impl SealedArray {
 
     fn of(array: &PlannedArray) -> Self {
         let PlannedArray { path, plan, change, .. } = array;
-        SealedArray {
-            path: path.clone(),
-            change: change.clone(),
-            compression: plan.compression.clone(),
-            settled: Settled {
-                quantization: plan.quantization.clone().filter(Quantization::is_settled),
-                blocks: Blocks::of(&plan.job),
-            },
-            route: name_of(&plan.job).name().to_owned(),
-            units: plan.job.units(),
-        }
+        let (path, change, compression) = (path.clone(), change.clone(), plan.compression.clone());
+        let quantization = plan.changed.quantization.clone().filter(Quantization::is_settled);
+        let settled = Settled { quantization, blocks: Blocks::of(&plan.job) };
+        let route = route::name_of(&plan.job).name().to_owned();
+        SealedArray { path, change, compression, settled, route, units: plan.job.units() }
     }
 }
 

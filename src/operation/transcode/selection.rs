@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::plan::change;
-use super::plan::regrid::Names;
+use super::plan::{change, regrid::Names};
 use super::{SourceArray, repack};
 use crate::diagnostic::quantity::counted;
 use crate::element::NumberType;
@@ -11,15 +10,15 @@ use crate::grid::Region;
 use crate::operation::coordinates::named;
 use crate::operation::options::Slice;
 use crate::operation::{
-    ChangeOptions, Coordinates, Member, OpenedArray, OperationError, PathPattern, Predict, ShapeRequest, ShardRequest,
-    TranscodeOptions,
+    ChangeOptions, Coordinates, Member, OpenedArray, OperationError, PathPattern, Predict, Result, ShapeRequest,
+    ShardRequest, TranscodeOptions,
 };
 
 const SPARED: &str = "coordinates, and arrays that CF attributes of others name, change only if `--include` or `--rule` \
                       names them without `*`";
 
 /// Every pattern takes an array, and an array is left; else what was meant is not there.
-pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<(), OperationError> {
+pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<()> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
     let others = [("--only", &options.only), ("--include", &options.include), ("--exclude", &options.exclude)];
     let others = others.iter().flat_map(|(option, list)| list.iter().map(|pattern| (*option, pattern)));
@@ -48,16 +47,9 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 type IsMade = fn(&ChangeOptions) -> bool;
 
 /// Proves that each option applies to some array; else a name was misspelt.
-pub(super) fn check_applied(
-    options: &TranscodeOptions,
-    arrays: &[SourceArray],
-    store: &str,
-) -> Result<(), OperationError> {
+pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
     let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
-    let shard_shape = match shard_shape {
-        Some(ShardRequest::Shape(shape)) => Some(shape),
-        _ => None,
-    };
+    let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
     let named = |shape: Option<&ShapeRequest>| match shape {
         Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
         _ => Vec::new(),
@@ -76,10 +68,9 @@ pub(super) fn check_applied(
     ];
     for (option, name) in names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name))) {
         if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
-            return Err(OperationError::data(format!(
-                "{option} names the dimension `{name}`, which no array of `{store}` has"
-            ))
-            .with_help("`zarrcast inspect` shows the names of an array's dimensions"));
+            let message = format!("{option} names the dimension `{name}`, which no array of `{store}` has");
+            let help = "`zarrcast inspect` shows the names of an array's dimensions";
+            return Err(OperationError::data(message).with_help(help));
         }
     }
     let packed = "`--unpack` needs `scale_offset` or `cast_value` in the chain, or the attribute `scale_factor` or \
@@ -103,11 +94,8 @@ pub(super) fn check_applied(
 }
 
 /// Cuts an array to the part that `--select` takes: the chunks that overlap it are its array from here on.
-pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
+pub(super) fn take(array: &mut SourceArray) -> Result<()> {
     let ChangeOptions { select, dimension_names, .. } = &array.change;
-    if select.is_empty() {
-        return Ok(());
-    }
     let metadata = &array.opened.metadata;
     // What it has by names of its own is meant by those, whatever it will be called.
     let has_names = metadata.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some));
@@ -132,7 +120,7 @@ pub(super) fn take(array: &mut SourceArray) -> Result<(), OperationError> {
 }
 
 /// The first element of a slice and the one after its last, along a dimension of `length` elements.
-fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64), OperationError> {
+fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64)> {
     let Slice { dimension, start, stop } = slice;
     let refusal = |what: String| {
         let text = |index: &Option<i64>| index.map_or_else(String::new, |index| index.to_string());
@@ -200,12 +188,12 @@ pub(super) fn change_of(
     }
     let stays_float = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
     let has_no_codes = stays_float || source.data_type.number().is_none();
-    if has_no_codes || (coordinates.contains(path) && !is_named) {
+    let is_needed = coordinates.contains(path) && !is_named;
+    if has_no_codes || is_needed {
         // Nor are differences tried with `--compress auto:small`.
         chosen.predict = Some(Predict::None);
     }
-    let is_spared =
-        coordinates.contains(path) && !is_named && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
+    let is_spared = is_needed && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
     if is_spared {
         (chosen.quantize, chosen.keep_bits) = (None, None);
     }
@@ -268,9 +256,8 @@ pub(super) fn kept<'a>(
 fn needed(path: &str, array: &OpenedArray) -> HashSet<String> {
     let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
     let mut needed: HashSet<String> = named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();
-    let dimensions: Vec<&str> = metadata.dimension_names.iter().flatten().flatten().map(String::as_str).collect();
     for (end, _) in path.match_indices('/') {
-        needed.extend(dimensions.iter().map(|name| format!("{}/{name}", &path[..end])));
+        needed.extend(dimension_names(array).map(|name| format!("{}/{name}", &path[..end])));
     }
     needed
 }

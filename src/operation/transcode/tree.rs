@@ -2,21 +2,18 @@
 
 use std::collections::HashSet;
 
-use super::format::from_v2::{tell_of_members, tell_of_ome};
-use super::format::version_2::as_source;
+use super::format::{from_v2, version_2::as_source};
 use super::{SourceArray, container, images, selection};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
-use crate::metadata::edit::set_member;
-use crate::metadata::v2::netcdf_members;
-use crate::metadata::{Json, NodeKind};
+use crate::metadata::{Json, NodeKind, edit, v2};
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, GroupReading, Member, OpenedArray, OperationError, Place, TranscodeOptions,
+    ArrayReading, Coordinates, Documents, GroupReading, Member, OpenedArray, OperationError, Place, Result,
+    TranscodeOptions, stored,
 };
 
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
 use crate::operation::open::{open_documents, opened, read_array_of, refusal};
-use crate::operation::stored::not_keys;
 use crate::store::{FolderListing, Node};
 
 /// The most errors that a refusal lists.
@@ -44,9 +41,9 @@ impl Source {
     /// Reads what a job takes of SOURCE; `given` tells its arrays what is settled of them already.
     pub(super) fn taken(
         options: &TranscodeOptions,
-        given: impl FnOnce(&mut Source) -> Result<(), OperationError>,
+        given: impl FnOnce(&mut Source) -> Result<()>,
         driver: &Driver,
-    ) -> Result<Self, OperationError> {
+    ) -> Result<Self> {
         let mut source = Self::open(options, driver)?;
         given(&mut source)?;
         source.arrays.iter_mut().try_for_each(selection::take)?;
@@ -54,7 +51,7 @@ impl Source {
     }
 
     /// Reads SOURCE. Errors in its metadata, anywhere in it, refuse it.
-    pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self, OperationError> {
+    pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self> {
         let place = Place::new(&options.source, None)?;
         let node = place.node(&options.source)?;
         let documents = open_documents(&node, &place.name())?;
@@ -69,24 +66,12 @@ impl Source {
         let mut change = options.change.clone();
         // The pattern of each takes the one array.
         options.rules.iter().for_each(|rule| change.override_by(&rule.change));
-        let array = SourceArray::new("/".to_owned(), opened, change);
-        Ok(Source {
-            node,
-            document_key,
-            arrays: vec![array],
-            groups: Vec::new(),
-            other_keys: Vec::new(),
-            spared: Vec::new(),
-            warnings: Vec::new(),
-        })
+        let arrays = vec![SourceArray::new("/".to_owned(), opened, change)];
+        let (groups, other_keys, spared, warnings) = Default::default();
+        Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })
     }
 
-    fn open_group(
-        options: &TranscodeOptions,
-        node: Node,
-        documents: Documents,
-        driver: &Driver,
-    ) -> Result<Self, OperationError> {
+    fn open_group(options: &TranscodeOptions, node: Node, documents: Documents, driver: &Driver) -> Result<Self> {
         let store = options.source.display().to_string();
         let document_key = documents.key;
         let hierarchy = read_hierarchy_below(&options.source, documents, driver)?;
@@ -96,20 +81,20 @@ impl Source {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let (mut readings, mut groups, mut rest) = (Vec::new(), Vec::new(), FolderListing::default());
         for mut node in hierarchy.nodes {
+            let leaves_v2 = options.change.zarr_format == Some(3) && node.content.zarr_format() == Some(2);
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
-                NodeContent::Group(group) => {
-                    if options.change.zarr_format == Some(3) && group.documents.zarr_format == 2 {
-                        let members = netcdf_members(&group.documents.document);
-                        tell_of_members((&group.place, ".zgroup"), &group.attributes, members, &mut group.diagnostics);
-                        let mut old: Vec<_> = tell_of_ome(&group.attributes).into_iter().collect();
-                        group.place.locate(&mut old, ".zattrs");
-                        group.diagnostics.extend(old);
-                    }
+                NodeContent::Group(group) if leaves_v2 => {
+                    let members = v2::netcdf_members(&group.documents.document);
+                    let key = (&group.place, ".zgroup");
+                    from_v2::tell_of_members(key, &group.attributes, members, &mut group.diagnostics);
+                    let mut old: Vec<_> = from_v2::tell_of_ome(&group.attributes).into_iter().collect();
+                    group.place.locate(&mut old, ".zattrs");
+                    group.diagnostics.extend(old);
                 }
-                NodeContent::Implicit | NodeContent::Broken => {}
+                NodeContent::Group(_) | NodeContent::Implicit | NodeContent::Broken => {}
             }
-            if options.change.zarr_format == Some(3) && format_of(&node.content) == Some(2) {
+            if leaves_v2 {
                 let found = check_name(&node.place, Some(3));
                 let reserved = found.filter(|_| check_name(&node.place, Some(2)).is_none());
                 node.diagnostics.extend(reserved.map(|found| {
@@ -141,7 +126,7 @@ impl Source {
         }
         let FolderListing { files: mut other_keys, links, unnamed, .. } = rest;
         warnings.extend(uncopied_links(&store, &links));
-        warnings.extend(not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
+        warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let mut paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
         let open = |reading| opened(reading).map(as_source);
         let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
@@ -156,15 +141,12 @@ impl Source {
         selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
         let coordinates = coordinates(&paths, &arrays, &groups);
         let mut spared = Vec::new();
-        let mut arrays: Vec<SourceArray> = paths
-            .into_iter()
-            .zip(arrays)
-            .map(|(path, opened)| {
-                let (change, is_spared) = selection::change_of(options, &path, &opened, &coordinates);
-                spared.extend(is_spared.then(|| path.clone()));
-                SourceArray::new(path, opened, change)
-            })
-            .collect();
+        let to_be_changed = |(path, opened): (String, OpenedArray)| {
+            let (change, is_spared) = selection::change_of(options, &path, &opened, &coordinates);
+            spared.extend(is_spared.then(|| path.clone()));
+            SourceArray::new(path, opened, change)
+        };
+        let mut arrays: Vec<SourceArray> = paths.into_iter().zip(arrays).map(to_be_changed).collect();
         name_points(&mut arrays);
         let of_groups: Vec<String> = groups.iter().map(|group| group.place.path.clone()).collect();
         container::name(&mut arrays, &of_groups);
@@ -175,45 +157,33 @@ impl Source {
     }
 }
 
-fn format_of(content: &NodeContent) -> Option<u64> {
-    match content {
-        NodeContent::Array(array) => Some(array.documents.zarr_format),
-        NodeContent::Group(group) => Some(group.documents.zarr_format),
-        NodeContent::Implicit | NodeContent::Broken => None,
-    }
-}
-
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
     if options.change.zarr_format == Some(3) && array.documents.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
-        let members = netcdf_members(&array.documents.document);
-        tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
+        let members = v2::netcdf_members(&array.documents.document);
+        from_v2::tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
     }
 }
 
 /// Says of arrays of v3 without dimensions that none has a name, as xarray needs it in v2, where an array beside them has
 /// dimension names; others have never met xarray (SEMANTICS D14).
 pub(super) fn name_points(arrays: &mut [SourceArray]) {
-    let group_of = |path: &str| path.rsplit_once('/').map_or(String::new(), |(group, _)| group.to_owned());
     let is_named = |array: &&SourceArray| {
-        array
-            .opened
-            .metadata
-            .dimension_names
-            .as_ref()
-            .is_some_and(|names| !names.is_empty() && names.iter().all(Option::is_some))
+        let names = array.opened.metadata.dimension_names.as_deref().unwrap_or_default();
+        !names.is_empty() && names.iter().all(Option::is_some)
     };
-    let named: HashSet<String> = arrays.iter().filter(is_named).map(|array| group_of(&array.path)).collect();
+    let groups = arrays.iter().filter(is_named).map(|array| container::group_of(&array.path).to_owned());
+    let named: HashSet<String> = groups.collect();
     for array in arrays {
         let metadata = &mut array.opened.metadata;
         if array.opened.documents.zarr_format == 3
             && metadata.shape.is_empty()
             && metadata.dimension_names.is_none()
             && array.change.zarr_format == Some(2)
-            && named.contains(&group_of(&array.path))
+            && named.contains(container::group_of(&array.path))
         {
             metadata.dimension_names = Some(Vec::new());
-            set_member(&mut array.opened.documents.document, "dimension_names", Json::Array(Vec::new()));
+            edit::set_member(&mut array.opened.documents.document, "dimension_names", Json::Array(Vec::new()));
         }
     }
 }
@@ -232,18 +202,15 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
 }
 
 fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]) -> Coordinates {
-    let of_arrays = paths.iter().zip(arrays).map(|(path, array)| Member {
-        path,
-        array: Some(&array.metadata),
-        attributes: &array.metadata.attributes,
-    });
+    let of_arrays = paths.iter().zip(arrays).map(|(path, array)| (path, &array.metadata));
+    let of_arrays = of_arrays.map(|(path, array)| Member { path, array: Some(array), attributes: &array.attributes });
     let of_groups =
         groups.iter().map(|group| Member { path: &group.place.path, array: None, attributes: &group.attributes });
     Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
 /// Adds what belongs to no node: in a listing, and in the folders that it has. What is no file is among the links.
-fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing) -> Result<(), OperationError> {
+fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing) -> Result<()> {
     let mut folders = Vec::new();
     listing.folders.reverse();
     loop {
@@ -253,9 +220,8 @@ fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing
         all.links.extend(listing.others.into_iter().map(|(key, _)| key));
         all.unnamed.append(&mut listing.unnamed);
         let Some(folder) = folders.pop() else { return Ok(()) };
-        listing = root.list(&folder).map_err(|error| {
-            OperationError::environment(format!("`{folder}` of SOURCE cannot be listed")).because(error)
-        })?;
+        let failed = || OperationError::environment(format!("`{folder}` of SOURCE cannot be listed"));
+        listing = root.list(&folder).map_err(|error| failed().because(error))?;
     }
 }
 
@@ -264,14 +230,8 @@ fn uncopied_links(store: &str, links: &[String]) -> Option<Diagnostic> {
     let first = links.first()?;
     let message = match links.len() {
         1 => format!("`{first}` is a link or not a file, and is not copied"),
-        count => {
-            format!("{count} links and other things that are not files are not copied, the first `{first}`")
-        }
+        count => format!("{count} links and other things that are not files are not copied, the first `{first}`"),
     };
-    Some(
-        Diagnostic::new(code::KEY_UNKNOWN, message)
-            .in_store(store)
-            .at_key(first.as_str())
-            .with_help("to copy the target of a link, give it as SOURCE"),
-    )
+    let found = Diagnostic::new(code::KEY_UNKNOWN, message).in_store(store).at_key(first.as_str());
+    Some(found.with_help("to copy the target of a link, give it as SOURCE"))
 }

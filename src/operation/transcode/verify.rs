@@ -21,7 +21,7 @@ use crate::engine::route::copy::{CopyJob, SideOfCopy};
 use crate::engine::route::staged::Staged;
 use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
 use crate::metadata::array::num_elements;
-use crate::operation::{Budget, OperationError, Quantization, VerifyResult, narrowed};
+use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed};
 use crate::store::ObjectReader;
 
 #[derive(Debug, Clone)]
@@ -34,13 +34,6 @@ pub(super) struct Verification {
     pub warning: Option<Diagnostic>,
 }
 
-impl Verification {
-    /// The number of codes that occur, for types of up to 16 bits.
-    pub(super) fn distinct_codes(&self) -> Option<u64> {
-        Some(self.codes.as_ref()?.iter().filter(|occurs| **occurs).count() as u64)
-    }
-}
-
 /// What of an array is read back, where not all is: objects that a pass writes, of two passes the intermediate data or DEST.
 pub(super) type PassObjects<'a> = Option<(usize, &'a ChunkSet)>;
 
@@ -50,7 +43,7 @@ pub(super) fn verify(
     share: PassObjects<'_>,
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
-) -> Result<Verification, OperationError> {
+) -> Result<Verification> {
     let present = &plan.listing.present;
     let bytes = plan.source.pipeline.input.num_bytes();
     let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
@@ -64,7 +57,7 @@ pub(super) fn verify(
 }
 
 /// A difference is an error.
-pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verification, OperationError> {
+pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verification> {
     let result = &verification.result;
     if result.equal { Ok(verification) } else { Err(differs(plan, result)) }
 }
@@ -72,26 +65,23 @@ pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verificati
 /// The error for a DEST that is not what was meant: because a filter does not give back what it encodes, or else
 /// because the storage does not.
 fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
-    let (differing, elements) = (result.differing, result.elements);
+    let found = format!("{} of {} elements", result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
-    if let Some(codec) = plan.job.objects().and_then(losses::of) {
-        let name = &codec.name;
-        return OperationError::data(format!(
-            "the destination differs from the source in {differing} of {elements} elements, by up to {error}: `{name}` does not give back every number that it encodes anew"
-        ))
-        .with_help("give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`; nothing was kept");
-    }
-    if plan.job.objects().is_some_and(losses::loses_fill_value) {
-        return OperationError::data(format!(
-            "the destination differs from the source in {differing} of {elements} elements, by up to {error}: absent elements, whose fill value does not survive the filters of the chain"
-        ))
-        .with_help("give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept");
-    }
-    let bound = result.bound.unwrap_or(0.0);
-    OperationError::data(format!(
-        "the destination differs from what was meant: {differing} of {elements} elements, greatest error {error} (bound {bound})"
-    ))
-    .with_help("the storage or its cache returned other bytes than were written; nothing was kept")
+    let differs = format!("the destination differs from the source in {found}, by up to {error}");
+    let (message, help) = if let Some(codec) = plan.job.objects().and_then(losses::of) {
+        let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
+            --against` and `--atol`; nothing was kept";
+        (format!("{differs}: `{}` does not give back every number that it encodes anew", codec.name), help)
+    } else if plan.job.objects().is_some_and(losses::loses_fill_value) {
+        let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
+        let whose = "absent elements, whose fill value does not survive the filters of the chain";
+        (format!("{differs}: {whose}"), help)
+    } else {
+        let help = "the storage or its cache returned other bytes than were written; nothing was kept";
+        let figures = format!("greatest error {error} (bound {})", result.bound.unwrap_or(0.0));
+        (format!("the destination differs from what was meant: {found}, {figures}"), help)
+    };
+    OperationError::data(message).with_help(help)
 }
 
 /// Byte by byte, for objects that were copied.
@@ -101,7 +91,7 @@ fn copies(
     share: PassObjects<'_>,
     driver: &Driver,
     progress: &dyn Progress,
-) -> Result<Verification, OperationError> {
+) -> Result<Verification> {
     let [source, destination] = &job.nodes;
     let mut differing = 0;
     let work = |pieces: &mut [Vec<u8>; 2], index| {
@@ -122,9 +112,7 @@ fn copies(
             &share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some)),
             &[&sides[0], &sides[1]],
             work,
-            |_, equal| {
-                differing += u64::from(!equal);
-            },
+            |_, equal| differing += u64::from(!equal),
         )
         .map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
@@ -135,15 +123,14 @@ fn copies(
         })?;
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
     let (max_abs_error, bound) = of_codes(plan).unwrap_or((0.0, None));
-    let max_abs_error = Some(max_abs_error);
-    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
+    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(max_abs_error), bound };
     Ok(Verification { result, codes: None, warning: None })
 }
 
 /// The greatest difference of the values that equal codes stand for, as readers of both see them, where DEST has them in another
 /// form: it is proved for every code. And what it may be at most.
 fn of_codes(plan: &Plan) -> Option<(f64, Option<f64>)> {
-    let repacking = plan.repacking.as_ref()?;
+    let repacking = plan.changed.repacking.as_ref()?;
     Some((repacking.difference?, Some(repacking.limit)))
 }
 
@@ -176,12 +163,12 @@ fn values(
     share: PassObjects<'_>,
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
-) -> Result<Verification, OperationError> {
+) -> Result<Verification> {
     // What any reader gets: by the chain of DEST's documents, bound anew.
     let job = &plan.as_read(job)?;
     let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
     let reads = |pass| share.is_none_or(|(own, _)| own == pass);
-    let run = |comparison: &Comparison, transfer: &Transfer| {
+    let run = |comparison: &Comparison, transfer: &Transfer, mut all: Compared| {
         let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
         let driver = &narrowed(driver, pairs.schedule.threads)?;
         let size = transfer.source.fill_value().len() as u64;
@@ -190,11 +177,10 @@ fn values(
             progress.advance(compared.elements.saturating_mul(size));
             Ok(compared)
         };
-        let (mut all, units) = (Compared::default(), (&pairs.units(objects), objects));
-        let run = pairs.fold(driver, units, visit, |_, compared| all += compared);
+        let run = pairs.fold(driver, (&pairs.units(objects), objects), visit, |_, compared| all += compared);
         Ok::<_, OperationError>(run.map(|()| all))
     };
-    let mut comparison = Comparison::of(plan, job);
+    let comparison = Comparison::of(plan, job, matches!(job.route, Route::Staged(_)));
     let compared = match &job.route {
         Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
         Route::Staged(staged) => {
@@ -202,23 +188,18 @@ fn values(
             if reads(0) {
                 let first = staged.first_transfer(transfer);
                 let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
-                between = run(&same, &first)?.map_err(Staged::of_first);
+                between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
             }
             match between {
                 Ok(between) if reads(1) => {
                     let second = staged.second_transfer(transfer, None, driver);
                     let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
-                    comparison.may_be_fill = true;
-                    let written = run(&comparison, &second)?.map_err(Staged::of_second);
-                    written.map(|mut written| {
-                        written += Compared { elements: 0, ..between };
-                        written
-                    })
+                    run(&comparison, &second, Compared { elements: 0, ..between })?.map_err(Staged::of_second)
                 }
                 between => between,
             }
         }
-        Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer)?,
+        Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer, Compared::default())?,
     };
     let compared = compared.map_err(|fault| plan.explain(fault))?;
     Ok(concluded(plan, compared, &comparison))
@@ -226,7 +207,7 @@ fn values(
 
 /// The verification of a comparison of values.
 pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
-    let quantization = plan.quantization.as_ref();
+    let quantization = plan.changed.quantization.as_ref();
     // What neither side stores is compared by its fill values.
     let all = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
     if compared.elements < all {
@@ -239,19 +220,11 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     let bound = quantization.map(Quantization::bound).or(of_codes.and_then(|(_, limit)| limit));
     let tolerance = comparison.max_loss.filter(|loss| loss.is_finite());
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
-    let result = VerifyResult {
-        equal: compared.differing == 0 && within,
-        elements: compared.elements,
-        differing: compared.differing,
-        max_abs_error: Some(compared.max_abs_error),
-        bound: bound.or(tolerance),
-    };
-    let rounds = quantization.is_some() || plan.rounding.is_some() || of_codes.is_some();
-    let warning = (!rounds && compared.max_abs_error > 0.0).then(|| {
-        Diagnostic::new(
-            code::CAST_VALUE_LOSSY,
-            format!("the destination's chain rounds values: by up to {}", compared.max_abs_error),
-        )
-    });
+    let Compared { elements, differing, max_abs_error } = compared;
+    let (equal, bound) = (differing == 0 && within, bound.or(tolerance));
+    let result = VerifyResult { equal, elements, differing, max_abs_error: Some(max_abs_error), bound };
+    let rounds = quantization.is_some() || plan.changed.rounding.is_some() || of_codes.is_some();
+    let message = format!("the destination's chain rounds values: by up to {}", compared.max_abs_error);
+    let warning = (!rounds && compared.max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
     Verification { result, codes: comparison.codes(), warning }
 }

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::quality::{is_lossy, measure};
-use super::verify::verify;
-use super::{Claim, Done, JobPlan, Plan, PlannedArray, Verification, cannot_write};
+use super::{Claim, Done, JobPlan, Plan, PlannedArray, Verification, cannot_write, quality, verify};
 use crate::array::ChunkSet;
-use crate::engine::journal::name_of_pass;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::progress::Piece;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
-use crate::engine::unfinished::{remove_objects, remove_unfinished};
-use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent};
-use crate::operation::{Budget, FaultClass, OperationError, QualityResult, narrowed};
+use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent, journal, unfinished};
+use crate::operation::{Budget, FaultClass, OperationError, QualityResult, Result, narrowed};
 use crate::store::Node;
 
 /// The number of times that missing objects are written again.
@@ -53,7 +49,6 @@ pub(super) enum Extent {
 pub(super) struct Writing<'a> {
     pub job: &'a JobPlan<'a>,
     pub claim: &'a Claim,
-    pub progress: &'a dyn Progress,
     pub extent: Extent,
 }
 
@@ -68,7 +63,7 @@ impl<'a> Writing<'a> {
                 job.copy_other_keys(claim)?;
             }
             claim.checkpoint()?;
-            if is_whole && claim.data().abilities().is_remote {
+            if is_whole && claim.output.data().abilities().is_remote {
                 self.mend(&tallies)?;
             }
         }
@@ -86,22 +81,22 @@ impl<'a> Writing<'a> {
     /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
         let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
-        self.progress.start("transcode", known);
-        let piece = Piece(self.progress);
+        let progress = self.job.progress;
+        progress.start("transcode", known);
+        let piece = Piece(progress);
         let written = self.each(|array, driver| {
             // Beside arrays whose length is known, one whose length is not is left out.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
             let progress: &dyn Progress = if is_told { &piece } else { &Silent };
-            match (&self.extent, array.plan.job.staged().is_some()) {
-                (Extent::FirstPasses, true) => self.write_between(array, driver, progress),
-                (Extent::FirstPasses, false) => Ok(ObjectReport::default()),
-                (Extent::AfterThem(between), true) => {
-                    self.write_chunks(array, between.get(&array.path).copied(), driver, progress)
-                }
-                _ => self.write_chunks(array, None, driver, progress),
-            }
+            let between = match (&self.extent, array.plan.job.staged().is_some()) {
+                (Extent::FirstPasses, true) => return self.write_between(array, driver, progress),
+                (Extent::FirstPasses, false) => return Ok(ObjectReport::default()),
+                (Extent::AfterThem(between), true) => between.get(&array.path).copied(),
+                _ => None,
+            };
+            self.write_chunks(array, between, driver, progress)
         });
-        self.progress.finish();
+        progress.finish();
         written
     }
 
@@ -110,7 +105,7 @@ impl<'a> Writing<'a> {
     fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
-            let stored = stored(self.claim.data(), &self.job.arrays, &self.job.driver)?;
+            let stored = stored(self.claim.output.data(), &self.job.arrays, &self.job.driver)?;
             for ((array, (present, bytes)), written) in self.job.arrays.iter().zip(stored).zip(written) {
                 if written.is_of(&present) && bytes == written.bytes_written {
                     continue;
@@ -124,7 +119,7 @@ impl<'a> Writing<'a> {
             }
             self.claim.checkpoint()?;
         }
-        let shown = self.claim.output.shown();
+        let shown = &self.claim.output.shown;
         let message = format!("`{shown}` does not hold what was written, however often it is written");
         let help = "find out what else writes or removes there, and end it";
         Err(OperationError::environment(message).with_help(help).into())
@@ -148,13 +143,13 @@ impl<'a> Writing<'a> {
         let journal = &self.claim.journal;
         match self.extent {
             Extent::Whole => None,
-            Extent::FirstPasses => Some((0, journal.pass(&name_of_pass(&array.path, FIRST_PASS)))),
+            Extent::FirstPasses => Some((0, journal.pass(&journal::name_of_pass(&array.path, FIRST_PASS)))),
             Extent::AfterThem(_) => Some((usize::from(array.plan.job.staged().is_some()), journal.pass(&array.path))),
         }
     }
 
     /// Reads all arrays back that are to be compared, but for those that are compared while their quality is measured.
-    fn verify(&self) -> Result<Vec<Option<Verification>>, OperationError> {
+    fn verify(&self) -> Result<Vec<Option<Verification>>> {
         if !self.job.options.run.verify {
             return Ok(self.job.arrays.iter().map(|_| None).collect());
         }
@@ -164,44 +159,44 @@ impl<'a> Writing<'a> {
             Some((pass, part)) => part.assigned.as_ref().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
         };
         let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
-        self.progress.start("verify", known);
+        let progress = self.job.progress;
+        progress.start("verify", known);
         let verified = self.each(|array, driver| {
             if self.measures(array) {
                 return Ok(None);
             }
-            let share = Share::new(self.progress, bytes(array).unwrap_or(0), 1);
+            let share = Share::new(progress, bytes(array).unwrap_or(0), 1);
             // Of small arrays many are compared at once, each in its own share.
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
-            let by = (budget, driver);
             let part = self.share_of(array);
             let objects = part.as_ref().and_then(|(pass, part)| Some((*pass, part.assigned.as_ref()?)));
             match objects.filter(|(_, objects)| !objects.is_empty()) {
                 None if part.is_some() => Ok(None),
-                objects => verify(&array.plan, objects, by, &share).map(Some),
+                objects => verify::verify(&array.plan, objects, (budget, driver), &share).map(Some),
             }
         });
-        self.progress.finish();
+        progress.finish();
         verified
     }
 
     /// Whether it is measured what became of an array.
     fn measures(&self, array: &PlannedArray) -> bool {
-        self.job.options.run.quality && is_lossy(&array.plan)
+        self.job.options.run.quality && quality::is_lossy(&array.plan)
     }
 
     /// Measures what became of the arrays that are quantised, where that is asked for; what was found of those that are compared,
     /// too, is noted.
-    fn quality(&self, verified: &mut [Option<Verification>]) -> Result<Vec<Option<QualityResult>>, OperationError> {
+    fn quality(&self, verified: &mut [Option<Verification>]) -> Result<Vec<Option<QualityResult>>> {
         let run = &self.job.options.run;
         let by = (self.job.budget, &self.job.driver);
         let measured = self.job.arrays.iter().zip(verified).map(|(array, verified)| {
-            if !self.measures(array) {
-                return Ok(None);
-            }
-            let Some((quality, found)) = measure(&array.plan, run.verify, by, self.progress)? else {
-                return Ok(None);
+            let measured = if self.measures(array) {
+                quality::measure(&array.plan, run.verify, by, self.job.progress)?
+            } else {
+                None
             };
+            let Some((quality, found)) = measured else { return Ok(None) };
             *verified = found;
             Ok(Some(quality))
         });
@@ -258,7 +253,7 @@ impl<'a> Writing<'a> {
         if self.claim.is_resumed {
             // A run that was interrupted may have left objects that are not whole.
             let metadata = &plan.destination.metadata;
-            remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
+            unfinished::remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
         }
         let fold = |report: ObjectReport| tally.add(&report);
         let run = match between {
@@ -280,16 +275,16 @@ impl<'a> Writing<'a> {
         present: &ChunkSet,
         written: &ObjectReport,
         driver: &Driver,
-    ) -> Result<(), OperationError> {
+    ) -> Result<()> {
         let (journal, metadata) = (&self.claim.journal, &plan.destination.metadata);
         let mut lacking = ChunkSet::full(metadata.num_chunks());
         if present.len() < written.written {
             lacking = lacking.without(present);
         } else {
-            remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
+            unfinished::remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
         }
         let part = journal.pass(path).again(lacking);
-        let between = journal.counted(&name_of_pass(path, FIRST_PASS));
+        let between = journal.counted(&journal::name_of_pass(path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } =
             between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;
         let again = plan.job.run_second(Intermediate { objects, bytes }, driver, &Silent, &part, |_| ());
@@ -299,7 +294,7 @@ impl<'a> Writing<'a> {
 
 /// Proves that DEST keeps `--max-error`: SOURCE may have changed since it was read.
 fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
-    let allowed = plan.quantization.as_ref().and_then(|quantization| quantization.max_error);
+    let allowed = plan.changed.quantization.as_ref().and_then(|quantization| quantization.max_error);
     let found = tally.figures.max_abs_error;
     let Some(allowed) = allowed.filter(|allowed| found > *allowed) else { return Ok(()) };
     let store = &plan.source.store;
@@ -309,7 +304,7 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
 }
 
 /// The objects of arrays that DEST has, and their bytes.
-pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>, OperationError> {
+pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>> {
     let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
     if place.abilities().is_remote {
         let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));

@@ -9,10 +9,7 @@ use crate::array::fault::Clearing;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Journal};
 use crate::metadata::NodeKind;
-use crate::operation::absent::nearest_existing;
-use crate::operation::document::{CONSOLIDATED_KEY, NODE_KEYS, parse_document, read_documents};
-use crate::operation::hierarchy::RENEW_COPIES;
-use crate::operation::{FaultClass, OperationError};
+use crate::operation::{FaultClass, OperationError, Result, absent, document, hierarchy};
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
 /// A place that is this run's alone.
@@ -35,49 +32,36 @@ impl Claim {
     }
 
     /// Makes what was written durable, and what is noted of it.
-    pub(crate) fn checkpoint(&self) -> Result<(), OperationError> {
-        self.journal
-            .checkpoint()
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        let durable = self.journal.checkpoint();
+        durable
             .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
         self.journal.confirm().map_err(|error| self.output.refused(error))
     }
 
-    /// Where it is written.
-    pub(crate) fn data(&self) -> &Node {
-        self.output.data()
-    }
-
     /// The warning where no lock keeps runs on other machines out.
     pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
-        if self.journal.is_locked() {
-            return None;
-        }
         let shown = &self.output.shown;
-        let before = match self.journal.holder_before() {
-            Some(holder) => format!("; {holder} has written there before, and has probably ended"),
-            None => String::new(),
-        };
+        let before = self.journal.holder_before();
+        let before = before.map(|holder| format!("; {holder} has written there before, and has probably ended"));
+        let before = before.unwrap_or_default();
         let message =
             format!("the storage of `{shown}` has no locks: a run on another machine could write there, too{before}");
-        let help = "make sure that no two machines write there at once";
-        Some(Diagnostic::new(code::NOT_LOCKED, message).with_help(help))
+        let found = Diagnostic::new(code::NOT_LOCKED, message);
+        (!self.journal.is_locked()).then(|| found.with_help("make sure that no two machines write there at once"))
     }
 
     /// Writes the documents, gives what is whole its place, and clears away what the run needed.
-    pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<(), OperationError> {
+    pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
         let Claim { output, journal, is_published, left, .. } = self;
         journal.confirm().map_err(|error| output.refused(error))?;
         let keeps = output.keeps_unfinished();
+        let ended = |error| if keeps { with_next_step(error, &left) } else { output.give_up(error, true) };
         if !is_published {
-            output.write_documents(documents, driver).map_err(|error| {
-                let error = cannot_write(error);
-                if keeps { with_next_step(error, &left) } else { output.give_up(error, true) }
-            })?;
+            output.write_documents(documents, driver).map_err(|error| ended(cannot_write(error)))?;
             output.destination.take_place(output.overwrites).map_err(|error| {
                 let done = if output.overwrites { "replaced" } else { "put into its place" };
-                let message = format!("`{}` cannot be {done}", output.shown);
-                let error = OperationError::environment(message).because(error);
-                if keeps { with_next_step(error, &left) } else { output.give_up(error, true) }
+                ended(OperationError::environment(format!("`{}` cannot be {done}", output.shown)).because(error))
             })?;
         }
         output.destination.clear().map_err(|error| {
@@ -156,10 +140,7 @@ fn by_depth(documents: &[(String, String)]) -> Vec<Vec<&(String, String)>> {
 
 /// An error with a further next step.
 pub(super) fn with_next_step(error: OperationError, next: &str) -> OperationError {
-    let help = match error.help() {
-        Some(help) => format!("{help}; {next}"),
-        None => next.to_owned(),
-    };
+    let help = error.help().map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
     error.with_help(help)
 }
 
@@ -182,22 +163,21 @@ pub(super) fn unreadable(error: StoreError) -> OperationError {
 }
 
 /// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
-pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<(), OperationError> {
-    match place.relation(other).map_err(unreadable)? {
-        Relation::Apart => Ok(()),
-        Relation::Same => Err(OperationError::environment(format!("`{shown}` is SOURCE itself"))
-            .with_help("choose another path for DEST")),
-        Relation::Nested => Err(OperationError::environment(format!(
-            "one of SOURCE and DEST is inside the other: `{}` and `{}`",
-            other.name(),
-            place.name()
-        ))
-        .with_help("choose a DEST outside SOURCE that does not contain it")),
-    }
+pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
+    let (message, help) = match place.relation(other).map_err(unreadable)? {
+        Relation::Apart => return Ok(()),
+        Relation::Same => (format!("`{shown}` is SOURCE itself"), "choose another path for DEST"),
+        Relation::Nested => {
+            let names = format!("`{}` and `{}`", other.name(), place.name());
+            let help = "choose a DEST outside SOURCE that does not contain it";
+            (format!("one of SOURCE and DEST is inside the other: {names}"), help)
+        }
+    };
+    Err(OperationError::environment(message).with_help(help))
 }
 
 /// Refuses to write there, unless a run continues one that has left it.
-pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<(), OperationError> {
+pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()> {
     let (message, help) = match (existing, resumes) {
         (Existing::Nothing, _)
         | (Existing::EmptyFolder | Existing::Unfinished | Existing::Node { is_left: true }, true) => {
@@ -218,24 +198,17 @@ pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) ->
 }
 
 /// Only nodes, unfinished runs and empty folders are replaced, and none that cannot be or that SOURCE needs.
-pub(super) fn refuse_unreplaceable(
-    existing: Existing,
-    (place, source): (&Node, &Node),
-    shown: &str,
-) -> Result<(), OperationError> {
+pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), shown: &str) -> Result<()> {
     let refused = |message: String, help| Err(OperationError::environment(message).with_help(help));
     if existing == Existing::Nothing {
         return Ok(());
     }
     if existing == Existing::Other {
-        return refused(
-            format!("`{shown}` is not a Zarr store and is not replaced"),
-            "`--overwrite` replaces only arrays, groups, unfinished runs and empty folders; choose another path",
-        );
+        let help = "`--overwrite` replaces only arrays, groups, unfinished runs and empty folders; choose another path";
+        return refused(format!("`{shown}` is not a Zarr store and is not replaced"), help);
     }
     if place.is_mount_point() {
-        let message = format!("`{shown}` is a mount point and cannot be replaced");
-        return refused(message, "name a folder inside it");
+        return refused(format!("`{shown}` is a mount point and cannot be replaced"), "name a folder inside it");
     }
     if let Some(link) = place.link_from(source).map_err(unreadable)? {
         let message = format!("`{link}` of SOURCE is a link into `{shown}`, which would be removed");
@@ -245,7 +218,7 @@ pub(super) fn refuse_unreplaceable(
 }
 
 /// Refuses a folder in the place of the run's own, unless it is one or empty.
-pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<(), OperationError> {
+pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<()> {
     let is_run = match run.kind().map_err(unreadable)? {
         None => true,
         Some(EntryKind::Folder) => {
@@ -254,11 +227,9 @@ pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<(), OperationErro
         }
         Some(_) => false,
     };
-    if is_run {
-        return Ok(());
-    }
-    Err(OperationError::environment(format!("`{}` is in the way: `{shown}` is written there first", run.name()))
-        .with_help("it is not an unfinished run: move it elsewhere"))
+    let message = format!("`{}` is in the way: `{shown}` is written there first", run.name());
+    let help = "it is not an unfinished run: move it elsewhere";
+    if is_run { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
 }
 
 /// The error of a store in which no hierarchy can be written.
@@ -274,9 +245,9 @@ pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
 
 /// Nothing can be made below what is not a folder: looks from a node upwards, DEST itself or, where DEST is known to be
 /// missing, what it is to lie in.
-pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<(), OperationError> {
+pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
-    let (existing, missing) = match nearest_existing(node) {
+    let (existing, missing) = match absent::nearest_existing(node) {
         // A zip file that is none stands at the place itself.
         Err(error) if error.is_data_fault() => return Ok(()),
         found => found.map_err(unreadable)?,
@@ -286,20 +257,17 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
         Some(EntryKind::Other(what)) => what,
         Some(_) => "a file",
     };
-    if missing.is_empty() && !is_missing {
-        return Ok(());
-    }
-    let name = existing.name();
-    Err(OperationError::environment(format!("`{shown}` cannot be created: {name} is {what}, not a folder"))
-        .with_help("choose a path inside a folder"))
+    let message = format!("`{shown}` cannot be created: {} is {what}, not a folder", existing.name());
+    let error = OperationError::environment(message).with_help("choose a path inside a folder");
+    if missing.is_empty() && !is_missing { Ok(()) } else { Err(error) }
 }
 
 /// Warnings about the hierarchy that DEST is in; an error in an array, below which no reader looks.
-pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>, OperationError> {
+pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
-        let Ok(Some(found)) = read_documents(&folder) else {
+        let Ok(Some(found)) = document::read_documents(&folder) else {
             between.push(name);
             continue;
         };
@@ -317,28 +285,26 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
             warnings.push(Diagnostic::new(code::GROUP_IMPLICIT, message).with_help(help));
         }
         let has_copies = match found.zarr_format {
-            2 => matches!(folder.kind_of(CONSOLIDATED_KEY), Ok(Some(_))),
+            2 => matches!(folder.kind_of(document::CONSOLIDATED_KEY), Ok(Some(_))),
             _ => found.document.get("consolidated_metadata").is_some_and(|copies| !copies.is_null()),
         };
         if has_copies {
             let message = format!("the consolidated metadata of `{name}` were made before this `{shown}`");
-            warnings.push(Diagnostic::new(code::CONSOLIDATED_INCOMPLETE, message).with_help(RENEW_COPIES));
+            warnings.push(Diagnostic::new(code::CONSOLIDATED_INCOMPLETE, message).with_help(hierarchy::RENEW_COPIES));
         }
     }
     Ok(warnings)
 }
 
 /// A zip file is written as a whole; but what is a folder already is a folder.
-pub(super) fn refuse_inside_zip(destination: &Location) -> Result<(), OperationError> {
-    if !destination.is_inside_zip() {
-        return Ok(());
-    }
-    Err(OperationError::usage(format!("DEST `{destination}` is inside a zip file, which is written as a whole"))
-        .with_help("choose a new zip file or a folder"))
+pub(super) fn refuse_inside_zip(destination: &Location) -> Result<()> {
+    let message = format!("DEST `{destination}` is inside a zip file, which is written as a whole");
+    let error = OperationError::usage(message).with_help("choose a new zip file or a folder");
+    if destination.is_inside_zip() { Err(error) } else { Ok(()) }
 }
 
 /// Looks at the place of DEST.
-pub(super) fn existing(destination: &Destination) -> Result<Existing, OperationError> {
+pub(super) fn existing(destination: &Destination) -> Result<Existing> {
     let node = destination.place();
     match node.kind() {
         Ok(Some(EntryKind::Folder)) => {}
@@ -348,14 +314,14 @@ pub(super) fn existing(destination: &Destination) -> Result<Existing, OperationE
         Err(error) => return Err(unreadable(error)),
     }
     let is_left = destination.keeps_unfinished() && has_run_folder(node);
-    for key in NODE_KEYS {
+    for key in document::NODE_KEYS {
         let document = match node.read_document(key) {
             Ok(Some(document)) => document,
             Ok(None) => continue,
             Err(error) if error.is_data_fault() => return Ok(Existing::Other),
             Err(error) => return Err(unreadable(error)),
         };
-        let is_node = parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
+        let is_node = document::parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
         // In an object store a run that had not begun has left a lock alone.
         let has_begun = || destination.run().below(&JOURNAL).exists();
         let is_left = is_left && (!node.abilities().is_remote || has_begun().map_err(unreadable)?);

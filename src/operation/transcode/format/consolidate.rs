@@ -1,13 +1,12 @@
 //! The documents of a hierarchy as they are written, with the copies of them that consolidated metadata are.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::from_v2::keep_members;
 use crate::metadata::consolidated::{CONSOLIDATED_MEMBER as MEMBER, is_copy_of, says_nothing, without_copies};
-use crate::metadata::v2::netcdf_members;
-use crate::metadata::{Consolidated, Json, Object};
+use crate::metadata::{Consolidated, Json, Object, v2};
 use crate::operation::document::{CONSOLIDATED_KEY, parse_document};
-use crate::operation::{Documents, GroupReading, OperationError, TranscodeOptions};
+use crate::operation::{Documents, GroupReading, OperationError, Result, TranscodeOptions};
 
 /// The documents of a node by their keys: the one that makes it a node last.
 pub(crate) type NodeDocuments = Vec<(String, NodeDocument)>;
@@ -29,19 +28,18 @@ impl NodeDocument {
 }
 
 /// All documents by their keys in the store, the root's last: those of the arrays as given, those of the groups as they
-/// are, with the copies of what has changed.
+/// are, with the copies of what has changed. `nodes` are the arrays', by their paths.
 pub(crate) fn with_copies(
     options: &TranscodeOptions,
     groups: &[GroupReading],
-    of_arrays: HashMap<&str, NodeDocuments>,
-) -> Result<Vec<(String, String)>, OperationError> {
-    let mut nodes: BTreeMap<&str, NodeDocuments> = of_arrays.into_iter().collect();
+    mut nodes: BTreeMap<String, NodeDocuments>,
+) -> Result<Vec<(String, String)>> {
     // From below: what a group copies of the groups in it has no copies in it any more.
     let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
     of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
     for group in of_groups {
         let documents = group_documents(options, group, &nodes)?;
-        nodes.insert(&group.place.path, documents);
+        nodes.insert(group.place.path.clone(), documents);
     }
     let root = nodes.remove("/").unwrap_or_default();
     let below = nodes.into_iter().flat_map(|(path, documents)| {
@@ -55,8 +53,8 @@ pub(crate) fn with_copies(
 fn group_documents(
     options: &TranscodeOptions,
     group: &GroupReading,
-    nodes: &BTreeMap<&str, NodeDocuments>,
-) -> Result<NodeDocuments, OperationError> {
+    nodes: &BTreeMap<String, NodeDocuments>,
+) -> Result<NodeDocuments> {
     let writing = Writing { group, nodes, consolidates: group.has_copies && !options.no_consolidate };
     match (group.documents.zarr_format, options.change.zarr_format.unwrap_or(group.documents.zarr_format)) {
         (2, 2) => writing.version_2(),
@@ -72,7 +70,7 @@ const V3_KEY: &str = "zarr.json";
 struct Writing<'a> {
     group: &'a GroupReading,
     /// The documents of the nodes below it as they are written, among others.
-    nodes: &'a BTreeMap<&'a str, NodeDocuments>,
+    nodes: &'a BTreeMap<String, NodeDocuments>,
     /// Whether copies of them are wanted.
     consolidates: bool,
 }
@@ -102,7 +100,7 @@ impl<'a> Writing<'a> {
         self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json))).collect()
     }
 
-    fn version_2(&self) -> Result<NodeDocuments, OperationError> {
+    fn version_2(&self) -> Result<NodeDocuments> {
         let Documents { document, bytes, attributes, attributes_bytes, .. } = &self.group.documents;
         let attributes = attributes.iter().zip(attributes_bytes);
         let attributes = attributes.map(|(json, bytes)| as_read(".zattrs", json, bytes));
@@ -157,7 +155,7 @@ impl<'a> Writing<'a> {
     fn version_3_of_2(&self) -> NodeDocuments {
         let mut attributes = self.group.attributes.clone();
         // What is said of these members was said when the tree was read.
-        keep_members(&mut attributes, netcdf_members(&self.group.documents.document));
+        keep_members(&mut attributes, v2::netcdf_members(&self.group.documents.document));
         let mut document =
             Object::new().with("zarr_format", 3_u64).with("node_type", "group").with("attributes", attributes);
         if self.consolidates {
@@ -167,7 +165,7 @@ impl<'a> Writing<'a> {
     }
 
     /// A refusal where the group has members that v2 has no place for.
-    fn version_2_of_3(&self) -> Result<NodeDocuments, OperationError> {
+    fn version_2_of_3(&self) -> Result<NodeDocuments> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
         let members = self.group.documents.document.as_object();
         if let Some(other) = members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name))) {

@@ -2,8 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{CodecMetadata, Json, Object};
-use crate::operation::draft::follow_data_type;
-use crate::operation::{Draft, Place};
+use crate::operation::{Draft, Place, draft};
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no
@@ -78,7 +77,7 @@ pub(crate) fn leave_quantize(draft: &mut Draft) {
         codecs[place] = CodecMetadata::new("numcodecs.astype", Some(configuration));
     } else {
         codecs.remove(place);
-        follow_data_type(&mut codecs, &draft.data_type);
+        draft::follow_data_type(&mut codecs, &draft.data_type);
     }
     draft.keep_codecs(codecs);
 }

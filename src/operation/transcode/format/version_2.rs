@@ -13,7 +13,7 @@ use crate::metadata::{ArrayMetadata, ChunkKeyEncoding, CodecMetadata, Json, Obje
 use crate::operation::document::parse_document;
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
-use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm};
+use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm, Result};
 
 mod description;
 
@@ -65,21 +65,16 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 }
 
 /// Refuses, before any data are read, what no v2 array can be.
-pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<(), OperationError> {
+pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let to_codecs = options.form() == Some(QuantizeForm::Codecs);
-    if options.zarr_format.unwrap_or(source.documents.zarr_format) != 2 || !to_codecs {
-        return Ok(());
-    }
-    Err(OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
-        .with_help("add `--zarr-format 3`, or write integers with CF attributes with `--as cf`"))
+    let is_v2 = options.zarr_format.unwrap_or(source.documents.zarr_format) == 2;
+    let error = OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
+        .with_help("add `--zarr-format 3`, or write integers with CF attributes with `--as cf`");
+    if is_v2 && to_codecs { Err(error) } else { Ok(()) }
 }
 
 /// Sets the format and the chunk keys that DEST will have.
-pub(crate) fn set_format(
-    draft: &mut Draft,
-    source: &OpenedArray,
-    options: &ChangeOptions,
-) -> Result<(), OperationError> {
+pub(crate) fn set_format(draft: &mut Draft, source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
     let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or_else(|| present.separator());
@@ -92,7 +87,7 @@ pub(crate) fn set_format(
 }
 
 /// Says a grid as v2 has it, whose chunks are all of one shape; refuses any other.
-pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     let name = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
     if draft.zarr_format != 2 || name != Some("rectilinear") {
         return Ok(());
@@ -109,10 +104,9 @@ pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<(), Op
 /// Stores elements in the byte order that v2 has their type in, where it has but one.
 pub(crate) fn set_byte_order(draft: &mut Draft) {
     let has = |is_big| write_dtype(&draft.data_type, is_big).is_ok();
-    if draft.zarr_format != 2 || has(true) || !has(false) {
-        return;
+    if draft.zarr_format == 2 && !has(true) && has(false) {
+        store_little_endian(draft);
     }
-    store_little_endian(draft);
 }
 
 /// Stores elements little endian, and says so in the types of filters.
@@ -130,7 +124,7 @@ fn store_little_endian(draft: &mut Draft) {
 }
 
 /// Members that only v2 has are written in another way, left out, or refused.
-fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationError> {
+fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     if let Some(document) = original(source) {
         let members = v2::netcdf_members(&document);
         let mut attributes = draft.attributes();
@@ -168,10 +162,8 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<(), OperationErro
 /// Lets what masks values follow the fill value, where in v2 they are one.
 pub(crate) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     let Some(mask) = mask(source) else { return };
-    let masked = xarray::decode(&source.data_type, mask);
-    let is_fill = masked
-        .zip(source.fill_value.as_ref())
-        .is_some_and(|(masked, fill)| xarray::is_same_mask(&source.data_type, &masked, fill));
+    let masked = xarray::decode(&source.data_type, mask).zip(source.fill_value.as_ref());
+    let is_fill = masked.is_some_and(|(masked, fill)| xarray::is_same_mask(&source.data_type, &masked, fill));
     let mut attributes = draft.attributes();
     let is_same = attributes.get(FILL_VALUE).is_some_and(|present| present.same_value(mask));
     let has_new_type = draft.data_type != source.data_type;
@@ -188,7 +180,7 @@ pub(crate) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
 
 /// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
 /// beside which the attribute counts.)
-pub(crate) fn mask_by_fill_value(draft: &mut Draft) -> Result<(), OperationError> {
+pub(crate) fn mask_by_fill_value(draft: &mut Draft) -> Result<()> {
     if draft.zarr_format != 2 || named(draft).is_none() || is_zero(draft) {
         return Ok(());
     }
@@ -243,7 +235,7 @@ pub(crate) fn documents(
     draft: &Draft,
     options: &ChangeOptions,
     is_fill_given: bool,
-) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+) -> Result<(NodeDocuments, Vec<Diagnostic>)> {
     let mut warnings = Vec::new();
     let original = original(source);
     let writer = Writer { source, draft, options, original: original.as_ref(), is_fill_given };
@@ -380,13 +372,9 @@ pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
 }
 
-/// An array as plans take it.
-pub(crate) fn as_source(opened: OpenedArray) -> OpenedArray {
-    in_v3_form(with_chunks_of_one(opened))
-}
-
-/// An array as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1 (SEMANTICS D9).
-fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
+/// An array as plans take it, and as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1
+/// (SEMANTICS D9).
+pub(crate) fn as_source(mut opened: OpenedArray) -> OpenedArray {
     if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
         let chunk_shape = opened.metadata.largest_chunk();
         if opened.documents.zarr_format == 2 {
@@ -396,5 +384,5 @@ fn with_chunks_of_one(mut opened: OpenedArray) -> OpenedArray {
         }
         opened.documents.bytes = opened.documents.document.to_document();
     }
-    opened
+    in_v3_form(opened)
 }

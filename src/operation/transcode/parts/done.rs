@@ -13,7 +13,7 @@ use crate::kernel::quantize::float_bits;
 use crate::metadata::array::num_elements;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::transcode::{Plan, Verification, cannot_write};
-use crate::operation::{OperationError, Quantization, VerifyResult};
+use crate::operation::{OperationError, Quantization, Result, VerifyResult};
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// Notes of the parts of a pass, by their numbers: for each array of the part, by its number.
@@ -32,35 +32,29 @@ fn part_of(name: &str) -> Option<u64> {
 
 /// Notes that a part is done, with what it did of each array; durable when this returns. Of a part that was done twice the
 /// first note stays.
-pub(super) fn note(
-    place: &Node,
-    folder: &str,
-    part: u64,
-    arrays: &[(usize, impl Serialize)],
-) -> Result<(), OperationError> {
+pub(super) fn note(place: &Node, folder: &str, part: u64, arrays: &[(usize, impl Serialize)]) -> Result<()> {
     publish(place, &key(folder, part), &arrays)
 }
 
-fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<(), OperationError> {
+fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(value)
         .map_err(|error| OperationError::environment(format!("`{key}` cannot be written down")).because(error))?;
     place.publish_new(key, &text).map(drop).map_err(cannot_write)
 }
 
 /// Takes back that a part is done: it is done anew.
-pub(super) fn forget(place: &Node, folder: &str, part: u64) -> Result<(), OperationError> {
+pub(super) fn forget(place: &Node, folder: &str, part: u64) -> Result<()> {
     place.remove(&key(folder, part)).map(drop).map_err(cannot_write)
 }
 
 /// Whether a part is done by now.
-pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool, OperationError> {
+pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool> {
     Ok(place.size(&key(folder, part)).map_err(cannot_write)?.is_some())
 }
 
 /// The parts of a job that are done, each pass listed once.
 pub(super) struct DoneParts<'a> {
     place: &'a Node,
-    plan_folder: String,
     folder: String,
     passes: BTreeMap<&'static str, BTreeSet<u64>>,
 }
@@ -68,31 +62,29 @@ pub(super) struct DoneParts<'a> {
 impl<'a> DoneParts<'a> {
     /// Those of a job that lie in DEST's place. A pass is listed when it is asked for first.
     pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
-        DoneParts { place, plan_folder: plan.folder(), folder: plan.done(), passes: BTreeMap::new() }
+        DoneParts { place, folder: plan.folder(), passes: BTreeMap::new() }
     }
 
-    fn of(&mut self, pass: PassName) -> Result<&BTreeSet<u64>, OperationError> {
-        match self.passes.entry(pass.name()) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(unknown) => {
-                let (folder, mut parts) = (format!("{}/{pass}", self.folder), BTreeSet::new());
-                let listed =
-                    self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
-                listed.map_err(cannot_write)?;
-                Ok(unknown.insert(parts))
-            }
-        }
+    fn of(&mut self, pass: PassName) -> Result<&BTreeSet<u64>> {
+        let unknown = match self.passes.entry(pass.name()) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(unknown) => unknown,
+        };
+        let (folder, mut parts) = (format!("{}/done/{pass}", self.folder), BTreeSet::new());
+        let listed = self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
+        listed.map_err(cannot_write)?;
+        Ok(unknown.insert(parts))
     }
 
     /// The parts of a pass that are done.
-    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>, OperationError> {
+    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>> {
         let done = self.of(pass.name)?;
         Ok(done.iter().copied().filter(|part| *part < pass.partitions()).collect())
     }
 
     /// Notes of the parts of a pass.
-    pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>, OperationError> {
-        let (place, folder) = (self.place, format!("{}/{pass}", self.folder));
+    pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>> {
+        let (place, folder) = (self.place, format!("{}/done/{pass}", self.folder));
         let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
         let mut noted = Noted::new();
         // Those are asked for together that are fetched together.
@@ -115,18 +107,16 @@ impl<'a> DoneParts<'a> {
 
     /// The output of the complete pass for intermediate data, for each array by its number. The first part that asks
     /// writes it down: each part of the next pass asks.
-    pub(super) fn between(&mut self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>, OperationError> {
+    pub(super) fn between(&mut self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>> {
         let mut between: BTreeMap<usize, Intermediate> = BTreeMap::new();
         if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
             return Ok(between);
         }
-        let key = format!("{}/between.json", self.plan_folder);
+        let key = format!("{}/between.json", self.folder);
         if let Some(text) = self.place.read_document(&key).map_err(cannot_write)? {
-            return serde_json::from_slice(&text).map_err(|error| {
-                OperationError::environment(format!("`{key}` cannot be read"))
-                    .because(error)
-                    .with_help("remove it, and run the part again")
-            });
+            let damaged = || OperationError::environment(format!("`{key}` cannot be read"));
+            let between = serde_json::from_slice(&text).map_err(|error| damaged().because(error));
+            return between.map_err(|error| error.with_help("remove it, and run the part again"));
         }
         for (array, report) in self.noted::<PartReport>(PassName::Staging)?.values().flatten() {
             let all = between.entry(*array).or_default();
@@ -138,16 +128,11 @@ impl<'a> DoneParts<'a> {
     }
 
     /// The status of each pass.
-    pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>, OperationError> {
+    pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>> {
         let of = |pass: &PassPlan| {
-            let done = self.parts(pass)?;
-            let missing = (0..pass.partitions()).filter(|part| done.binary_search(part).is_err());
-            Ok(PassStatus {
-                name: pass.name.name(),
-                partitions: pass.partitions(),
-                done: done.len() as u64,
-                missing: listed(missing),
-            })
+            let (name, partitions, done) = (pass.name.name(), pass.partitions(), self.parts(pass)?);
+            let missing = listed((0..partitions).filter(|part| done.binary_search(part).is_err()));
+            Ok(PassStatus { name, partitions, done: done.len() as u64, missing })
         };
         plan.passes.iter().map(of).collect()
     }
@@ -162,9 +147,7 @@ fn listed(indices: impl IntoIterator<Item = u64>) -> String {
             _ => ranges.push((index, index)),
         }
     }
-    let text = |(first, last): &(u64, u64)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
+    let text = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}-{last}") };
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
@@ -185,12 +168,8 @@ pub(super) struct PartReport {
 impl PartReport {
     pub(super) fn of(counted: ObjectReport, verified: Option<Verification>) -> Self {
         let (found, codes) = verified.map(|verified| (verified.result, verified.codes)).unwrap_or_default();
-        PartReport {
-            counted,
-            max_abs_error: found.max_abs_error.unwrap_or(0.0),
-            bound: found.bound.map(f64::to_bits),
-            codes: codes.as_deref().map(packed).unwrap_or_default(),
-        }
+        let (max_abs_error, bound) = (found.max_abs_error.unwrap_or(0.0), found.bound.map(f64::to_bits));
+        PartReport { counted, max_abs_error, bound, codes: codes.as_deref().map(packed).unwrap_or_default() }
     }
 
     /// Adds what another part did of the same array.
@@ -206,16 +185,13 @@ impl PartReport {
 
     /// The result that `--verify` of one run would have.
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
-        let quantization = plan.quantization.as_ref();
+        let quantization = plan.changed.quantization.as_ref();
         let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
         let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);
-        let result = VerifyResult {
-            equal: true,
-            elements: num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX),
-            differing: 0,
-            max_abs_error: Some(self.max_abs_error),
-            bound: self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound)),
-        };
+        let (elements, max_abs_error) = (num_elements(&plan.destination.metadata.shape), Some(self.max_abs_error));
+        let (elements, bound) = (elements.unwrap_or(u64::MAX), self.bound.map(f64::from_bits));
+        let bound = bound.or_else(|| quantization.map(Quantization::bound));
+        let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };
         let codes = counts_codes.then(|| self.codes.iter().flat_map(bits).collect());
         Verification { result, codes, warning: None }
     }
@@ -240,8 +216,7 @@ mod tests {
     use crate::store::tests::faulty::{Call, Failure, Faults};
 
     fn done(place: &Node) -> DoneParts<'_> {
-        let (plan_folder, folder) = ("7f".to_owned(), "7f/done".to_owned());
-        DoneParts { place, plan_folder, folder, passes: BTreeMap::new() }
+        DoneParts { place, folder: "7f".to_owned(), passes: BTreeMap::new() }
     }
 
     #[test]

@@ -3,18 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::cut::units_between;
 use super::done::{self, DoneParts, Noted, PartReport};
-use super::plan_file::{PartsPlan, PassName, PassPlan};
-use super::range::settled;
-use super::{job_under_way, left_by_others, status, status_of};
+use super::plan_file::{PartsPlan, PassName, PassPlan, units_between};
+use super::{init, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
-use crate::engine::journal::JournalError;
-use crate::engine::unfinished::bytes_of;
-use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress};
-use crate::operation::transcode::writing::stored;
-use crate::operation::transcode::{Done, JobPlan, PlannedArray, Source, cannot_write};
-use crate::operation::{OperationError, StatusResult, TranscodeOptions, TranscodeResult};
+use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, unfinished};
+use crate::operation::transcode::{Done, JobPlan, PlannedArray, Source, cannot_write, writing};
+use crate::operation::{OperationError, Result, StatusResult, TranscodeOptions, TranscodeResult};
 use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 
 /// The result of `--finish`.
@@ -37,11 +32,7 @@ pub enum Finished {
 ///
 /// Where no job was begun in DEST, where SOURCE has changed since, and where DEST cannot be read or written. Parts that are
 /// missing are no error, but [`Finished::Missing`].
-pub fn finish(
-    options: &TranscodeOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<Finished, OperationError> {
+pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<Finished> {
     let begun = Instant::now();
     let (place, plan) = job_under_way(options)?;
     let others = left_by_others(&place, plan.as_ref())?;
@@ -53,7 +44,7 @@ pub fn finish(
         return Ok(Finished::Before(status_of(options, true, Vec::new(), others)));
     };
     let mut done_parts = DoneParts::at(&place, &plan);
-    let plan = settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
+    let plan = init::settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
     let found = status_of(options, false, done_parts.status(&plan)?, others.clone());
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
@@ -71,7 +62,8 @@ pub fn finish(
             // By its log the part knows that there may be objects to remove.
             let folder = place.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
             let begun = Journal::open_part((&folder, &place), &plan.sealed.fingerprint(), Assignment::new());
-            drop(begun.map_err(|error| cannot_begin(part, error))?);
+            let failed = || OperationError::environment(format!("part {part} cannot be started again"));
+            drop(begun.map_err(|error| failed().because(error))?);
             done::forget(&place, &plan.done_of(PassName::Write), part)?;
         }
         return Ok(Finished::Missing(status(&options)?));
@@ -102,10 +94,6 @@ pub fn finish(
     Ok(Finished::Now(Box::new(result)))
 }
 
-fn cannot_begin(part: u64, error: JournalError) -> OperationError {
-    OperationError::environment(format!("part {part} cannot be started again")).because(error)
-}
-
 /// Sums over all parts, for each array.
 fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     let mut sums = vec![PartReport::default(); arrays];
@@ -123,12 +111,12 @@ fn lost(
     JobPlan { arrays, driver, .. }: &JobPlan<'_>,
     reports: &[PartReport],
     counted: &Noted<PartReport>,
-) -> Result<Vec<u64>, OperationError> {
+) -> Result<Vec<u64>> {
     let Some(pass) = plan.passes.iter().find(|pass| pass.name == PassName::Write) else {
         return Ok(Vec::new());
     };
     let mut lost = Vec::new();
-    let stored = stored(place, arrays, driver)?;
+    let stored = writing::stored(place, arrays, driver)?;
     for (((array, report), (present, bytes)), number) in arrays.iter().zip(reports).zip(stored).zip(0..) {
         if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
             let parts = parts_without(pass, (array, number), &present, counted, driver)?;
@@ -152,7 +140,7 @@ fn parts_without(
     present: &ChunkSet,
     counted: &Noted<PartReport>,
     driver: &Driver,
-) -> Result<Vec<u64>, OperationError> {
+) -> Result<Vec<u64>> {
     let (node, metadata) = (&array.plan.target, &array.plan.destination.metadata);
     let mut parts = Vec::new();
     for part in 0..pass.partitions() {
@@ -166,7 +154,7 @@ fn parts_without(
         for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == number) {
             written.add(&report.counted);
         }
-        let bytes = bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
+        let bytes = unfinished::bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
         if !written.is_of(&found) || bytes != written.bytes_written {
             parts.push(part);
         }

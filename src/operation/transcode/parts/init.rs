@@ -1,16 +1,19 @@
-//! `--init`: the job is planned once, and the plan sealed in DEST.
+//! `--init`: the job is planned once, and the plan sealed in DEST. And the pass for the range of values that are quantised: what
+//! its parts find is put together, and settles what the plan left open, the same whoever does so.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use super::cut::{Work, cut};
-use super::plan_file::{KEY, PartsPlan, PassName, PassPlan, present_of};
+use super::done::DoneParts;
+use super::plan_file::{Boundary, KEY, PartsPlan, PassName, PassPlan, Work, cut, present_of, units_between};
 use crate::array::{ChunkSet, Interrupt};
-use crate::engine::Progress;
+use crate::element::NumberType;
+use crate::engine::{Progress, listing};
+use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::forecast::many_objects;
-use crate::operation::transcode::{JobPlan, PlannedArray};
-use crate::operation::{OperationError, TranscodeOptions};
-use crate::store::machine;
+use crate::operation::transcode::{JobPlan, PlannedArray, Source, forecast};
+use crate::operation::{Budget, FirstPass, OperationError, Request, Result, Survey, TranscodeOptions, new_driver};
+use crate::store::{Node, machine};
 
 /// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
 /// it.
@@ -31,7 +34,7 @@ pub fn init(
     partitions: u64,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<InitResult, OperationError> {
+) -> Result<InitResult> {
     let mut options = options.clone();
     let budget_bytes = *options.run.common.max_memory.get_or_insert(MEMORY);
     let threads = options.run.common.threads.get_or_insert(NonZeroUsize::MIN).get();
@@ -39,23 +42,21 @@ pub fn init(
     // What only the data tell is left to a pass of its own.
     options.run.dry_run = true;
     let place = super::place(&options)?;
-    let before = PartsPlan::find(&place)?;
+    let mut before = PartsPlan::find(&place)?;
     // What was begun is looked at as a run that goes on: it stays as it is.
     options.run.resume = before.is_some();
     let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
     if !job.output.keeps_unfinished() {
-        return Err(OperationError::usage(format!(
-            "DEST `{}` is written as a whole, not in parts",
-            options.destination
-        ))
-        .with_help("name a folder or a place in an object store"));
+        let message = format!("DEST `{}` is written as a whole, not in parts", options.destination);
+        return Err(OperationError::usage(message).with_help("name a folder or a place in an object store"));
     }
     if before.is_none() {
         job.check_room()?;
     }
-    let mut warnings = job.warnings();
     let sealed = job.seal();
-    let JobPlan { output, arrays, .. } = job;
+    let JobPlan { source, output, arrays, .. } = job;
+    let mut warnings = source.warnings;
+    warnings.extend(arrays.iter().flat_map(|array| array.plan.warnings.iter().cloned()));
     let plan = PartsPlan {
         id: machine::unique_name(),
         verifies: options.run.verify,
@@ -68,13 +69,11 @@ pub fn init(
         present: present_of(&arrays),
         sealed,
     };
-    let before = if before.is_none() {
+    if before.is_none() {
         output.make_root()?;
         // Another process may have been faster.
-        if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place)? }
-    } else {
-        before
-    };
+        before = if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place)? };
+    }
     if before.as_ref().is_some_and(|before| !before.is_same(&plan)) {
         let shown = options.destination.display();
         return Err(OperationError::environment(format!("`{shown}` has an unfinished job with another plan"))
@@ -82,16 +81,14 @@ pub fn init(
     }
     let was_there = before.is_some();
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
-    warnings.extend(many_objects(&arrays, &output));
+    warnings.extend(forecast::many_objects(&arrays, &output));
+    let passes = plan.passes.iter();
+    let passes = passes.map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() });
     Ok(InitResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
         partitions: plan.most_parts(),
-        passes: plan
-            .passes
-            .iter()
-            .map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() })
-            .collect(),
+        passes: passes.collect(),
         memory_bytes: plan.memory_bytes,
         bytes: plan.bytes,
         objects,
@@ -108,7 +105,7 @@ fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
 }
 
 /// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.
-pub(super) fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
+fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
     let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
     let passes = [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
     let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
@@ -137,16 +134,153 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
 }
 
 /// Bytes that a part has in memory at most.
-pub(super) fn memory(arrays: &[PlannedArray]) -> u64 {
+fn memory(arrays: &[PlannedArray]) -> u64 {
     arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
 }
 
 /// Bytes of the elements of the largest part of any pass, about: those of an equal share, and of one unit.
-pub(super) fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
+fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
     let work = work(arrays, &[], PassName::Write);
     let bytes = |work: &Work| work.units.len().saturating_mul(work.bytes);
     let all = work.iter().map(bytes).fold(0, u64::saturating_add);
     let units: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
     let largest = work.iter().filter(|work| !work.units.is_empty()).map(|work| work.bytes).max().unwrap_or(0);
     all.div_ceil(partitions.clamp(1, units.max(1))).max(largest)
+}
+
+/// Surveys the chunks of SOURCE between two boundaries: what was found, by the numbers of the arrays, and the encoded bytes that
+/// were read.
+pub(super) fn survey(
+    plan: &PartsPlan,
+    bounds: (Boundary, Boundary),
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<(Vec<(usize, Survey)>, u64)> {
+    let options = plan.sealed.options(options);
+    let budget = Budget::of(&options.run.common);
+    let driver = new_driver(budget.threads(), interrupt)?;
+    let source = Source::taken(&options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
+    let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
+    for number in plan.sealed.open_arrays() {
+        let array = &source.arrays[number];
+        let units = units_between(bounds, number);
+        let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
+        let (opened, metadata) = (&array.opened, &array.opened.metadata);
+        let all = if let Some(listing) = &array.listing {
+            listing.present.clone()
+        } else {
+            let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
+            listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
+        };
+        let end = units.end.min(metadata.num_chunks());
+        let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));
+        if part.is_empty() {
+            continue;
+        }
+        let request = Request::new(opened, &array.change, quantize)?;
+        let lacks_chunks = all.len() < metadata.num_chunks();
+        let pass = FirstPass::new(&request, Some(&part), lacks_chunks, (budget, interrupt), progress)?;
+        let (survey, read) = pass.survey()?;
+        found.push((number, survey));
+        bytes_read = bytes_read.saturating_add(read);
+    }
+    Ok((found, bytes_read))
+}
+
+/// The plan with what its first pass found, once all parts of that are done; the plan as it is before that, and where it has
+/// no such pass.
+pub(super) fn settled(
+    plan: PartsPlan,
+    (place, done): (&Node, &mut DoneParts<'_>),
+    options: &TranscodeOptions,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<PartsPlan> {
+    let Some(range) = plan.passes.iter().find(|pass| pass.name == PassName::Range) else { return Ok(plan) };
+    if let Some(settled) = plan.find_settled(place)? {
+        return Ok(settled);
+    }
+    if (done.parts(range)?.len() as u64) < range.partitions() {
+        return Ok(plan);
+    }
+    let found = done.noted(PassName::Range)?;
+    let mut options = plan.options(options);
+    // As the plan was made, whatever this process may use.
+    options.run.common.max_memory = Some(plan.budget_bytes);
+    options.run.common.threads = NonZeroUsize::new(plan.threads);
+    let tell = |source: &mut Source| {
+        let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
+        let surveys = merged(found.values().flatten(), type_of);
+        plan.apply(source, surveys)
+    };
+    let mut job = JobPlan::new(&options, tell, |_| true, progress, interrupt)?;
+    job.check_room()?;
+    let mut all = vec![range.clone()];
+    all.extend(passes(&job.arrays, &[], plan.partitions));
+    let settled = PartsPlan {
+        passes: all,
+        memory_bytes: memory(&job.arrays),
+        bytes: largest_part(&job.arrays, plan.partitions),
+        sealed: job.seal(),
+        ..plan
+    };
+    settled.write(place, &settled.settled())?;
+    Ok(settled)
+}
+
+/// Results of all parts for the arrays, by their numbers. The order in which parts are merged does not matter.
+fn merged<'a>(
+    found: impl IntoIterator<Item = &'a (usize, Survey)>,
+    type_of: impl Fn(usize) -> Option<NumberType>,
+) -> BTreeMap<usize, Survey> {
+    let mut all: BTreeMap<usize, Survey> = BTreeMap::new();
+    for (array, survey) in found {
+        let Some(number_type) = type_of(*array) else { continue };
+        let sum = all.entry(*array).or_default();
+        sum.declared_missing = sum.declared_missing.saturating_add(survey.declared_missing);
+        sum.absent_elements |= survey.absent_elements;
+        match (&mut sum.extent, &survey.extent) {
+            (Some(sum), Some(other)) => ExtentScan::new(number_type, &[]).merge(sum, other),
+            (None, Some(other)) => sum.extent = Some(*other),
+            (_, None) => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::kernel::statistics::Extent;
+
+    fn survey(finite: Option<(u64, u64)>) -> Survey {
+        let extent = Extent { count: 300, nan: 2, positive_infinity: 1, negative_infinity: 0, finite };
+        Survey { extent: Some(extent), declared_missing: 7, absent_elements: true }
+    }
+
+    #[test]
+    fn what_was_found_comes_back_as_it_was_noted() {
+        let bits = (f64::MIN.to_bits(), f64::MAX.to_bits());
+        for survey in [Survey::default(), survey(None), survey(Some(bits)), survey(Some((0, u64::MAX)))] {
+            let text = serde_json::to_string(&survey).unwrap();
+            assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_put_together_in_any_order_are_the_same() {
+        let number_type = NumberType::of(ElementType::Float32);
+        let of = |low: f32, high: f32| survey(Some((low.to_bits().into(), high.to_bits().into())));
+        let found = [(0, of(-1.5, 2.0)), (0, survey(None)), (0, of(-0.5, 7.25)), (2, of(1.0, 1.0))];
+        let mut orders = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]]
+            .into_iter()
+            .map(|order| merged(order.iter().map(|index: &usize| &found[*index]), |_| Some(number_type)));
+        let first = orders.next().unwrap();
+        let extent = first[&0].extent.unwrap();
+        let bits = |value: f32| u64::from(value.to_bits());
+        assert_eq!((extent.count, extent.finite), (900, Some((bits(-1.5), bits(7.25)))));
+        assert!(first.len() == 2 && orders.all(|other| other == first));
+    }
 }

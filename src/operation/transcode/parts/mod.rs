@@ -3,13 +3,11 @@
 //! The plan lies in DEST, sealed. Each part has a log of its own while it is under way, and notes what it
 //! counted in an object of its own when it is done; no part waits for another. DEST is published when all parts are proved to be there.
 
-mod cut;
 mod done;
 mod finish;
 mod init;
 mod partition;
 mod plan_file;
-mod range;
 mod script;
 
 use std::num::NonZeroUsize;
@@ -18,7 +16,7 @@ use super::cannot_write;
 use super::destination::is_node;
 use crate::diagnostic::{Diagnostic, code};
 use crate::operation::parts_result::PassStatus;
-use crate::operation::{OperationError, Place, StatusResult, TranscodeOptions};
+use crate::operation::{OperationError, Place, Result, StatusResult, TranscodeOptions};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 use done::DoneParts;
 pub use finish::{Finished, finish};
@@ -30,14 +28,14 @@ pub use script::Engine;
 use script::{ScriptedJob, script};
 
 /// DEST, where all parts write.
-fn place(options: &TranscodeOptions) -> Result<Node, OperationError> {
+fn place(options: &TranscodeOptions) -> Result<Node> {
     let destination = options.destination.node().destination(false).map_err(cannot_write)?;
     Ok(destination.place().clone())
 }
 
 /// DEST, and the plan of the job in parts that is under way there; `None` where DEST is published. An error where no such job
 /// was begun there, or it is of another SOURCE. Once it is complete, nothing tells of which SOURCE it was.
-fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>), OperationError> {
+fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)> {
     let place = place(options)?;
     let is_published = is_node(&place).map_err(cannot_write)?;
     let plan = PartsPlan::find(&place)?;
@@ -67,7 +65,7 @@ pub fn print_script(
     engine: Engine,
     first_index: u64,
     access: Vec<String>,
-) -> Result<String, OperationError> {
+) -> Result<String> {
     let (place, plan) = job_under_way(options)?;
     let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
@@ -79,22 +77,14 @@ pub fn print_script(
         let node = location.node();
         if node.is_local() { String::from_utf8_lossy(&node.identity()).into_owned() } else { location.from_anywhere() }
     };
-    let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions()));
+    let (source, destination) = (named(&options.source), named(&options.destination));
+    let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions())).collect();
     let threads = options.run.common.threads.map_or(plan.threads, NonZeroUsize::get);
     // Each thread has chunks of its own; fewer threads may need no less.
     let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
     let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
-    let job = ScriptedJob {
-        program: "zarrcast".to_owned(),
-        source: named(&options.source),
-        destination: named(&options.destination),
-        passes: passes.collect(),
-        memory_bytes,
-        threads,
-        first_index,
-        verifies: plan.verifies,
-        options: access,
-    };
+    let verifies = plan.verifies;
+    let job = ScriptedJob { source, destination, passes, memory_bytes, threads, first_index, verifies, access };
     Ok(script(engine, &job))
 }
 
@@ -103,7 +93,7 @@ pub fn print_script(
 /// # Errors
 ///
 /// Where no job was begun in DEST, or its plan cannot be read.
-pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError> {
+pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
     let (place, plan) = job_under_way(options)?;
     let warnings = left_by_others(&place, plan.as_ref())?;
     let Some(plan) = plan else { return Ok(status_of(options, true, Vec::new(), warnings)) };
@@ -113,7 +103,7 @@ pub fn status(options: &TranscodeOptions) -> Result<StatusResult, OperationError
 }
 
 /// A warning where DEST has notes of another job than that which is under way there: they count for nothing.
-fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>, OperationError> {
+fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>> {
     let own = plan.map(|plan| plan.id.as_str());
     let mut left = Vec::new();
     let each = |key: &str, kind, _: Option<u64>| {

@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Instant;
 
-use super::cut::{Boundary, units_between};
 use super::done::{self, DoneParts, PartReport};
+use super::init::{settled, survey};
 use super::job_under_way;
-use super::plan_file::{PartsPlan, PassName, PassPlan};
-use super::range::{self, settled};
+use super::plan_file::{Boundary, PartsPlan, PassName, PassPlan, units_between};
 use crate::array::Interrupt;
-use crate::engine::journal::name_of_pass;
 use crate::engine::route::staged::FIRST_PASS;
-use crate::engine::{ObjectReport, Progress};
+use crate::engine::{ObjectReport, Progress, journal};
 use crate::operation::parts_result::PartResult;
 use crate::operation::transcode::writing::{Extent, Writing};
 use crate::operation::transcode::{JobPlan, Source, cannot_write};
-use crate::operation::{OperationError, TranscodeOptions};
+use crate::operation::{OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
 /// The part to do.
@@ -52,7 +50,7 @@ pub fn partition(
     wanted: Wanted,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<PartResult, OperationError> {
+) -> Result<PartResult> {
     let begun = Instant::now();
     let (place, plan) = job_under_way(options)?;
     let mut result = PartResult {
@@ -77,69 +75,58 @@ pub fn partition(
     }
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
-    if pass.name == PassName::Range {
-        let (found, bytes_read) = range::look(&plan, bounds, options, progress, interrupt)?;
-        result.bytes_read = bytes_read;
-        done::note(&place, &plan.done_of(pass.name), wanted.index, &found)?;
-        result.seconds = begun.elapsed().as_secs_f64();
-        return Ok(result);
-    }
-    let Some(counted) = part.run(options, &mut result, progress, interrupt)? else {
-        part.clear(&place)?;
-        return Ok(PartResult { was_done: true, ..result });
-    };
-    done::note(&place, &plan.done_of(pass.name), wanted.index, &counted)?;
-    part.clear(&place)?;
     let mut all = ObjectReport::default();
-    for (_, report) in &counted {
-        all.add(&report.counted);
+    if pass.name == PassName::Range {
+        let (found, bytes_read) = survey(&plan, bounds, options, progress, interrupt)?;
+        all.bytes_read = bytes_read;
+        done::note(&place, &plan.done_of(pass.name), wanted.index, &found)?;
+    } else {
+        let counted = part.run(options, &mut result, progress, interrupt)?;
+        if let Some(counted) = &counted {
+            done::note(&place, &plan.done_of(pass.name), wanted.index, counted)?;
+        }
+        part.clear(&place)?;
+        let Some(counted) = counted else { return Ok(PartResult { was_done: true, ..result }) };
+        for (_, report) in &counted {
+            all.add(&report.counted);
+        }
     }
     (result.chunks_written, result.bytes_read, result.bytes_written) = (all.written, all.bytes_read, all.bytes_written);
     result.seconds = begun.elapsed().as_secs_f64();
     Ok(result)
 }
 
-fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<(), OperationError> {
+fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<()> {
     let partitions = plan.most_parts();
-    if wanted.index < partitions {
-        return Ok(());
-    }
-    Err(OperationError::usage(format!("there is no part {}: there are {partitions}", wanted.index))
-        .with_help(format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1))))
+    let message = format!("there is no part {}: there are {partitions}", wanted.index);
+    let help = format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1));
+    if wanted.index < partitions { Ok(()) } else { Err(OperationError::usage(message).with_help(help)) }
 }
 
 /// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
-fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan, OperationError> {
-    let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
-    let no_pass = |name: &str| {
-        OperationError::usage(format!("the job has no pass `{name}`"))
-            .with_help(format!("its passes are: {}", names.join(", ")))
+fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan> {
+    let place = match wanted.pass {
+        Some(wanted) => plan.passes.iter().position(|pass| pass.name == wanted).ok_or_else(|| {
+            let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
+            OperationError::usage(format!("the job has no pass `{wanted}`"))
+                .with_help(format!("its passes are: {}", names.join(", ")))
+        })?,
+        // No plan is read that has none.
+        None => plan.passes.len().saturating_sub(1),
     };
-    let (last, before) = match wanted.pass {
-        Some(wanted) => {
-            let place = plan.passes.iter().position(|pass| pass.name == wanted);
-            let (before, rest) = plan.passes.split_at(place.ok_or_else(|| no_pass(wanted.name()))?);
-            (rest.first(), before)
-        }
-        None => plan.passes.split_last().map_or((None, &[][..]), |(last, before)| (Some(last), before)),
-    };
-    let last = last.ok_or_else(|| no_pass(""))?;
-    for pass in before {
+    for pass in &plan.passes[..place] {
         let missing = pass.partitions().saturating_sub(done.parts(pass)?.len() as u64);
         match (missing, wanted.pass) {
             (0, _) => {}
             (_, None) => return Ok(pass),
             (missing, Some(later)) => {
-                return Err(OperationError::too_early(format!(
-                    "`{later}` cannot begin: {missing} of {} parts of `{}` are not done",
-                    pass.partitions(),
-                    pass.name
-                ))
-                .with_help("`--status` shows which; run them first"));
+                let parts = format!("{} parts of `{}`", pass.partitions(), pass.name);
+                let message = format!("`{later}` cannot begin: {missing} of {parts} are not done");
+                return Err(OperationError::too_early(message).with_help("`--status` shows which; run them first"));
             }
         }
     }
-    Ok(last)
+    Ok(&plan.passes[place])
 }
 
 /// A part that is being done.
@@ -163,7 +150,7 @@ impl Part<'_> {
         result: &mut PartResult,
         progress: &dyn Progress,
         interrupt: &Interrupt,
-    ) -> Result<Option<Vec<(usize, PartReport)>>, OperationError> {
+    ) -> Result<Option<Vec<(usize, PartReport)>>> {
         let options = self.plan.options(options);
         let given = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
         // Of a hierarchy's arrays most are others' work.
@@ -173,11 +160,9 @@ impl Part<'_> {
         let numbers: Vec<usize> = (0..self.plan.sealed.arrays.len()).filter(|n| is_own(*n)).collect();
         let left = format!("part {} is unfinished: run `--partition {}` again to continue", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
+        let is_first = self.pass == PassName::Staging;
         let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
-            let name = match self.pass {
-                PassName::Staging => name_of_pass(&array.path, FIRST_PASS),
-                PassName::Range | PassName::Write => array.path.clone(),
-            };
+            let name = if is_first { journal::name_of_pass(&array.path, FIRST_PASS) } else { array.path.clone() };
             let units = units_between(self.bounds, *number);
             (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
         });
@@ -186,28 +171,25 @@ impl Part<'_> {
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // It may have been removed while this process did not run, and planned anew.
-        if PartsPlan::find(claim.data())?.is_none_or(|now| now.id != self.plan.id) {
-            self.clear(claim.data())?;
+        if PartsPlan::find(claim.output.data())?.is_none_or(|now| now.id != self.plan.id) {
+            self.clear(claim.output.data())?;
             let message = format!("the job of part {} is not planned in DEST any more", self.index);
-            return Err(
-                OperationError::environment(message).with_help("if the part belongs to the new job, run it again")
-            );
+            let help = "if the part belongs to the new job, run it again";
+            return Err(OperationError::environment(message).with_help(help));
         }
         // Another run of the same part may have ended just before.
-        if done::is_done(claim.data(), &self.plan.done_of(self.pass), self.index)? {
+        if done::is_done(claim.output.data(), &self.plan.done_of(self.pass), self.index)? {
             return Ok(None);
         }
-        let extent = match self.pass {
-            PassName::Staging => Extent::FirstPasses,
-            PassName::Range | PassName::Write => {
-                let between = DoneParts::at(claim.data(), self.plan).between(self.plan)?;
-                let of = |number| between.get(number).copied().unwrap_or_default();
-                let paths = job.arrays.iter().map(|array| array.path.clone());
-                Extent::AfterThem(paths.zip(numbers.iter().map(of)).collect())
-            }
+        let extent = if is_first {
+            Extent::FirstPasses
+        } else {
+            let between = DoneParts::at(claim.output.data(), self.plan).between(self.plan)?;
+            let of = |number| between.get(number).copied().unwrap_or_default();
+            let paths = job.arrays.iter().map(|array| array.path.clone());
+            Extent::AfterThem(paths.zip(numbers.iter().map(of)).collect())
         };
-        let writing = Writing { job: &job, claim: &claim, progress, extent };
-        let done = match writing.run() {
+        let done = match (Writing { job: &job, claim: &claim, extent }).run() {
             Ok(done) => done,
             Err(ended) => return Err(claim.fail(ended.error, ended.is_for_good)),
         };
@@ -217,7 +199,7 @@ impl Part<'_> {
     }
 
     /// Removes its log: that it is done is noted.
-    fn clear(&self, place: &Node) -> Result<(), OperationError> {
+    fn clear(&self, place: &Node) -> Result<()> {
         place.child(&self.folder()).and_then(|folder| folder.remove_root()).map_err(cannot_write)
     }
 }

@@ -1,17 +1,17 @@
 //! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/3`).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cut::Boundary;
 use crate::array::{ChunkSet, Listing};
 use crate::engine::Job;
 use crate::metadata::Json;
-use crate::operation::transcode::sealed::{document_of, read_document};
-use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write};
-use crate::operation::{OperationError, Survey, TranscodeOptions};
+use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write, sealed};
+use crate::operation::{OperationError, Result, Survey, TranscodeOptions};
 use crate::store::Node;
 
 /// The key of the plan in DEST.
@@ -102,6 +102,67 @@ impl PassPlan {
     }
 }
 
+/// A place between units: before unit `unit` of array `array`, both by their numbers.
+pub(super) type Boundary = (usize, u64);
+
+/// The units of an array that have anything to do, and the bytes of each.
+pub(super) struct Work {
+    pub units: ChunkSet,
+    pub bytes: u64,
+}
+
+/// Cuts the work into at most so many parts of about equal bytes, each of one unit at least: their boundaries, one more than
+/// there are parts.
+pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
+    let total: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
+    let parts = parts.min(total).max(1);
+    let bytes = |work: &Work| u128::from(work.units.len()) * u128::from(work.bytes);
+    let all: u128 = work.iter().map(bytes).fold(0, u128::saturating_add);
+    let mut boundaries = vec![(0, 0)];
+    // Units before the array, bytes before it, and its number.
+    let (mut units_before, mut bytes_before, mut array) = (0_u64, 0_u128, 0_usize);
+    let mut before = 0;
+    for part in 1..parts {
+        let share =
+            all / u128::from(parts) * u128::from(part) + all % u128::from(parts) * u128::from(part) / u128::from(parts);
+        let least = before + 1;
+        let most = total - (parts - part);
+        while array + 1 < work.len() && bytes_before + bytes(&work[array]) <= share {
+            units_before += work[array].units.len();
+            bytes_before += bytes(&work[array]);
+            array += 1;
+        }
+        let unit = u128::from(work[array].bytes.max(1));
+        let inside = (share - bytes_before + unit / 2) / unit;
+        let inside = u64::try_from(inside).unwrap_or(u64::MAX).min(work[array].units.len());
+        before = units_before.saturating_add(inside).clamp(least, most);
+        boundaries.push(at(work, before));
+    }
+    boundaries.push((work.len(), 0));
+    boundaries
+}
+
+/// The boundary behind so many units of all arrays.
+fn at(work: &[Work], mut units: u64) -> Boundary {
+    for (number, of_array) in work.iter().enumerate() {
+        if let Some(unit) = of_array.units.nth(units) {
+            return (number, unit);
+        }
+        units -= of_array.units.len();
+    }
+    (work.len(), 0)
+}
+
+/// The units of an array between two boundaries; the last of all has no end.
+pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> Range<u64> {
+    let [start, end] = [from, to].map(|(of, unit)| match of.cmp(&array) {
+        Ordering::Less => 0,
+        Ordering::Equal => unit,
+        Ordering::Greater => u64::MAX,
+    });
+    start..end.max(start)
+}
+
 /// Pairs of numbers by which chunks that are there are written down, at most.
 const MOST_RUNS: usize = 50_000;
 
@@ -115,7 +176,7 @@ pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
 impl PartsPlan {
     /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there, and what the first
     /// pass found of arrays, by their numbers.
-    pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, Survey>) -> Result<(), OperationError> {
+    pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, Survey>) -> Result<()> {
         self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
             array.listing = Some(Listing { present: present.clone(), ..Listing::default() });
@@ -142,14 +203,9 @@ impl PartsPlan {
         format!(".zarrcast/{}", self.id)
     }
 
-    /// The folder of what parts note when they are done.
-    pub(super) fn done(&self) -> String {
-        format!("{}/done", self.folder())
-    }
-
-    /// The same of a pass.
+    /// The folder of what parts of a pass note when they are done.
     pub(super) fn done_of(&self, pass: PassName) -> String {
-        format!("{}/{pass}", self.done())
+        format!("{}/done/{pass}", self.folder())
     }
 
     /// Where the log of a part lies.
@@ -171,28 +227,29 @@ impl PartsPlan {
 
     /// Writes the plan down in a node; false where another stands there, which may just have been made. With what its first
     /// pass found, whoever comes second has the same, and leaves it.
-    pub(super) fn write(&self, place: &Node, key: &str) -> Result<bool, OperationError> {
-        let document = Json::Object(document_of(SCHEMA, self)).to_document();
+    pub(super) fn write(&self, place: &Node, key: &str) -> Result<bool> {
+        let document = Json::Object(sealed::document_of(SCHEMA, self)).to_document();
         place.publish_new(key, &document).map_err(cannot_write)
     }
 
     /// The plan that lies in a node; `None` where none does.
-    pub(super) fn find(place: &Node) -> Result<Option<Self>, OperationError> {
+    pub(super) fn find(place: &Node) -> Result<Option<Self>> {
         Self::find_at(place, KEY)
     }
 
     /// This plan with what its first pass found; `None` where that is not there yet.
-    pub(super) fn find_settled(&self, place: &Node) -> Result<Option<Self>, OperationError> {
+    pub(super) fn find_settled(&self, place: &Node) -> Result<Option<Self>> {
         Self::find_at(place, &self.settled())
     }
 
-    fn find_at(place: &Node, key: &str) -> Result<Option<Self>, OperationError> {
+    fn find_at(place: &Node, key: &str) -> Result<Option<Self>> {
         let unreadable = |error: &dyn std::fmt::Display| {
             OperationError::environment(format!("`{key}` of `{}` cannot be read: {error}", place.name()))
                 .with_help("remove DEST, and begin again with `--init`")
         };
         let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
-        let (plan, is_intact): (PartsPlan, bool) = read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
+        let (plan, is_intact): (PartsPlan, bool) =
+            sealed::read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
         let fault = (!is_intact).then_some("it was changed after it was sealed").or(plan.fault());
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
@@ -207,5 +264,71 @@ impl PartsPlan {
         }
         let is_cut = !self.passes.is_empty() && self.passes.iter().all(ascends);
         (!is_cut).then_some("`passes` should have ascending boundaries")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn work(arrays: &[(Vec<u64>, u64)]) -> Vec<Work> {
+        let of =
+            |(units, bytes): &(Vec<u64>, u64)| Work { units: ChunkSet::from_indices(units.clone()), bytes: *bytes };
+        arrays.iter().map(of).collect()
+    }
+
+    /// The units of each part, by array.
+    fn shares(work: &[Work], boundaries: &[Boundary]) -> Vec<Vec<(usize, u64)>> {
+        let of = |pair: &[Boundary]| {
+            (0..)
+                .zip(work)
+                .flat_map(|(number, work)| {
+                    let range = units_between((pair[0], pair[1]), number);
+                    let inside = work.units.iter().filter(move |unit| range.contains(unit));
+                    inside.map(move |unit| (number, unit)).collect::<Vec<_>>()
+                })
+                .collect()
+        };
+        boundaries.windows(2).map(of).collect()
+    }
+
+    #[test]
+    fn parts_of_one_array_are_alike() {
+        let work = work(&[((0..10).collect(), 100)]);
+        assert_eq!(cut(&work, 3), [(0, 0), (0, 3), (0, 7), (1, 0)]);
+        assert_eq!(cut(&work, 1), [(0, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn small_arrays_share_a_part_and_a_large_one_has_many() {
+        let work = work(&[(vec![0], 1), (vec![0], 1), ((0..8).collect(), 100), (vec![5], 1)]);
+        assert_eq!(cut(&work, 4), [(0, 0), (2, 2), (2, 4), (2, 6), (4, 0)]);
+    }
+
+    #[test]
+    fn work_of_nothing_is_one_part() {
+        assert_eq!(cut(&[], 5), [(0, 0), (0, 0)]);
+        assert_eq!(cut(&work(&[(vec![], 4)]), 5), [(0, 0), (1, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_unit_is_in_one_part_and_no_part_is_empty(
+            arrays in prop::collection::vec((prop::collection::btree_set(0..60_u64, 0..20), 1..1000_u64), 1..6),
+            parts in 1..40_u64,
+        ) {
+            let arrays: Vec<(Vec<u64>, u64)> = arrays.into_iter().map(|(units, bytes)| (units.into_iter().collect(), bytes)).collect();
+            let work = work(&arrays);
+            let boundaries = cut(&work, parts);
+            let total: usize = arrays.iter().map(|(units, _)| units.len()).sum();
+            prop_assert_eq!(boundaries.len() as u64 - 1, parts.min(total as u64).max(1));
+            let shares = shares(&work, &boundaries);
+            prop_assert!(total == 0 || shares.iter().all(|share| !share.is_empty()));
+            let all: Vec<(usize, u64)> = shares.concat();
+            let wanted: Vec<(usize, u64)> = (0..).zip(&arrays).flat_map(|(n, (units, _))| units.iter().map(move |unit| (n, *unit))).collect();
+            prop_assert_eq!(all, wanted);
+        }
     }
 }

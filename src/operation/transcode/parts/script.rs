@@ -4,6 +4,9 @@
 
 use std::fmt::Write;
 
+/// The name of the program.
+const PROGRAM: &str = "zarrcast";
+
 /// Pods of a pass of Kubernetes at once; whoever has more room changes it.
 const MOST_AT_ONCE: u64 = 100;
 
@@ -24,8 +27,6 @@ pub enum Engine {
 /// A job in parts as a script has to know it.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedJob {
-    /// The name of the program.
-    pub program: String,
     /// SOURCE, as machines that run parts reach it.
     pub source: String,
     /// DEST, likewise.
@@ -41,7 +42,7 @@ pub(super) struct ScriptedJob {
     /// Whether each part reads its own objects back.
     pub verifies: bool,
     /// Options that every command takes to reach SOURCE and DEST, such as `--anonymous`.
-    pub options: Vec<String>,
+    pub access: Vec<String>,
 }
 
 /// The script of a job for an engine.
@@ -59,7 +60,7 @@ impl ScriptedJob {
     fn filled(&self, template: &str, own: &[(&str, &str)]) -> String {
         let is_shell = template.starts_with("#!/bin/bash");
         let (quoted, between) = if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
-        let options: Vec<String> = self.options.iter().map(|word| quoted(word)).collect();
+        let options: Vec<String> = self.access.iter().map(|word| quoted(word)).collect();
         let passes: Vec<String> = self.passes.iter().map(|(name, partitions)| format!("{name}:{partitions}")).collect();
         let all = [
             ("words", self.passes_in_words()),
@@ -67,7 +68,7 @@ impl ScriptedJob {
             ("threads", self.threads.to_string()),
             ("memory", self.memory_bytes.to_string()),
             ("first", self.first_index.to_string()),
-            ("program", quoted(&self.program)),
+            ("program", quoted(PROGRAM)),
             ("source", quoted(&self.source)),
             ("destination", quoted(&self.destination)),
             ("options", options.join(between)),
@@ -115,8 +116,8 @@ impl ScriptedJob {
 
     /// A Job by its values and the options of the command.
     fn kubernetes_job(&self, own: &[(&str, &str)], options: &[&str]) -> String {
-        let places = self.options.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
-        let words = [&self.program, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
+        let places = self.access.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
+        let words = [PROGRAM, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
         // `$(NAME)` would be a variable.
         let line = |word: &str| format!("            - {}\n", in_quotes(&word.replace('$', "$$")));
         let command: String = words.map(line).collect();
@@ -182,7 +183,6 @@ mod tests {
 
     pub(super) fn job() -> ScriptedJob {
         ScriptedJob {
-            program: "zarrcast".to_owned(),
             source: "it's \"$(here)\"\\{x}\n".to_owned(),
             destination: "s3://bucket/to".to_owned(),
             passes: vec![("range".to_owned(), 8), ("write".to_owned(), 12)],
@@ -190,7 +190,7 @@ mod tests {
             threads: 4,
             first_index: 0,
             verifies: false,
-            options: vec!["--requests=8".to_owned()],
+            access: vec!["--requests=8".to_owned()],
         }
     }
 

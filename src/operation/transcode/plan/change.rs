@@ -1,9 +1,8 @@
 //! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
 //! `scale_offset` and `cast_value`, or by applying CF attributes.
 
-use crate::codec::fault::number_value;
 use crate::codec::kinds::cast_value::is_lossy;
-use crate::codec::{Role, ValueChange};
+use crate::codec::{Role, ValueChange, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -11,11 +10,10 @@ use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::draft::{DELTA, codec_names, follow, has_differences, strip};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::transcode::{BitRounding, Repacking};
 use crate::operation::xarray::{self, FILL_VALUE};
-use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, cf};
+use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, Result, cf, draft};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
 /// Codecs whose configuration was made for one data type.
@@ -37,13 +35,11 @@ pub(crate) fn convert(
     options: &ChangeOptions,
     data_type: &DataType,
     draft: &mut Draft,
-) -> Result<(ValueChange, Option<FillValue>), OperationError> {
+) -> Result<(ValueChange, Option<FillValue>)> {
     if *data_type == source.data_type {
         return Ok((ValueChange::None, source.fill_value.clone()));
     }
-    if let (Some(size), Some(other)) = (source.data_type.raw_size(), data_type.raw_size())
-        && size == other
-    {
+    if source.data_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)) {
         draft.set_data_type(data_type.clone());
         if let Some(fill_value) = source.fill_value.clone() {
             draft.set_fill_value(fill_value)?;
@@ -51,11 +47,8 @@ pub(crate) fn convert(
         return Ok((ValueChange::None, source.fill_value.clone()));
     }
     let (Some(from), Some(to)) = (source.data_type.real_number(), data_type.real_number()) else {
-        return Err(OperationError::data(format!(
-            "`{}` is {}, which cannot be converted to {data_type}",
-            source.store, source.data_type
-        ))
-        .with_help("integers and real floats convert into each other"));
+        let message = format!("`{}` is {}, which cannot be converted to {data_type}", source.store, source.data_type);
+        return Err(OperationError::data(message).with_help("integers and real floats convert into each other"));
     };
     refuse_bound_codecs(options, draft, (from, to))?;
     if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
@@ -72,33 +65,24 @@ pub(crate) fn convert(
         }
         _ => Vec::new(),
     };
-    let cast = Cast::new(CastOptions {
-        source: from,
-        target: to,
-        rounding: options.rounding.unwrap_or_default(),
-        out_of_range: options.out_of_range.unwrap_or_default(),
-        scalar_map,
-    });
+    let (rounding, out_of_range) = (options.rounding.unwrap_or_default(), options.out_of_range.unwrap_or_default());
+    let cast = Cast::new(CastOptions { source: from, target: to, rounding, out_of_range, scalar_map });
     draft.set_data_type(data_type.clone());
-    follow(draft);
+    draft::follow(draft);
     convert_masks(draft, &cast)?;
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-    match cast.convert_one(bits) {
-        Ok(converted) => {
-            let converted = FillValue::from_bits(to, converted);
-            draft.set_fill_value(converted.clone())?;
-            Ok((ValueChange::DataType(Box::new(cast)), Some(converted)))
-        }
-        Err(kind) => {
-            let fill = value_to_json(from, bits).to_string_compact();
-            Err(OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
-                .with_help(crate::codec::fault::element_help(kind).unwrap_or("choose a type that can store it")))
-        }
-    }
+    let converted = cast.convert_one(bits).map_err(|kind| {
+        let fill = value_to_json(from, bits).to_string_compact();
+        OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
+            .with_help(fault::element_help(kind).unwrap_or("choose a type that can store it"))
+    })?;
+    let converted = FillValue::from_bits(to, converted);
+    draft.set_fill_value(converted.clone())?;
+    Ok((ValueChange::DataType(Box::new(cast)), Some(converted)))
 }
 
 /// Converts the attributes by which values are masked as the values are, in the form that they have (SEMANTICS: D5).
-fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<(), OperationError> {
+fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<()> {
     let (from, to, double) = (cast.options().source, cast.options().target, NumberType::of(ElementType::Float64));
     let mut attributes = draft.attributes();
     for name in [FILL_VALUE, "missing_value"] {
@@ -115,12 +99,10 @@ fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<(), OperationError> {
                 Ok(new) if to.is_float() => Ok(value_to_json(double, FloatType(to).value(new).to_bits())),
                 Ok(new) => Ok(value_to_json(to, new)),
                 // A NaN that has no code masks nothing.
-                Err(_) if number_value(from, old).is_nan() => Ok(element.clone()),
+                Err(_) if fault::number_value(from, old).is_nan() => Ok(element.clone()),
                 Err(_) => {
-                    let message = format!(
-                        "the attribute `{name}` masks {}, which cannot be converted to {to}",
-                        value_to_json(from, old).excerpt()
-                    );
+                    let masked = value_to_json(from, old).excerpt();
+                    let message = format!("the attribute `{name}` masks {masked}, which cannot be converted to {to}");
                     Err(OperationError::data(message)
                         .with_help("choose a type that can store it, or replace all attributes with --attributes"))
                 }
@@ -139,7 +121,7 @@ fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<(), OperationError> {
 }
 
 fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
-    let [one, other] = [one, other].map(|(number, bits)| number_value(number, bits));
+    let [one, other] = [one, other].map(|(number, bits)| fault::number_value(number, bits));
     one == other || (one.is_nan() && other.is_nan())
 }
 
@@ -148,29 +130,24 @@ pub(crate) fn refuse_bound_codecs(
     options: &ChangeOptions,
     draft: &Draft,
     (from, to): (NumberType, NumberType),
-) -> Result<(), OperationError> {
-    let names = codec_names(&draft.codecs);
+) -> Result<()> {
+    let names = draft::codec_names(&draft.codecs);
     let bound = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()));
     let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
     let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
-    Err(error.with_help(match name.as_str() {
-        "scale_offset" | "cast_value" => "give a new chain with --codecs, or remove the codec with --unpack",
-        _ => "give a new chain with --codecs",
-    }))
+    let packs = PACKING_CODECS.contains(&name.as_str());
+    let remove = if packs { ", or remove the codec with --unpack" } else { "" };
+    Err(error.with_help(format!("give a new chain with --codecs{remove}")))
 }
 
 fn lossy(from: NumberType, to: NumberType) -> OperationError {
-    let help = if from.bits() > 53 {
-        "accept it with --allow-lossy-cast, or choose an integer type"
-    } else {
-        "accept it with --allow-lossy-cast, or choose float64 or an integer type"
-    };
+    let float = if from.bits() > 53 { "" } else { "float64 or " };
     OperationError::data(format!("{to} does not hold all values of {from}: the conversion can lose bits"))
-        .with_help(help)
+        .with_help(format!("accept it with --allow-lossy-cast, or choose {float}an integer type"))
 }
 
 /// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
-pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationError> {
+pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
     for stage in &pipeline.stages {
         if let Role::Cast { encode, .. } = stage.configuration.role() {
             let (source, target) = (encode.options().source, encode.options().target);
@@ -186,14 +163,17 @@ pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<(), OperationErr
 }
 
 /// The conversion of the values.
-pub(super) struct Changed {
-    pub(super) change: ValueChange,
-    pub(super) quantization: Option<Quantization>,
-    pub(super) rounding: Option<BitRounding>,
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    pub change: ValueChange,
+    /// The quantisation, where one is asked for and its range is known.
+    pub quantization: Option<Quantization>,
+    /// The rounding of `--keep-bits`.
+    pub rounding: Option<BitRounding>,
     /// The packing in another form, whose codes stay.
-    pub(super) repacking: Option<Repacking>,
+    pub repacking: Option<Repacking>,
     /// The value of absent elements, in DEST's data type.
-    pub(super) absent: Option<FillValue>,
+    pub absent: Option<FillValue>,
 }
 
 /// True if there is anything to unpack.
@@ -206,19 +186,18 @@ pub(crate) fn unpack(
     source: &OpenedArray,
     options: &ChangeOptions,
     draft: &mut Draft,
-) -> Result<(ValueChange, Option<FillValue>), OperationError> {
+) -> Result<(ValueChange, Option<FillValue>)> {
     let codecs = &source.metadata.codecs;
     let of_attributes = if cf::has_packing(source) { cf::packing(source, options.data_type.as_ref())? } else { None };
     if of_attributes.is_none() && !is_packed(codecs) {
         let message = format!("`{}` is not packed", source.store);
-        return Err(OperationError::data(message).with_help(
-            "--unpack needs an array with `scale_offset` or `cast_value` in its chain, or an integer array with the \
-                attribute `scale_factor` or `add_offset`",
-        ));
+        let help = "--unpack needs an array with `scale_offset` or `cast_value` in its chain, or an integer array with \
+            the attribute `scale_factor` or `add_offset`";
+        return Err(OperationError::data(message).with_help(help));
     }
     // Differences go, and what turned the array for them.
-    let turns = if has_differences(codecs) { "transpose" } else { DELTA };
-    draft.set_codecs(strip(codecs, &[PACKING_CODECS[0], PACKING_CODECS[1], DELTA, turns]));
+    let turns = if draft::has_differences(codecs) { "transpose" } else { draft::DELTA };
+    draft.set_codecs(draft::strip(codecs, &[PACKING_CODECS[0], PACKING_CODECS[1], draft::DELTA, turns]));
     if let Some(unpack) = of_attributes {
         let (change, absent) = apply_attributes(source, unpack, draft)?;
         return Ok((change, Some(absent)));
@@ -260,25 +239,17 @@ fn follow_unpacked(draft: &mut Draft) {
             *codec = CodecMetadata::new("bytes", None);
         }
     });
-    follow(draft);
+    draft::follow(draft);
 }
 
 /// Changes the draft to one of floats; how they are made, and what absent elements become.
-fn apply_attributes(
-    source: &OpenedArray,
-    unpack: Unpack,
-    draft: &mut Draft,
-) -> Result<(ValueChange, FillValue), OperationError> {
+fn apply_attributes(source: &OpenedArray, unpack: Unpack, draft: &mut Draft) -> Result<(ValueChange, FillValue)> {
     let floats = unpack.target();
     draft.set_data_type(DataType::Number(floats));
     follow_unpacked(draft);
     let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
     draft.set_fill_value(not_a_number.clone())?;
-    let mut attributes = draft.attributes();
-    for name in cf::PACKING_ATTRIBUTES {
-        attributes.remove(name);
-    }
-    draft.set_attributes(attributes);
+    draft.set_attributes(draft.attributes_without(&cf::PACKING_ATTRIBUTES));
     let absent = cf::unpacked_fill(source, &unpack);
     let is_nan = FloatType(floats).value(absent).is_nan();
     let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };

@@ -12,7 +12,8 @@ use crate::metadata::{CodecMetadata, Object};
 use crate::operation::information::BitSurvey;
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::{
-    Budget, Draft, FloatType, KeepBits, Numbers, OpenedArray, OperationError, cf, explain, new_driver, stored_array,
+    Budget, Draft, FloatType, KeepBits, Numbers, OpenedArray, OperationError, Result, cf, explain, new_driver,
+    stored_array,
 };
 use crate::pipeline::{Completeness, Pipeline};
 
@@ -35,10 +36,8 @@ pub(crate) struct BitRounding {
     pub keep: KeepBits,
     /// The array's type.
     pub number_type: NumberType,
-    /// Whether absent elements are NaN.
-    pub fill_is_nan: bool,
-    /// Whether they are infinite.
-    pub fill_is_infinite: bool,
+    /// The value of absent elements.
+    pub fill: f64,
     /// The name of the variable that tells how, in the array's group.
     pub container: String,
 }
@@ -46,21 +45,16 @@ pub(crate) struct BitRounding {
 impl BitRounding {
     /// The bits; `None` where a plan that reads no chunk leaves them to the data.
     pub(crate) fn bits(&self) -> Option<u32> {
-        match self.keep {
-            KeepBits::Bits(bits) | KeepBits::Found(bits, _) => Some(bits),
-            KeepBits::Auto(_) => None,
-        }
+        if let KeepBits::Bits(bits) | KeepBits::Found(bits, _) = self.keep { Some(bits) } else { None }
     }
 
     /// Where the data had no information, nothing is rounded.
     pub(super) fn warning(&self) -> Option<Diagnostic> {
         let KeepBits::Found(bits, _) = self.keep else { return None };
         (bits == all_bits(self.number_type)).then(|| {
-            Diagnostic::new(
-                code::KEEP_BITS_NO_INFORMATION,
-                "neighbours share no information that ends before the last bit: all bits are kept",
-            )
-            .with_help("give a number, `--keep-bits N`, if you know how many bits matter")
+            let message = "neighbours share no information that ends before the last bit: all bits are kept";
+            Diagnostic::new(code::KEEP_BITS_NO_INFORMATION, message)
+                .with_help("give a number, `--keep-bits N`, if you know how many bits matter")
         })
     }
 }
@@ -77,15 +71,13 @@ pub(super) fn apply(
     absent: Option<&FillValue>,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
-) -> Result<(ValueChange, BitRounding), OperationError> {
+) -> Result<(ValueChange, BitRounding)> {
     let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
     let fill = absent.and_then(|fill| fill.to_bits(&draft.data_type));
-    let fill_value = FloatType(number_type).value(fill.unwrap_or(0));
-    let (fill_is_nan, fill_is_infinite) = (fill_value.is_nan(), fill_value.is_infinite());
-    let container_name = container.to_owned();
-    let rounding = BitRounding { keep, number_type, fill_is_nan, fill_is_infinite, container: container_name };
+    let fill = FloatType(number_type).value(fill.unwrap_or(0));
+    let rounding = BitRounding { keep, number_type, fill, container: container.to_owned() };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
         return Err(OperationError::data(format!(
@@ -118,12 +110,8 @@ pub(super) fn apply(
 
 /// Writes the attributes of a rounding, in the place of those of one before.
 fn describe(container: &str, bits: u32, draft: &mut Draft) {
-    let mut attributes = draft.attributes();
-    let stale: Vec<String> =
-        attributes.names().filter(|name| *name == DIGITS || name.starts_with(OF_NETCDF)).map(str::to_owned).collect();
-    for name in stale {
-        attributes.remove(&name);
-    }
+    let is_stale = |name: &str| name == DIGITS || name.starts_with(OF_NETCDF);
+    let mut attributes: Object = draft.attributes().into_iter().filter(|(name, _)| !is_stale(name)).collect();
     attributes.insert(NAME, container);
     attributes.insert(BITS, u64::from(bits));
     draft.set_attributes(attributes);
@@ -146,7 +134,7 @@ pub(crate) fn find(
     share: f64,
     (budget, interrupt): (Budget, &Interrupt),
     progress: &dyn Progress,
-) -> Result<KeepBits, OperationError> {
+) -> Result<KeepBits> {
     let unpack = if unpacks { cf::packing(source, None)? } else { None };
     let data_type = unpack.as_ref().map(|unpack| DataType::Number(unpack.target()));
     let number_type = float_type(data_type.as_ref().unwrap_or(&source.data_type), &source.store)?;
@@ -161,13 +149,9 @@ pub(crate) fn find(
         None => (cf::declared_missing(source, number_type), own_fill()),
     };
     let numbers = unpack.map_or(Numbers::Own(number_type), |unpack| Numbers::Unpacked(Box::new(unpack)));
-    let survey = BitSurvey {
-        side: &array,
-        numbers: &numbers,
-        patterns: &BitPatterns::new(number_type, &missing),
-        fill_bits: fill.unwrap_or(0),
-        is_sample: !are_all,
-    };
+    let patterns = &BitPatterns::new(number_type, &missing);
+    let (fill_bits, is_sample) = (fill.unwrap_or(0), !are_all);
+    let survey = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample };
     let found = survey.run(&driver, progress);
     let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
     Ok(KeepBits::Found(most_bits(&found, share, number_type).map_or(all, |bits| bits.clamp(1, all)), share))
@@ -185,7 +169,7 @@ fn all_bits(number_type: NumberType) -> u32 {
 }
 
 /// A type of floats whose bits can be rounded.
-fn float_type(data_type: &DataType, store: &str) -> Result<NumberType, OperationError> {
+fn float_type(data_type: &DataType, store: &str) -> Result<NumberType> {
     match data_type.number() {
         Some(number_type) if number_type.is_float() => Ok(number_type),
         _ => Err(OperationError::data(format!("--keep-bits applies to float arrays; `{store}` is {data_type}"))),

@@ -1,8 +1,7 @@
 //! Codecs that do not give back the numbers that they encode, where chunks are encoded anew (SEMANTICS: D15), and data types
 //! that a chain makes new and that few programs read (SEMANTICS: B23).
 
-use crate::codec::conversion::{round_trip, rounds};
-use crate::codec::{BoundCodec, Role, Workspace};
+use crate::codec::{BoundCodec, Role, Workspace, conversion};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};
@@ -25,7 +24,7 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
 /// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
 /// back as they are.
 pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
-    job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job)).find(|codec| rounds(codec))
+    job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job)).find(|codec| conversion::rounds(codec))
 }
 
 /// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
@@ -35,14 +34,12 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
     let has_filter =
         chain.codecs().iter().any(|codec| matches!(codec.codec.role(), Role::Filter { .. } | Role::BitRound(_)));
-    let absent = chain
-        .decoded()
-        .fill_value
-        .as_ref()
-        .filter(|_| is_other_grid && has_filter && source.objects().len() < source.metadata.num_chunks());
+    let lacks_chunks = || source.objects().len() < source.metadata.num_chunks();
+    let absent = chain.decoded().fill_value.as_ref().filter(|_| is_other_grid && has_filter && lacks_chunks());
     absent.is_some_and(|fill| {
         let mut read = Vec::new();
-        let run = round_trip(chain, kept(job)).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
+        let run =
+            conversion::round_trip(chain, kept(job)).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
         run.is_err() || read != fill.0
     })
 }
@@ -80,15 +77,15 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
 /// A warning for the first such type, where the source does not have it anywhere in its chain.
 pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
     let (mut known, mut written) = (Vec::new(), Vec::new());
+    let is_rare = |one: &DataType| one.is_small_float() || (one.is_sub_byte() && one.is_registered());
     collect(source, &mut known);
     collect(destination, &mut written);
     let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
     let message =
         format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that contains it");
-    Some(
-        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message)
-            .with_help("zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are read everywhere"),
-    )
+    let help = "zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are \
+        read everywhere";
+    Some(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help(help))
 }
 
 /// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
@@ -103,10 +100,6 @@ pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnos
         "for zarr-python: `--data-type '{{\"name\":\"raw_bytes\",\"configuration\":{{\"length_bytes\":{size}}}}}'`"
     );
     Some(Diagnostic::new(code::DATA_TYPE_UNREAD, message).with_help(help))
-}
-
-fn is_rare(data_type: &DataType) -> bool {
-    data_type.is_small_float() || (data_type.is_sub_byte() && data_type.is_registered())
 }
 
 /// The types of a chunk before and after each codec, also inside shards.

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use super::change;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::edit::codecs_json;
-use crate::metadata::v2::write_dtype;
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
-use crate::operation::draft::build;
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
 use crate::operation::open::{open_documents, opened, refusal};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
-use crate::operation::{ArrayReading, ChangeOptions, Draft, OpenedArray, OperationError, Place};
+use crate::operation::{ArrayReading, ChangeOptions, Draft, OpenedArray, OperationError, Place, Result, draft};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 
@@ -36,7 +34,7 @@ pub(crate) struct DestinationMetadata {
 
 impl DestinationMetadata {
     /// Reads the documents that were made of a draft. An error where they describe other elements than the draft.
-    pub(super) fn read(draft: Draft, documents: &NodeDocuments, source: &OpenedArray) -> Result<Self, OperationError> {
+    pub(super) fn read(draft: Draft, documents: &NodeDocuments, source: &OpenedArray) -> Result<Self> {
         let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.documents.bytes);
         if is_copied && draft.is_as_read(source) {
             let (metadata, pipeline) = (source.metadata.by_itself(), source.pipeline.clone());
@@ -51,7 +49,7 @@ impl DestinationMetadata {
             metadata.attributes = attributes;
         }
         // Some types of v3 have one name in v2.
-        let in_v2 = |data_type| write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
+        let in_v2 = |data_type| v2::write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
         let has_same_name = || in_v2(&data_type).is_some_and(|name| Some(name) == in_v2(&draft.data_type));
         let is_same = [
             ("another shape", metadata.shape == source.metadata.taken_shape()),
@@ -59,11 +57,9 @@ impl DestinationMetadata {
             ("another fill value", fill_value == draft.fill_value),
         ];
         if let Some((what, _)) = is_same.into_iter().find(|(_, is_same)| !is_same) {
-            let store = &source.store;
-            return Err(OperationError::environment(format!("the metadata made from `{store}` would describe {what}"))
-                .with_help(
-                    "nothing was written: this is a fault of zarrcast, please report it with the command line",
-                ));
+            let message = format!("the metadata made from `{}` would describe {what}", source.store);
+            let help = "nothing was written: this is a fault of zarrcast, please report it with the command line";
+            return Err(OperationError::environment(message).with_help(help));
         }
         pipeline.input.data_type = draft.data_type.clone();
         Ok(DestinationMetadata { draft, metadata, pipeline })
@@ -80,12 +76,7 @@ fn without_attributes(documents: &NodeDocuments) -> Option<(NodeDocuments, Objec
 
 /// Writes documents to an empty place, and reads the array that they describe: an error if the profile forbids anything in
 /// them. `store` is for messages.
-pub(crate) fn read_back(
-    documents: &NodeDocuments,
-    node: Node,
-    store: &str,
-    profile: Profile,
-) -> Result<OpenedArray, OperationError> {
+pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, profile: Profile) -> Result<OpenedArray> {
     for (key, document) in documents {
         node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
     }
@@ -114,11 +105,11 @@ pub(super) fn check(
     draft: &mut Draft,
     source: &OpenedArray,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<(), OperationError> {
+) -> Result<()> {
     if draft.is_as_read(source) {
         return Ok(());
     }
-    let (_, pipeline, mut found) = build(draft, &source.store)?;
+    let (_, pipeline, mut found) = draft::build(draft, &source.store)?;
     if is_open {
         found.retain(|found| !is_of_fill(found));
     }
@@ -189,11 +180,8 @@ fn is_of_fill(found: &Diagnostic) -> bool {
 
 /// The beginning of the message about errors in DEST's metadata. It names the option that caused them, if one did.
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
-    let at = |part: &str| {
-        let is_there =
-            |error: &Diagnostic| error.location.pointer.as_deref().is_some_and(|pointer| pointer.starts_with(part));
-        errors.iter().any(is_there)
-    };
+    let pointers = || errors.iter().filter_map(|error| error.location.pointer.as_deref());
+    let at = |part: &str| pointers().any(|pointer| pointer.starts_with(part));
     let is_of_fill = at("/fill_value") || errors.iter().all(is_of_fill);
     let is_of_chain = at("/codecs");
     let candidates = [

@@ -1,10 +1,8 @@
 //! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
 
 use super::change::{self, Changed};
-use super::metadata::check;
 use super::route::Choice;
-use super::staging::misfit;
-use super::{Blocks, Plan, Planner, keep_bits, losses, predict, regrid};
+use super::{Blocks, Plan, Planner, keep_bits, losses, metadata, predict, regrid, staging};
 use crate::array::Listing;
 use crate::codec::ValueChange;
 use crate::data_type::registered_types;
@@ -13,17 +11,14 @@ use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, listing};
 use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Json, Object};
-use crate::operation::codec_words::complete_typesize;
-use crate::operation::draft::{DELTA, PCODEC, compress, innermost_element_size, read_chain};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
-use crate::operation::stored::{dangling_links, not_keys};
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
 use crate::operation::{
     ChangeOptions, Compression, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict, Quantization,
-    QuantizeForm, QuantizeOptions, Request, new_driver,
+    QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
 };
 use crate::store::Node;
 
@@ -34,7 +29,7 @@ pub(crate) fn ahead_bytes(source: &Node) -> u64 {
 
 impl Planner<'_> {
     /// Settles the plan.
-    pub(crate) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, OperationError> {
+    pub(crate) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
@@ -52,7 +47,7 @@ impl Planner<'_> {
             self.array.change.keep_bits = Some(kept);
         }
         let mut plan = self.assemble(listing, quantization)?;
-        if let Some(repacking) = plan.repacking.as_mut().filter(|_| finds && self.array.settled.is_none()) {
+        if let Some(repacking) = plan.changed.repacking.as_mut().filter(|_| finds && self.array.settled.is_none()) {
             let driver = new_driver(self.budget.threads(), self.driver.interrupt())?;
             repacking.measure(&plan.source, plan.listing.known(), &driver, progress)?;
         }
@@ -60,7 +55,7 @@ impl Planner<'_> {
     }
 
     /// The chunks that are there.
-    fn list(&self) -> Result<Listing, OperationError> {
+    fn list(&self) -> Result<Listing> {
         if let Some(listing) = &self.array.listing {
             return Ok(listing.clone());
         }
@@ -71,7 +66,7 @@ impl Planner<'_> {
     }
 
     /// Whether chunks are listed with their sizes, for which a store that tells no keys is asked chunk by chunk.
-    fn asks_for_sizes(&self) -> Result<bool, OperationError> {
+    fn asks_for_sizes(&self) -> Result<bool> {
         let SourceArray { opened: source, change, .. } = &self.array;
         // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
         // take by what it reads.
@@ -87,11 +82,11 @@ impl Planner<'_> {
             return Ok(false);
         };
         let request = Request::new(source, change, quantize)?;
-        Ok(!request.needs_first_pass() && !request.fill_is_nan())
+        Ok(!quantize.finds_range() && !request.fill_is_nan())
     }
 
     /// The quantisation, where one is asked for: of a plan that reads no chunk, without what only the data tell.
-    fn quantization(&self, listing: &Listing, progress: &dyn Progress) -> Result<Option<Quantization>, OperationError> {
+    fn quantization(&self, listing: &Listing, progress: &dyn Progress) -> Result<Option<Quantization>> {
         let SourceArray { opened: source, change, settled, surveyed, .. } = &self.array;
         let Some(quantize) = &change.quantize else { return Ok(None) };
         if let Some(settled) = settled {
@@ -107,7 +102,7 @@ impl Planner<'_> {
             Some(survey) => pass.settle(survey).map(Some),
             None => pass.settle(&pass.survey()?.0).map(Some),
         };
-        if !request.reads_data() {
+        if !quantize.finds_range() && quantize.max_error.is_none() {
             return settle(&begin(self.budget)?);
         }
         let open = request.open(lacks_chunks);
@@ -132,16 +127,12 @@ impl Planner<'_> {
     }
 
     /// Puts a plan together of what the data have told, and proves it.
-    pub(crate) fn assemble(
-        &self,
-        listing: Listing,
-        quantization: Option<Quantization>,
-    ) -> Result<Plan, OperationError> {
+    pub(crate) fn assemble(&self, listing: Listing, quantization: Option<Quantization>) -> Result<Plan> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         let mut warnings = known_warnings(source, &listing);
         let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
-        check(options, is_open, &mut draft, source, &mut warnings)?;
+        metadata::check(options, is_open, &mut draft, source, &mut warnings)?;
         let (mut documents, mut told) = self.documents(&draft, false)?;
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
@@ -163,23 +154,17 @@ impl Planner<'_> {
         } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
             warnings.extend(losses::rare_type_warning(&source.pipeline, &destination.pipeline));
         }
-        let (quantization, rounding) = (changed.quantization.clone(), changed.rounding.clone());
-        if let Some(rounding) = &rounding {
+        if let Some(rounding) = &changed.rounding {
             // Whatever equals the fill value is not rounded.
             warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
         if matches!(options.predict, Some(Predict::Dimensions(_))) {
             // It was asked for, and the report says who reads it.
-            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(DELTA));
+            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
         }
-        let choice = Choice {
-            planner: self,
-            present: listing.known(),
-            destination: &destination,
-            changed: &changed,
-            elsewhere: 0,
-        };
+        let (planner, present) = (self, listing.known());
+        let choice = Choice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 };
         let mut job = choice.job()?;
         self.check_blocks(&job)?;
         let lossy = job.objects().and_then(losses::warning);
@@ -202,11 +187,8 @@ impl Planner<'_> {
             source_bytes: has_sizes.then_some(listing.present_bytes),
             listing,
             job,
-            change: changed.change,
+            changed,
             is_exact: options.codecs.is_none(),
-            quantization,
-            rounding,
-            repacking: changed.repacking,
             compression: None,
             predict: options.predict.clone(),
             documents,
@@ -215,7 +197,7 @@ impl Planner<'_> {
     }
 
     /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
-    fn check_blocks(&self, job: &Job) -> Result<(), OperationError> {
+    fn check_blocks(&self, job: &Job) -> Result<()> {
         let SourceArray { opened, settled, .. } = &self.array;
         let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::of(job)) else {
             return Ok(());
@@ -228,17 +210,13 @@ impl Planner<'_> {
             ),
             None => "no blocks".to_owned(),
         };
-        Err(misfit(&opened.store, &what))
+        Err(staging::misfit(&opened.store, &what))
     }
 
     /// DEST's metadata before they are proved, and what changes in the values. The order of the steps matters: values
     /// before compressors, which go by the size of an element; the grid after the chain that its shards hold; the fill
     /// value once its data type stands; attributes last, since values and fill value are described in them.
-    fn draft(
-        &self,
-        quantization: Option<Quantization>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(Draft, Changed), OperationError> {
+    fn draft(&self, quantization: Option<Quantization>, warnings: &mut Vec<Diagnostic>) -> Result<(Draft, Changed)> {
         let SourceArray { opened: source, change: options, path, .. } = &self.array;
         let mut draft = Draft::of(source);
         version_2::set_format(&mut draft, source, options)?;
@@ -252,14 +230,11 @@ impl Planner<'_> {
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
-        let dimensions = match &options.predict {
-            Some(Predict::Dimensions(dimensions)) => Some(&dimensions[..]),
+        match &options.predict {
+            Some(Predict::Dimensions(dimensions)) => predict::apply(&mut draft, dimensions, source, options)?,
             // Until they are found it is proved that there may be some.
-            Some(Predict::Auto) => Some(&[][..]),
-            Some(Predict::None) | None => None,
-        };
-        if let Some(dimensions) = dimensions {
-            predict::apply(&mut draft, dimensions, source, options.dimension_names.as_deref())?;
+            Some(Predict::Auto) => predict::apply(&mut draft, &[], source, options)?,
+            Some(Predict::None) | None => {}
         }
         if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
             predict::keep_readable(&mut draft, &source.store)?;
@@ -305,11 +280,11 @@ impl Planner<'_> {
         let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
         let target = changed.quantization.as_ref().map(|quantization| quantization.target);
         if compressor.is_some() || codecs.is_some() {
-            let size = target.map_or_else(|| innermost_element_size(draft, store), NumberType::size);
+            let size = target.map_or_else(|| draft::innermost_element_size(draft, store), NumberType::size);
             draft.edit_innermost(|chain| match compressor {
-                Some(Compression::Codecs(codecs)) => compress(chain, codecs, size),
+                Some(Compression::Codecs(codecs)) => draft::compress(chain, codecs, size),
                 // It is chosen before: the chain is as it was.
-                Some(Compression::Auto(_)) | None => complete_typesize(chain, size),
+                Some(Compression::Auto(_)) | None => codec_words::complete_typesize(chain, size),
             });
         }
         let sizes = (self.array.opened.data_type.size(), target.map(NumberType::size).or(draft.data_type.size()));
@@ -327,7 +302,7 @@ impl Planner<'_> {
             let wide = if narrow.element().is_signed_integer() { "int16" } else { "uint16" };
             let cast = CodecMetadata::new("cast_value", Some(Object::new().with("data_type", wide)));
             draft.edit_innermost(|chain| {
-                if let Some(place) = chain.iter().position(|codec| codec.name == PCODEC) {
+                if let Some(place) = chain.iter().position(|codec| codec.name == draft::PCODEC) {
                     chain.insert(place, cast);
                 }
             });
@@ -335,7 +310,7 @@ impl Planner<'_> {
     }
 
     /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
-    fn documents(&self, draft: &Draft, is_settled: bool) -> Result<(NodeDocuments, Vec<Diagnostic>), OperationError> {
+    fn documents(&self, draft: &Draft, is_settled: bool) -> Result<(NodeDocuments, Vec<Diagnostic>)> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         if draft.zarr_format == 2 {
             let is_fill_given = options.fill_value.is_some() || is_settled;
@@ -348,12 +323,11 @@ impl Planner<'_> {
     }
 
     /// Applies the options that change values or the chain to the draft.
-    fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed, OperationError> {
+    fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed> {
         let SourceArray { opened: source, change: options, container, .. } = &self.array;
         if let Some(form) = options.repack {
             let (repacking, absent) = repack::repack(source, form, options.data_type.as_ref(), draft)?;
-            let (change, quantization, rounding) = (ValueChange::None, None, None);
-            return Ok(Changed { change, absent, quantization, rounding, repacking: Some(repacking) });
+            return Ok(Changed { absent, repacking: Some(repacking), ..Changed::default() });
         }
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
@@ -363,9 +337,9 @@ impl Planner<'_> {
             _ => (ValueChange::None, source.fill_value.clone()),
         };
         if let Some(codecs) = &options.codecs {
-            draft.set_codecs(read_chain(codecs, "--codecs")?);
+            draft.set_codecs(draft::read_chain(codecs, "--codecs")?);
         }
-        let mut changed = Changed { change, absent, quantization: None, rounding: None, repacking: None };
+        let mut changed = Changed { change, absent, ..Changed::default() };
         if let Some(quantization) = quantization {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
@@ -390,12 +364,11 @@ impl Planner<'_> {
         Ok(changed)
     }
 
-    fn set_fill_value(&self, draft: &mut Draft) -> Result<(), OperationError> {
+    fn set_fill_value(&self, draft: &mut Draft) -> Result<()> {
         let Some(json) = &self.array.change.fill_value else { return Ok(()) };
         let data_type = &draft.data_type;
-        let read = data_type
-            .fill_value_from_json(json)
-            .map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
+        let read = data_type.fill_value_from_json(json);
+        let read = read.map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
         draft.new_chain = true;
         draft.set_fill_value(read.value)
     }
@@ -410,18 +383,17 @@ fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
         warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }
     warnings.extend(unknown_keys(source, listing));
-    let of_names = [dangling_links(listing), not_keys(&listing.not_keys())];
+    let of_names = [stored::dangling_links(listing), stored::not_keys(&listing.not_keys())];
     warnings.extend(of_names.into_iter().flatten().map(|found| found.in_store(source.store.as_str())));
     warnings
 }
 
 fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
     let unknown = listing.unknown_keys();
-    let (first, count) = (unknown.first()?, unknown.len());
-    let message = if count == 1 {
-        format!("the key `{first}` belongs to no chunk and is not copied")
-    } else {
-        format!("{count} keys belong to no chunk and are not copied, the first `{first}`")
+    let first = unknown.first()?;
+    let message = match unknown.len() {
+        1 => format!("the key `{first}` belongs to no chunk and is not copied"),
+        count => format!("{count} keys belong to no chunk and are not copied, the first `{first}`"),
     };
     let found = Diagnostic::new(code::KEY_UNKNOWN, message);
     Some(found.in_store(source.store.clone()).at_key(first.as_str()))
@@ -435,10 +407,7 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     packed.then(|| {
         let is_registered = registered_types().any(|name| name == target.name());
         let standing = if is_registered { "," } else { ", a type of no registry," };
-        Diagnostic::new(
-            code::DATA_TYPE_SUB_BYTE,
-            format!("{form} {target}{standing} stored by `packbits`, which few readers know"),
-        )
-        .with_help("uint8 and uint16 are read everywhere")
+        let message = format!("{form} {target}{standing} stored by `packbits`, which few readers know");
+        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help("uint8 and uint16 are read everywhere")
     })
 }

@@ -5,27 +5,21 @@
 
 use super::regrid::Names;
 use crate::codec::Role;
-use crate::metadata::v2::write_dtype;
-use crate::metadata::{CodecMetadata, Json, Object};
+use crate::metadata::{CodecMetadata, Json, Object, v2};
 use crate::operation::draft::{DELTA, PCODEC, build, has_differences};
-use crate::operation::{Draft, OpenedArray, OperationError};
+use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
 /// Puts differences along these dimensions, one after the other, into the innermost chain.
-pub(super) fn apply(
-    draft: &mut Draft,
-    dimensions: &[String],
-    source: &OpenedArray,
-    asked: Option<&[String]>,
-) -> Result<(), OperationError> {
+pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let store = &source.store;
     let refusal = |why: &str| OperationError::data(format!("--predict does not fit `{store}`: {why}"));
     if has_differences(&draft.codecs) {
         return Err(refusal("its codec chain already stores differences")
             .with_help("leave --predict out: the differences stay as they are"));
     }
-    let names = Names { source: &source.metadata, asked };
-    let places = dimensions.iter().map(|dimension| names.place_or_number("--predict", dimension));
+    let names = Names { source: &source.metadata, asked: options.dimension_names.as_deref() };
+    let places = along.iter().map(|dimension| names.place_or_number("--predict", dimension));
     let mut places = places.collect::<Result<Vec<usize>, _>>()?;
     let (_, pipeline, _) = build(draft, store)?;
     let mut chain = &pipeline;
@@ -67,7 +61,7 @@ fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
     if number.is_float() || !number.is_whole() || number.bits() < 8 {
         return None;
     }
-    Some((stages.len(), write_dtype(&array.data_type, false).ok()?))
+    Some((stages.len(), v2::write_dtype(&array.data_type, false).ok()?))
 }
 
 /// Codecs that take differences along dimensions, one after the other; `restores`: the order of the dimensions is then what it was.
@@ -96,7 +90,7 @@ fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) 
 
 /// Puts a `cast_value` to the same type behind each difference that numcodecs 0.17 would undo wrongly: a chunk that
 /// `transpose` gives as a view in Fortran order it reads in the order of memory. The cast copies such a chunk.
-pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<(), OperationError> {
+pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<()> {
     if !has_differences(&draft.codecs) {
         return Ok(());
     }

@@ -1,14 +1,10 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
 
 use crate::codec::Role;
-use crate::diagnostic::quantity::counted;
-use crate::diagnostic::spelling::near;
+use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, num_elements};
-use crate::metadata::edit::{codecs_json, set_chunk_shape};
-use crate::metadata::extension::read_codecs;
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object};
-use crate::operation::draft::build;
-use crate::operation::{ChangeOptions, Draft, OperationError, ShapeRequest, ShardRequest};
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
+use crate::operation::{ChangeOptions, Draft, OperationError, Result, ShapeRequest, ShardRequest, draft};
 use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";
@@ -21,7 +17,7 @@ pub(crate) fn apply(
     source: &ArrayMetadata,
     element_bytes: u64,
     store: &str,
-) -> Result<(), OperationError> {
+) -> Result<()> {
     if source.skips() && source.grid.uniform().is_none() && options.chunk_shape.is_none() {
         // The chunks that are cut are none of the grid that there was.
         return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
@@ -30,7 +26,7 @@ pub(crate) fn apply(
         return Ok(());
     }
     let source = &source.by_itself();
-    let (metadata, pipeline, _) = build(draft, store)?;
+    let (metadata, pipeline, _) = draft::build(draft, store)?;
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(metadata.largest_chunk(), |shards| &shards.inner);
@@ -83,7 +79,7 @@ pub(crate) fn apply(
     let grid = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
     let is_other = |shape: &Vec<u64>| grid == Some("rectilinear") || metadata.largest_chunk() != shape;
     if let Some(shape) = stored.filter(is_other) {
-        set_chunk_shape(&mut draft.document, &shape);
+        edit::set_chunk_shape(&mut draft.document, &shape);
     }
     Ok(())
 }
@@ -104,7 +100,7 @@ fn of_several_shapes(store: &str, what: &str, option: &str) -> OperationError {
 }
 
 /// Refuses shards that whole inner chunks do not fill; names the option at fault, and the nearest shape that would do.
-fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &[u64]) -> Result<(), OperationError> {
+fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &[u64]) -> Result<()> {
     let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {
         return Ok(());
     };
@@ -126,9 +122,13 @@ fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &
         let nearest = pairs.map(|(inner, shard)| nearest_divisor(*inner, *shard));
         (message, nearest.collect(), "--chunk-shape", "give --shard-shape, too")
     };
-    let lengths: Vec<String> = nearest.iter().map(u64::to_string).collect();
     Err(OperationError::data(format!("{message}: {at_fault}"))
-        .with_help(format!("the nearest that does is {option} {}; or {other}", lengths.join(","))))
+        .with_help(format!("the nearest that does is {option} {}; or {other}", as_option(&nearest))))
+}
+
+/// A shape as options have it.
+pub(crate) fn as_option(shape: &[u64]) -> String {
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The positive multiple of `unit` that is nearest to `length`.
@@ -156,8 +156,8 @@ fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
     let index_codecs = [little, CodecMetadata::new("crc32c", None)];
     let configuration = Object::new()
         .with("chunk_shape", Json::from(inner.to_vec()))
-        .with("codecs", codecs_json(codecs))
-        .with("index_codecs", codecs_json(&index_codecs))
+        .with("codecs", edit::codecs_json(codecs))
+        .with("index_codecs", edit::codecs_json(&index_codecs))
         .with("index_location", "end");
     CodecMetadata::new(SHARDING, Some(configuration))
 }
@@ -174,13 +174,13 @@ struct Shards {
 }
 
 impl Shards {
-    fn of(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>, OperationError> {
+    fn of(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>> {
         let Some(place) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
             return Ok(None);
         };
         let unreadable = || OperationError::data("the configuration of `sharding_indexed` is in error");
         let codec = &draft.codecs[place];
-        let codecs = codec.member("codecs").and_then(|json| read_codecs(json, "", &mut Vec::new()));
+        let codecs = codec.member("codecs").and_then(|json| extension::read_codecs(json, "", &mut Vec::new()));
         let codecs = codecs.ok_or_else(unreadable)?;
         if codecs.iter().any(|codec| codec.name == SHARDING) {
             return Err(OperationError::data("shards inside shards have no single inner chunk shape")
@@ -236,28 +236,23 @@ impl Names<'_> {
         request: &ShapeRequest,
         present: &[u64],
         whole: impl Fn(usize, u64) -> u64,
-    ) -> Result<Vec<u64>, OperationError> {
+    ) -> Result<Vec<u64>> {
         let shape = &self.source.shape;
         let lengths = match request {
             // Who knows what an element takes chooses.
             ShapeRequest::Auto(_) => present.to_vec(),
             ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
             ShapeRequest::Lengths(lengths) => {
-                let example: Vec<String> = present.iter().map(u64::to_string).collect();
+                let example = format!("{option} {}", as_option(present));
                 let help = if shape.is_empty() {
                     format!("a scalar is always one chunk: leave {option} out, or give lengths by name")
                 } else {
-                    format!(
-                        "give a length for each dimension, such as {option} {}, or some by name, such as time=1",
-                        example.join(",")
-                    )
+                    format!("give a length for each dimension, such as {example}, or some by name, such as time=1")
                 };
-                return Err(OperationError::data(format!(
-                    "{option} gives {}, but the array has {} (its shape is {shape:?})",
-                    counted(lengths.len() as u64, "length"),
-                    counted(shape.len() as u64, "dimension")
-                ))
-                .with_help(help));
+                let (given, wanted) = (lengths.len() as u64, shape.len() as u64);
+                let (given, wanted) = (counted(given, "length"), counted(wanted, "dimension"));
+                let message = format!("{option} gives {given}, but the array has {wanted} (its shape is {shape:?})");
+                return Err(OperationError::data(message).with_help(help));
             }
             ShapeRequest::Named(named) => {
                 let mut lengths = present.to_vec();
@@ -275,11 +270,7 @@ impl Names<'_> {
     }
 
     /// The lengths that inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
-    fn lengths_that_fill(
-        &self,
-        asked: Option<&ShardRequest>,
-        kept: Option<&[u64]>,
-    ) -> Result<Vec<Lengths>, OperationError> {
+    fn lengths_that_fill(&self, asked: Option<&ShardRequest>, kept: Option<&[u64]>) -> Result<Vec<Lengths>> {
         // 0 where a shard goes by its inner chunks.
         let free = vec![0; self.source.shape.len()];
         let kept = kept.unwrap_or(&free);
@@ -288,32 +279,30 @@ impl Names<'_> {
             Some(ShardRequest::Shape(request)) => self.resolve("--shard-shape", request, kept, |_, _| 0)?,
             None => kept.to_vec(),
         };
-        let lengths = shard.iter().zip(&self.source.shape);
-        Ok(lengths
-            .map(|(shard, axis)| if *shard == 0 { Lengths::UpTo(*axis) } else { Lengths::Dividing(*shard) })
-            .collect())
+        let length =
+            |(shard, axis): (&u64, &u64)| if *shard == 0 { Lengths::UpTo(*axis) } else { Lengths::Dividing(*shard) };
+        Ok(shard.iter().zip(&self.source.shape).map(length).collect())
     }
 
     /// The dimension of a name, else of a number.
-    pub(crate) fn place_or_number(&self, option: &str, dimension: &str) -> Result<usize, OperationError> {
+    pub(crate) fn place_or_number(&self, option: &str, dimension: &str) -> Result<usize> {
         let number = dimension.parse().ok().filter(|number: &usize| *number < self.source.shape.len());
         self.place(option, dimension).or_else(|error| number.ok_or(error))
     }
 
     /// The dimension of a name.
-    fn place(&self, option: &str, name: &str) -> Result<usize, OperationError> {
+    fn place(&self, option: &str, name: &str) -> Result<usize> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),
             (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
             (None, None) => Vec::new(),
         };
         let mut places = present.iter().enumerate().filter(|(_, known)| **known == name);
+        let refused =
+            |why| OperationError::data(format!("{option} names the dimension `{name}`, which the array {why}"));
         match (places.next(), places.next()) {
             (Some((place, _)), None) if place < self.source.shape.len() => Ok(place),
-            (Some(_), Some(_)) => Err(OperationError::data(format!(
-                "{option} names the dimension `{name}`, which the array has more than once"
-            ))
-            .with_help(match option {
+            (Some(_), Some(_)) => Err(refused("has more than once").with_help(match option {
                 "--select" => "give the number of the dimension, such as 0=10:20",
                 "--predict" => "give the number of the dimension, such as 0",
                 _ => "give the lengths of all dimensions as numbers",
@@ -324,16 +313,13 @@ impl Names<'_> {
                     "--predict" => "their numbers, such as 0,1",
                     _ => "the lengths as numbers",
                 };
-                let known = match near(name, present.iter().copied()).first() {
+                let known = match spelling::near(name, present.iter().copied()).first() {
                     _ if self.source.shape.is_empty() => "the array is a scalar: it has no dimension".to_owned(),
                     _ if present.is_empty() => format!("its dimensions have no names; give {numbers}"),
                     Some(near) => format!("did you mean `{near}`? its dimensions are {}", present.join(", ")),
                     None => format!("its dimensions are {}", present.join(", ")),
                 };
-                Err(OperationError::data(format!(
-                    "{option} names the dimension `{name}`, which the array does not have"
-                ))
-                .with_help(known))
+                Err(refused("does not have").with_help(known))
             }
         }
     }

@@ -3,13 +3,10 @@
 use std::borrow::Cow;
 
 use super::change::Changed;
-use super::keep_bits::rounding_first;
-use super::losses::kept;
 use super::staging::{Begun, begun, staging};
-use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, least_bytes, of_chunks, open_bytes};
+use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks, open_bytes};
 use crate::array::{ChunkSet, Missing, StoredArray};
-use crate::codec::conversion::depends_on_one_element;
-use crate::codec::{BindError, Conversion, Recoding, ValueChange, VlenChain};
+use crate::codec::{BindError, Conversion, Recoding, ValueChange, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
@@ -19,11 +16,9 @@ use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEn
 use crate::grid::num_elements;
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::stored::{opaque_array, side};
-use crate::operation::transcode::DestinationMetadata;
-use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::repack::codecs_of_codes;
+use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
 use crate::operation::transcode_result::RouteName;
-use crate::operation::{OpenedArray, OperationError, QuantizeForm, stored_array};
+use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
 
 /// Bytes of a subchunk of a block beside its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -51,15 +46,14 @@ impl<'a> Choice<'a> {
     }
 
     /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
-    pub(super) fn job(mut self) -> Result<Job, OperationError> {
+    pub(super) fn job(mut self) -> Result<Job> {
         let (planner, destination, changed) = (self.planner, self.destination, self.changed);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if changed.repacking.as_ref().is_some_and(|repacking| repacking.absent.is_none()) && !self.is_whole() {
-            let message =
-                format!("chunks of `{}` are missing, and no integer stands for its fill value", self.source().store);
-            return Err(
-                OperationError::data(message).with_help("`--unpack --quantize TYPE` quantises the values again")
-            );
+            let store = &self.source().store;
+            let message = format!("chunks of `{store}` are missing, and no integer stands for its fill value");
+            let help = "`--unpack --quantize TYPE` quantises the values again";
+            return Err(OperationError::data(message).with_help(help));
         }
         if self.is_copy(keeps_fill) {
             return Ok(Job::Copy(Box::new(self.copy())));
@@ -81,12 +75,12 @@ impl<'a> Choice<'a> {
         self.elsewhere = surveyed.max(compared);
         let route = self.way(&transfer.source, &transfer.destination)?;
         let job = ObjectJob { transfer, route };
-        let is_told = depends_on_one_element(job.transfer.destination.subchunk_chain(), kept(&job));
+        let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), losses::kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message =
                 "`--verify` compares element by element, but the destination's chain adds up rounded differences";
-            return Err(OperationError::data(message)
-                .with_help("leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`"));
+            let help = "leave `--verify` out, and compare with `zarrcast validate --against` and `--atol`";
+            return Err(OperationError::data(message).with_help(help));
         }
         Ok(Job::Objects(Box::new(job)))
     }
@@ -111,8 +105,8 @@ impl<'a> Choice<'a> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let [from, to] = match &changed.repacking {
             Some(repacking) => [
-                codecs_of_codes(&source.metadata.codecs, repacking.is_of_floats),
-                codecs_of_codes(&destination.draft.codecs, repacking.quantization.form == QuantizeForm::Codecs),
+                repack::codecs_of_codes(&source.metadata.codecs, repacking.is_of_floats),
+                repack::codecs_of_codes(&destination.draft.codecs, repacking.quantization.form == QuantizeForm::Codecs),
             ],
             None => [source.metadata.codecs.clone(), destination.draft.codecs.clone()],
         };
@@ -139,19 +133,17 @@ impl<'a> Choice<'a> {
     }
 
     /// Both arrays with their chains bound; an error where elements have no fixed size.
-    fn sides(&self) -> Result<(StoredArray, StoredArray), OperationError> {
+    fn sides(&self) -> Result<(StoredArray, StoredArray)> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs();
-        let mut from = match &changed.repacking {
-            Some(repacking) => repacking.source(source)?,
-            None => stored_array(source)?,
-        };
+        let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
+        let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
         let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
         let fill = destination.pipeline.input.fill_value.as_ref();
         let pipeline = match changed.change.of_floats() {
             _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
             ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
-                Cow::Owned(rounding_first(&destination.pipeline))
+                Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
@@ -170,7 +162,7 @@ impl<'a> Choice<'a> {
 
     /// Chunks of elements of any length begin with their number, in 32 bits: none that is stored can hold more, whatever a
     /// shape claims, and none can be written.
-    fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<(), OperationError> {
+    fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<()> {
         let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
         let store = &self.source().store;
         let is_too_many =
@@ -189,14 +181,13 @@ impl<'a> Choice<'a> {
 
     /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
     /// that is not run here has encoded. `refusal` where there is no route for them.
-    fn opaque_work(&self, refusal: OperationError) -> Result<Job, OperationError> {
+    fn opaque_work(&self, refusal: OperationError) -> Result<Job> {
         let (source, destination) = (self.source(), self.destination);
         let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
         let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
         let Some(route) = self.opaque_route(&from, &to)? else { return Err(refusal) };
-        if matches!(&route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
-        {
+        if matches!(route.way, SubchunkChange::Compose) {
             self.check_counts([&from, &to])?;
         }
         let fill = &destination.pipeline.input.fill_value;
@@ -204,13 +195,12 @@ impl<'a> Choice<'a> {
             self.changed.absent.clone().filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks become such as hold the old fill value, if anybody here can write them.
-        let can_fill = matches!(&route, Route::VariableSize(variable_size) if variable_size.destination.is_some());
-        if absent_element.is_some() && !is_whole && !can_fill {
+        if absent_element.is_some() && !is_whole && route.destination.is_none() {
             return Err(refusal);
         }
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
-        Ok(Job::Objects(Box::new(ObjectJob { transfer, route })))
+        Ok(Job::Objects(Box::new(ObjectJob { transfer, route: Route::VariableSize(Box::new(route)) })))
     }
 
     /// The blocks of a plan that was made before.
@@ -224,35 +214,32 @@ impl<'a> Choice<'a> {
     }
 
     /// The way of the objects.
-    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
+    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let store = &self.source().store;
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
         if nested(to) && self.changed.change.num_codecs() > 0 {
-            return Err(OperationError::data(format!(
-                "shards of `{store}` that are compressed, inside others or behind other codecs cannot be quantised"
-            ))
-            .with_help("first give the array a simpler chain with --codecs"));
-        }
-        if !from.skips_whole_subchunks() {
-            return self.blocks(from, to);
+            let what = "that are compressed, inside others or behind other codecs";
+            return Err(OperationError::data(format!("shards of `{store}` {what} cannot be quantised"))
+                .with_help("first give the array a simpler chain with --codecs"));
         }
         let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
         // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
-        if has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips()) {
-            let [source, destination] = [from, to].map(|side| side.subchunk_chain().clone());
-            let write_empty = self.planner.array.change.write_empty_chunks;
-            let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
-            return Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)));
+        let are_kept = has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips());
+        if !are_kept || !from.skips_whole_subchunks() {
+            return self.blocks(from, to);
         }
-        self.blocks(from, to)
+        let [source, destination] = [from, to].map(|side| side.subchunk_chain().clone());
+        let write_empty = self.planner.array.change.write_empty_chunks;
+        let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
+        Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)))
     }
 
     /// The way of objects that are not decoded to elements of one size; `None` where there is none.
-    pub(super) fn opaque_route(&self, from: &StoredArray, to: &StoredArray) -> Result<Option<Route>, OperationError> {
+    fn opaque_route(&self, from: &StoredArray, to: &StoredArray) -> Result<Option<VariableSize>> {
         if !matches!(self.changed.change, ValueChange::None) {
             return Ok(None);
         }
@@ -273,12 +260,12 @@ impl<'a> Choice<'a> {
         let memory_share = self.planner.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
         let memory_share = memory_share.map_err(|least| self.too_small(least, to))?;
         let write_empty = self.planner.array.change.write_empty_chunks;
-        Ok(Some(Route::VariableSize(Box::new(VariableSize { way, destination, write_empty, memory_share }))))
+        Ok(Some(VariableSize { way, destination, write_empty, memory_share }))
     }
 
     /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
     /// goes on as it was begun.
-    fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route, OperationError> {
+    fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let begun = match self.given() {
             Some(Blocks { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
             Some(_) => Begun::InOnePass,
@@ -289,7 +276,8 @@ impl<'a> Choice<'a> {
         if let Begun::InTwoPasses(shape) = begun {
             return Ok(Route::Staged(Box::new(self.staged(from, to, &shape)?)));
         }
-        let one = self.rechunk(from, to)?;
+        let one = self.planned(from, to, self.encoder([from; 2], to)?, 0);
+        let one = one.map_err(|small| self.too_small(small.least, to))?;
         let once = one.plan.read_amplification();
         if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
             let costs = self.staged_costs(from, to, &one.encoder);
@@ -303,7 +291,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Both passes through intermediate data of a grid.
-    fn staged(&self, from: &StoredArray, to: &StoredArray, shape: &StagingShape) -> Result<Staged, OperationError> {
+    fn staged(&self, from: &StoredArray, to: &StoredArray, shape: &StagingShape) -> Result<Staged> {
         let (folder, is_outside) = match self.parts() {
             // What one part writes another reads, wherever it runs.
             Some(_) => (folder_inside(&to.node), false),
@@ -312,8 +300,8 @@ impl<'a> Choice<'a> {
         let (staging, document) = staging(from, folder, shape, &self.source().store)?;
         let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::None, true);
         let stored = stored.map_err(|error| self.unsupported(error))?;
-        let first = self.planned(from, &staging, stored, Pass::First);
-        let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, Pass::Second);
+        let first = self.planned(from, &staging, stored, 0);
+        let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
         let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
             (Ok(first), Ok(second)) => Ok(Staged { staging, is_outside, document, first, second }),
@@ -321,14 +309,8 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// From the subchunks of one side to those of the other, in blocks.
-    pub(super) fn rechunk(&self, from: &StoredArray, to: &StoredArray) -> Result<Rechunk, OperationError> {
-        let planned = self.planned(from, to, self.encoder([from; 2], to)?, Pass::Only);
-        planned.map_err(|small| self.too_small(small.least, to))
-    }
-
     /// The encoder of DEST's subchunks, from what is read and from SOURCE itself.
-    fn encoder(&self, from: [&StoredArray; 2], to: &StoredArray) -> Result<SubchunkEncoder, OperationError> {
+    fn encoder(&self, from: [&StoredArray; 2], to: &StoredArray) -> Result<SubchunkEncoder> {
         let write_empty = self.planner.array.change.write_empty_chunks;
         SubchunkEncoder::new(from, to, &self.changed.change, write_empty).map_err(|error| self.unsupported(error))
     }
@@ -341,12 +323,14 @@ impl<'a> Choice<'a> {
         OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source().store)).because(error)
     }
 
+    /// From the subchunks of one side to those of the other, in blocks; a pass by its number: the first one reads SOURCE, a second
+    /// one intermediate data.
     fn planned(
         &self,
         from: &StoredArray,
         to: &StoredArray,
         encoder: SubchunkEncoder,
-        pass: Pass,
+        pass: usize,
     ) -> Result<Rechunk, BudgetTooSmall> {
         let grids = Grids {
             shape: to.metadata.shape.clone(),
@@ -357,26 +341,14 @@ impl<'a> Choice<'a> {
             order: to.subchunk_order(),
         };
         // Of the indexes of intermediate data single entries are read.
-        let indexes = if pass == Pass::Second { shard_bytes(None, to) } else { shard_bytes(Some(from), to) };
-        let worker = [
-            BASE_BYTES,
-            from.subchunk_chain().reading_bytes(false),
-            Self::writing_bytes(to, encoder.conversion()),
-            indexes,
-        ];
-        let costs = Costs {
-            element: encoder.element_size() as u64,
-            subchunk: SUBCHUNK_BYTES,
-            worker: worker.into_iter().fold(0, u64::saturating_add),
-        };
+        let indexes = shard_bytes(Some(from).filter(|_| pass == 0), to);
+        let reading = from.subchunk_chain().reading_bytes(false);
+        let writing = Self::writing_bytes(to, encoder.conversion());
+        let worker = [BASE_BYTES, reading, writing, indexes].into_iter().fold(0, u64::saturating_add);
+        let costs = Costs { element: encoder.element_size() as u64, subchunk: SUBCHUNK_BYTES, worker };
         let budget = self.planner.budget.bytes();
-        let shapes = self.given().map(|blocks| blocks.shapes.as_slice()).unwrap_or_default();
-        let shape = match pass {
-            Pass::Only | Pass::First => shapes.first(),
-            Pass::Second => shapes.get(1),
-        };
-        let given = shape.cloned();
-        let given = given.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
+        let shape = self.given().and_then(|blocks| blocks.shapes.get(pass).cloned());
+        let given = shape.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
         let plan = given.unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts().unwrap_or(1)))?;
         let schedule = Schedule::new(&plan, self.planner.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
@@ -408,16 +380,6 @@ impl<'a> Choice<'a> {
             entry: ENTRY_BYTES,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    /// From SOURCE into DEST.
-    Only,
-    /// From SOURCE into intermediate data.
-    First,
-    /// From these into DEST.
-    Second,
 }
 
 /// The name of a job's route.

@@ -4,8 +4,8 @@ use crate::array::StoredArray;
 use crate::engine::StagingShape;
 use crate::engine::route::staged::{folder, left_document};
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
-use crate::operation::OperationError;
 use crate::operation::stored::side;
+use crate::operation::{OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, RUN_FOLDER, StoreError};
 
@@ -21,7 +21,7 @@ pub(crate) enum Begun {
 }
 
 /// The beginning of the destination's run, for an array that is read by `from`.
-pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun, OperationError> {
+pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
     let unreadable =
         |error: StoreError| OperationError::environment("the unfinished DEST cannot be read").because(error);
     let (place, is_outside) = folder(destination);
@@ -63,7 +63,7 @@ pub(crate) fn staging(
     folder: Node,
     shape: &StagingShape,
     store: &str,
-) -> Result<(StoredArray, Json), OperationError> {
+) -> Result<(StoredArray, Json)> {
     if !shape.fits(&from.metadata.taken_shape()) {
         let what = format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
         return Err(misfit(store, &what));
@@ -71,11 +71,8 @@ pub(crate) fn staging(
     let found = document(from, shape).and_then(|document| Some((ArrayDocument::read(&document).metadata()?, document)));
     let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let decoded = from.chain.decoded();
-    let input = ArrayRepresentation {
-        data_type: decoded.data_type.clone(),
-        shape: shape.shard.clone(),
-        fill_value: decoded.fill_value.clone(),
-    };
+    let (data_type, fill_value) = (decoded.data_type.clone(), decoded.fill_value.clone());
+    let input = ArrayRepresentation { data_type, shape: shape.shard.clone(), fill_value };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let side = side(folder, metadata, &pipeline, store, 0, true)?;
     Ok((side, document))

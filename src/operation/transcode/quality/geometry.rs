@@ -8,9 +8,8 @@ use crate::codec::region::as_index;
 use crate::engine::Transfer;
 use crate::grid::{Region, lcm, ravel, unravel};
 use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity, WINDOW};
-use crate::operation::budget::BASE_BYTES;
 use crate::operation::transcode::plan::reading_bytes;
-use crate::operation::{Budget, OperationError};
+use crate::operation::{Budget, Result, budget};
 
 /// Bytes of pieces that are kept at a time, where memory allows and no more are needed.
 const SLAB_BYTES: u64 = 64 << 20;
@@ -41,7 +40,7 @@ const TURNS: u64 = 4;
 
 impl Geometry {
     /// The cut of arrays of `shape`; an error where the budget has no room for any.
-    pub(super) fn of(transfer: &Transfer, budget: Budget) -> Result<Self, OperationError> {
+    pub(super) fn of(transfer: &Transfer, budget: Budget) -> Result<Self> {
         let sides = [&transfer.source, &transfer.destination];
         let shape = &*transfer.destination.metadata.shape;
         let element_bytes: u64 = sides.iter().map(|side| side.fill_value().len() as u64).sum();
@@ -56,33 +55,30 @@ impl Geometry {
         let width = if no_levels.is_none() { shape.get(rank - 1).copied().unwrap_or(1) } else { 1 };
         // A thread reads a chunk of either side at a time, and has a band of levels in three bytes and two rows of floats.
         let band = width.saturating_mul((BAND + 2 * RADIUS as u64) * 3 + 16);
-        let unit = sides
-            .iter()
-            .map(|side| reading_bytes(side, true))
-            .fold(BASE_BYTES.saturating_add(band), u64::saturating_add);
+        let reading = sides.iter().map(|side| reading_bytes(side, true));
+        let unit = reading.fold(budget::BASE_BYTES.saturating_add(band), u64::saturating_add);
         // Half for pieces; half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
         let bytes_of =
             |piece: &[u64]| piece.iter().fold(element_bytes, |bytes, length| bytes.saturating_mul((*length).max(1)));
-        let mut piece: Vec<u64> = (0..rank)
-            .map(|dimension| if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) })
-            .collect();
+        let length = |dimension| if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) };
+        let mut piece: Vec<u64> = (0..rank).map(length).collect();
         // A thread reads a piece into one buffer, and may cut it into another.
         let most = (half / 8).min(half.saturating_sub(unit) / 2);
         let cut_rows = rank.saturating_sub(if no_levels.is_none() { 2 } else { 1 });
         // The rows last: a chunk that is cut is read once for each of its parts.
         while bytes_of(&piece) > most {
             let longest = (0..cut_rows).max_by_key(|dimension| piece[*dimension]).filter(|at| piece[*at] > 1);
-            match longest.or(piece.get(cut_rows).filter(|rows| **rows > 1).map(|_| cut_rows)) {
-                Some(dimension) => piece[dimension] = piece[dimension].div_ceil(2),
-                None => break,
-            }
+            let cut = longest.or(piece.get(cut_rows).filter(|rows| **rows > 1).map(|_| cut_rows));
+            let Some(dimension) = cut else { break };
+            piece[dimension] = piece[dimension].div_ceil(2);
         }
         let grid: Vec<u64> = shape.iter().zip(&piece).map(|(length, piece)| length.div_ceil((*piece).max(1))).collect();
         let mut geometry =
             Geometry { shape: shape.to_vec(), piece, grid, no_levels, element_bytes, slab_bytes: 0, threads: 1 };
-        let least = geometry.least_slab();
+        // Bytes of pieces that must be there at a time.
+        let least = geometry.piece_bytes().saturating_mul((geometry.overlap() + 1).min(geometry.pieces_per_level()));
         let purpose = || "for measuring the quality, of which both sides are kept in whole rows".to_owned();
         if least > half {
             return Err(budget.too_small(least.max(unit).saturating_mul(2), &purpose()));
@@ -133,12 +129,6 @@ impl Geometry {
     /// Pieces whose last rows belong to windows of the next.
     pub(super) fn overlap(&self) -> u64 {
         self.level().map_or(0, |(_, _, rows)| (2 * RADIUS as u64).div_ceil(rows))
-    }
-
-    /// Bytes of pieces that must be there at a time.
-    fn least_slab(&self) -> u64 {
-        let least = (self.overlap() + 1).min(self.pieces_per_level());
-        self.piece_bytes().saturating_mul(least)
     }
 
     /// Whether levels are too large to be kept: their range is found in one walk, and their windows in another.
@@ -200,10 +190,7 @@ impl Geometry {
 
 /// Elements along a dimension that hold whole chunks of both sides, where that is not far more than one.
 fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
-    let [a, b] = sides.map(|side| match &side.layout {
-        Some(layout) => layout.subchunk.decoded().shape[dimension],
-        None => side.metadata.largest_chunk()[dimension],
-    });
+    let [a, b] = sides.map(|side| side.subchunk_shape()[dimension]);
     let greater = a.max(b).max(1);
     let joint = lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
     joint.min(shape[dimension]).max(1)
@@ -235,11 +222,8 @@ pub(super) struct LevelBand {
 impl<'a> Levels<'a> {
     pub(super) fn new(geometry: &'a Geometry) -> Self {
         let count = geometry.level().map_or(0, |_| as_index(leading(&geometry.shape).iter().product::<u64>()));
-        Levels {
-            geometry,
-            ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); count],
-            similarities: vec![Similarity::default(); count],
-        }
+        let ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); count];
+        Levels { geometry, ranges, similarities: vec![Similarity::default(); count] }
     }
 
     /// Widens the ranges by those of the levels in a piece.

@@ -4,31 +4,28 @@
 //! kinds of stores what is really there. Both sides are streams of floats: which codec rounded them makes no difference.
 
 mod geometry;
-
 mod pieces;
 
 use std::sync::{Mutex, PoisonError};
 
 use self::geometry::{Geometry, Levels};
-use self::pieces::Pieces;
-use self::pieces::{ValueBuffers, Values, possible_values};
+use self::pieces::{Pieces, ValueBuffers, Values, possible_values};
 use super::verify::{Compared, Comparison, concluded, held};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, Fault, StoredArray};
 use crate::engine::{Driver, Pairs, Progress};
-use crate::kernel::quality::distribution::PairCounts;
-use crate::kernel::quality::distribution::p_value;
+use crate::kernel::quality::distribution::{PairCounts, p_value};
 use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
-use crate::operation::{Budget, OperationError, QualityResult, narrowed};
+use crate::operation::{Budget, OperationError, QualityResult, Result, narrowed};
 
 /// Whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {
-    plan.quantization.is_some() || plan.rounding.is_some()
+    plan.changed.quantization.is_some() || plan.changed.rounding.is_some()
 }
 
 /// An error where the budget has no room for measuring an array: before anything is written.
-pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<(), OperationError> {
+pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<()> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(()) };
     Geometry::of(&job.transfer, budget).map(drop)
 }
@@ -39,24 +36,21 @@ pub(super) fn measure(
     verifies: bool,
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
-) -> Result<Option<(QualityResult, Option<Verification>)>, OperationError> {
+) -> Result<Option<(QualityResult, Option<Verification>)>> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
-    let quantization = plan.quantization.as_ref();
+    let quantization = plan.changed.quantization.as_ref();
     // What any reader gets: by the chain of DEST's documents, bound anew.
     let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let geometry = &Geometry::of(transfer, budget)?;
     let driver = &narrowed(driver, geometry.threads)?;
     let sides = [&transfer.source, &transfer.destination];
-    let values = [Values::of_source(sides[0], &plan.change), Values::of(sides[1], quantization)];
+    let values = [Values::of_source(sides[0], &plan.changed.change), Values::of(sides[1], quantization)];
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
     // Pieces are not those in which DEST is stored.
-    let mut comparison = verifies.then(|| Comparison::of(plan, job));
-    if let Some(comparison) = &mut comparison {
-        comparison.may_be_fill = true;
-    }
+    let comparison = verifies.then(|| Comparison::of(plan, job, true));
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
     let pieces = Pieces {
         geometry,
@@ -80,9 +74,8 @@ pub(super) fn measure(
             cause => OperationError::environment(message).because(cause),
         }
     })?;
-    let comparison = pieces.comparison.as_ref();
-    let verification = comparison.map(|comparison| held(plan, concluded(plan, compared, comparison))).transpose()?;
-    Ok(Some((result, verification)))
+    let concluded = pieces.comparison.as_ref().map(|comparison| concluded(plan, compared, comparison));
+    Ok(Some((result, concluded.map(|concluded| held(plan, concluded)).transpose()?)))
 }
 
 fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault> {

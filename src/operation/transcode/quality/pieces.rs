@@ -6,16 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::ThreadCounts;
 use super::geometry::{Geometry, LevelBand, Levels, bands};
 use crate::array::{ChunkFault, ChunkSet, StoredArray};
-use crate::codec::conversion::push_change;
-use crate::codec::fault::number_value;
-use crate::codec::region::as_index;
-use crate::codec::{ValueChange, ValueProgram, Workspace, element_bits};
+use crate::codec::{Tiles, ValueChange, ValueProgram, Workspace, conversion, element_bits, fault, region};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Driver, Pair, Pairs, Progress};
 use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PossibleValues};
 use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
+use crate::operation::quantize::{Codes, push_element};
 use crate::operation::transcode::Plan;
 use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
 use crate::operation::{Quantization, QuantizeForm};
@@ -99,7 +97,7 @@ impl Pieces<'_> {
     pub(super) fn walk(
         &self,
         counts: &ThreadCounts,
-        (sums, compared): &mut (PairSums, Compared),
+        sums: &mut (PairSums, Compared),
         levels: &mut Levels,
     ) -> Result<(), ChunkFault> {
         let geometry = self.geometry;
@@ -107,29 +105,14 @@ impl Pieces<'_> {
         if !has_levels || compares || geometry.reads_twice() {
             let all = ChunkSet::full(geometry.num_pieces());
             let then = if has_levels && compares { Then::Compare } else { Then::Forget };
-            self.measure(&all, Some(counts), then, |index, measured| {
-                sums.merge(&measured.sums);
-                *compared += measured.verified;
-                levels.widen(index, &measured.ranges);
-                for (band, similarity) in &measured.compared {
-                    levels.add(band, *similarity);
-                }
-            })?;
+            self.measure(&all, Some(counts), then, sums, levels)?;
         }
         if !has_levels || compares {
             return Ok(());
         }
         let counts = (!geometry.reads_twice()).then_some(counts);
         for slab in geometry.slabs() {
-            let mut kept = Vec::new();
-            self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, |index, measured| {
-                if counts.is_some() {
-                    sums.merge(&measured.sums);
-                    *compared += measured.verified;
-                    levels.widen(index, &measured.ranges);
-                }
-                kept.extend(measured.piece);
-            })?;
+            let mut kept = self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, sums, levels)?;
             self.compare(&slab, &kept, levels)?;
             self.spare().append(&mut kept);
         }
@@ -140,15 +123,16 @@ impl Pieces<'_> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads pieces, measures their points where that is asked for, and gives what they came to in their order; levels are
-    /// compared where the points are measured.
+    /// Reads pieces, measures their points where that is asked for, and adds what they came to in their order; levels are
+    /// compared where the points are measured. The pieces that are kept.
     fn measure(
         &self,
         pieces: &ChunkSet,
         counts: Option<&ThreadCounts>,
         then: Then,
-        fold: impl FnMut(u64, Measured),
-    ) -> Result<(), ChunkFault> {
+        (sums, compared): &mut (PairSums, Compared),
+        levels: &mut Levels,
+    ) -> Result<Vec<Piece>, ChunkFault> {
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
             let Buffers { filled, numbers, band: rows, scratch } = buffers;
             let piece = self.elements(pair, filled);
@@ -187,10 +171,20 @@ impl Pieces<'_> {
                 }
                 measured.piece = Some(kept);
             }
-            self.advance(pair.region);
+            let size: usize = self.fills.iter().map(Vec::len).sum();
+            self.progress.advance(pair.region.num_elements().saturating_mul(size as u64));
             Ok(measured)
         };
-        self.pairs.fold(self.driver, (pieces, None), visit, fold)
+        let mut kept = Vec::new();
+        let fold = |index, measured: Measured| {
+            sums.merge(&measured.sums);
+            *compared += measured.verified;
+            levels.widen(index, &measured.ranges);
+            measured.compared.iter().for_each(|(band, similarity)| levels.add(band, *similarity));
+            kept.extend(measured.piece);
+        };
+        self.pairs.fold(self.driver, (pieces, None), visit, fold)?;
+        Ok(kept)
     }
 
     /// Compares the levels of pieces that are there.
@@ -198,10 +192,10 @@ impl Pieces<'_> {
         let bands = levels.bands(slab);
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
         let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
-            Ok(compare(self, &bands[as_index(item)], (slab.start, &kept), (rows, numbers)))
+            Ok(compare(self, &bands[region::as_index(item)], (slab.start, &kept), (rows, numbers)))
         };
         let numbers = ChunkSet::full(bands.len() as u64);
-        let fold = |item, similarity| levels.add(&bands[as_index(item)], similarity);
+        let fold = |item, similarity| levels.add(&bands[region::as_index(item)], similarity);
         let compared = self.driver.run_ahead(&numbers, &[], work, fold);
         compared.map_err(|fault| ChunkFault { index: slab.start, ..fault })
     }
@@ -212,7 +206,7 @@ impl Pieces<'_> {
         match pair.is_stored {
             [false, _] if self.is_void => [&[]; 2],
             [false, false] => {
-                let count = as_index(pair.region.num_elements());
+                let count = region::as_index(pair.region.num_elements());
                 *filled = self.fills.each_ref().map(|fill| fill.repeat(count));
                 filled.each_ref().map(Vec::as_slice)
             }
@@ -239,11 +233,6 @@ impl Pieces<'_> {
             visit(x, y);
         }
     }
-
-    fn advance(&self, piece: &crate::grid::Region) {
-        let size: usize = self.fills.iter().map(Vec::len).sum();
-        self.progress.advance(piece.num_elements().saturating_mul(size as u64));
-    }
 }
 
 /// SSIM of the windows of a band, of pieces the first of which has the number `first`.
@@ -255,7 +244,7 @@ fn compare(
 ) -> Similarity {
     let geometry = pieces.geometry;
     let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
-    rows.begin(as_index(width));
+    rows.begin(region::as_index(width));
     let radius = RADIUS as u64;
     let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
     while row < end {
@@ -264,9 +253,9 @@ fn compare(
         let until = end.min((number + 1) * piece_rows);
         let shape = geometry.region(index).shape;
         let own_rows = shape[shape.len() - 2];
-        let element = |row: u64| as_index((band.place * own_rows + row - number * piece_rows) * width);
+        let element = |row: u64| region::as_index((band.place * own_rows + row - number * piece_rows) * width);
         let own = element(row)..element(until);
-        match index.checked_sub(first).and_then(|place| kept.get(as_index(place))) {
+        match index.checked_sub(first).and_then(|place| kept.get(region::as_index(place))) {
             Some(piece) if !piece[0].is_empty() => {
                 pieces.each_stretch(*piece, own, numbers, |x, y| {
                     rows.append(&pieces.similarity, x, y, band.range);
@@ -300,7 +289,7 @@ impl Values {
     pub(super) fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
         let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
-        push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
+        conversion::push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
@@ -325,51 +314,40 @@ impl Values {
             }
             elements = decoded;
         }
-        let is_float32 = self.number_type.is_some_and(|own| own == NumberType::of(ElementType::Float32));
-        if is_float32 {
+        if self.number_type == Some(NumberType::of(ElementType::Float32)) {
             numbers.resize(elements.len() / size_of::<f32>(), 0.0);
             return self.widening.run(elements, numbers);
         }
         numbers.clear();
         let Some(number_type) = self.number_type else { return };
-        match (number_type.small_float(), number_type.element()) {
-            (None, ElementType::Float64) => {
-                numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
-            }
-            _ => numbers.extend(
-                elements
-                    .chunks_exact(number_type.size())
-                    .map(|element| number_value(number_type, element_bits(element))),
-            ),
+        if let (None, ElementType::Float64) = (number_type.small_float(), number_type.element()) {
+            numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
+        } else {
+            let elements = elements.chunks_exact(number_type.size());
+            numbers.extend(elements.map(|element| fault::number_value(number_type, element_bits(element))));
         }
     }
 }
 
 /// The values that DEST may hold where it is quantised or rounded; `None` where they are more than [`MOST_VALUES`].
 pub(super) fn possible_values(plan: &Plan) -> Option<PossibleValues> {
-    if let Some(quantization) = &plan.quantization {
+    if let Some(quantization) = &plan.changed.quantization {
         return PossibleValues::of_codes(of_codes(quantization)?);
     }
-    let rounding = plan.rounding.as_ref()?;
+    let rounding = plan.changed.rounding.as_ref()?;
     PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?)
 }
 
 /// The values of all codes that numbers get; `None` where they are many, or one has none.
 fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
-    let codes = quantization.codes.first..=quantization.codes.last;
-    let count = usize::try_from(quantization.codes.last.checked_sub(quantization.codes.first)?).ok()?;
-    if count >= MOST_VALUES {
-        return None;
+    let Codes { first, last, .. } = quantization.codes;
+    let count = usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
+    let mut encoded = Vec::with_capacity((count + 1) * quantization.target.size());
+    for code in first..=last {
+        push_element(&mut encoded, quantization.target, code.cast_unsigned());
     }
-    let size = quantization.target.size();
-    let mut encoded = Vec::with_capacity((count + 1) * size);
-    for code in codes {
-        let bytes = code.to_ne_bytes();
-        encoded.extend(if cfg!(target_endian = "little") { &bytes[..size] } else { &bytes[8 - size..] });
-    }
-    let (mut decoded, mut workspace) = (Vec::new(), Workspace::default());
-    let (reader, float) = quantization.reader();
-    reader.run(&encoded, &mut decoded, &mut workspace.tiles, None).ok()?;
+    let (mut decoded, (reader, float)) = (Vec::new(), quantization.reader());
+    reader.run(&encoded, &mut decoded, &mut Tiles::default(), None).ok()?;
     let values = Values { decoding: None, number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
     values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());

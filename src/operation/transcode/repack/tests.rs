@@ -16,7 +16,7 @@ fn number(element: ElementType) -> NumberType {
 /// A packing by attributes.
 fn packed(codes: NumberType, float: NumberType, [scale_factor, add_offset]: [f64; 2], missing: &[u64]) -> Packing {
     let mut decode = ValueProgram::new(codes.size());
-    let code = |bits: &u64| number_value(codes, *bits) as i128;
+    let code = |bits: &u64| fault::number_value(codes, *bits) as i128;
     let unpack = Unpack::new(codes, float, scale_factor, add_offset, missing.iter().map(code).collect());
     decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
     let (scaling, missing) = ([add_offset, 1.0 / scale_factor], missing.to_vec());

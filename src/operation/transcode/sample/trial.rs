@@ -13,8 +13,11 @@ use crate::metadata::Json;
 use crate::operation::transcode::plan::{Settled, keep_bits};
 use crate::operation::transcode::{BitRounding, Plan};
 use crate::operation::transcode_result::SampleResult;
-use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, OperationError, Quantization, Request};
+use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, Quantization, Request, Result};
 use crate::pipeline::Pipeline;
+
+/// The most places that a result lists.
+const MOST_POSITIONS: usize = 100;
 
 /// The sample after a change.
 #[derive(Debug)]
@@ -69,16 +72,10 @@ impl Estimate {
 impl Sample {
     /// The sample as results have it.
     pub(crate) fn result(&self) -> SampleResult {
-        let chunks = self.drawn.len();
-        let metadata = &self.array.metadata;
-        let positions = self.drawn.iter().take(SampleResult::MOST_POSITIONS);
-        SampleResult {
-            chunks,
-            of: self.written.len(),
-            chunk_shape: metadata.largest_chunk().to_vec(),
-            positions: positions.map(|chunk| position(chunk, metadata)).collect(),
-            bytes_read: self.bytes_read,
-        }
+        let (chunks, of, metadata) = (self.drawn.len(), self.written.len(), &self.array.metadata);
+        let positions = self.drawn.iter().take(MOST_POSITIONS).map(|chunk| position(chunk, metadata)).collect();
+        let chunk_shape = metadata.largest_chunk().to_vec();
+        SampleResult { chunks, of, chunk_shape, positions, bytes_read: self.bytes_read }
     }
 
     /// The array that holds its chunks.
@@ -87,12 +84,12 @@ impl Sample {
     }
 
     /// The drawn chunks that an array holds, which is that of the sample or of a trial.
-    pub(crate) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet, OperationError> {
+    pub(crate) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet> {
         held(&self.drawn, array)
     }
 
     /// Shards of a grid that a trial leaves a chunk in, which are those that are written; `None` where chunks are not in it.
-    pub(crate) fn shards_held_by(&self, array: &OpenedArray, shards: &Grid) -> Result<Option<u64>, OperationError> {
+    pub(crate) fn shards_held_by(&self, array: &OpenedArray, shards: &Grid) -> Result<Option<u64>> {
         if !self.is_whole {
             return Ok(None);
         }
@@ -118,17 +115,17 @@ impl Sampler<'_> {
         sample: &Sample,
         options: &ChangeOptions,
         settled: Option<&Quantization>,
-    ) -> Result<Trial, OperationError> {
+    ) -> Result<Trial> {
         let (mut options, is_cut_off) = of_chunks_alone(options);
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let there = sample.drawn.common(&sample.present);
+        let using = (self.budget, self.driver.interrupt());
         // What grows with the array, and what does not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
         if let (Some(quantize), None) = (&options.quantize, settled) {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
-            let using = (self.budget, self.driver.interrupt());
             let pass = FirstPass::new(&request, Some(&there), sample.lacks_chunks, using, &Silent)?;
             let begun = Instant::now();
             let (survey, _) = pass.survey()?;
@@ -139,7 +136,6 @@ impl Sampler<'_> {
         }
         if let Some(KeepBits::Auto(share)) = options.keep_bits {
             passes += 1.0;
-            let using = (self.budget, self.driver.interrupt());
             let chunks = (Some(&there), sample.is_whole);
             let begun = Instant::now();
             options.keep_bits = Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
@@ -158,21 +154,15 @@ impl Sampler<'_> {
         if is_cut_off || (finds_bits && !sample.is_whole) {
             estimate.is_exact = false;
         }
-        let array = Self::open(&plan)?;
+        let (array, figures) = (Self::open(&plan)?, report.figures);
+        let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
-        Ok(Trial {
-            fills,
-            estimate,
-            quantization,
-            bits: plan.rounding.as_ref().and_then(BitRounding::bits),
-            figures: report.figures,
-            array,
-        })
+        Ok(Trial { estimate, quantization, bits, figures, fills, array })
     }
 
     /// The bytes of all chunks: as many as those of the sample where all have one size, else by what SOURCE's chunks take,
     /// or by their elements.
-    fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate, OperationError> {
+    fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate> {
         let Sample { array, drawn, is_whole, .. } = sample;
         let (metadata, pipeline) = (&array.metadata, &plan.destination.pipeline);
         let (mut sizes, mut inside, mut encoded) = (Vec::new(), 0_u64, 0_u64);
@@ -205,25 +195,18 @@ impl Sampler<'_> {
 
 /// The options for chunks that lie as they are to lie already, without shards; and whether codecs are left out for that.
 fn of_chunks_alone(options: &ChangeOptions) -> (ChangeOptions, bool) {
-    let chain = options.codecs.as_ref().map(|codecs| without_shards(codecs));
-    let is_cut_off = chain.as_ref().is_some_and(|(_, is_cut_off)| *is_cut_off);
+    let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
     let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
-    let codecs = chain.map(|(codecs, _)| codecs);
-    (ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }, is_cut_off)
+    (ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }, is_cut_off == Some(true))
 }
 
 /// The codecs that an innermost chunk goes through: those in front of shards, and those inside. Whether some stand behind
 /// shards, which they compress as a whole.
 fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
-    let inside = |codec: &Json| match codec.pointer("/configuration/codecs") {
-        Some(Json::Array(codecs)) => Some(codecs.clone()),
-        _ => None,
-    };
-    let Some((place, inner)) = codecs.iter().enumerate().find_map(|(place, codec)| Some((place, inside(codec)?)))
-    else {
-        return (codecs.to_vec(), false);
-    };
-    let (inner, is_cut_off) = without_shards(&inner);
+    let mut chain = codecs.iter().enumerate();
+    let shards = chain.find_map(|(place, codec)| Some((place, codec.pointer("/configuration/codecs")?.as_array()?)));
+    let Some((place, inner)) = shards else { return (codecs.to_vec(), false) };
+    let (inner, is_cut_off) = without_shards(inner);
     let chain = codecs[..place].iter().cloned().chain(inner).collect();
     (chain, is_cut_off || place + 1 < codecs.len())
 }

@@ -50,7 +50,7 @@ pub(super) fn transcode_sealed(
     let (options, interrupt) = (sealed.options(options), Interrupt::default());
     let job = JobPlan::new(&options, |source| sealed.apply(source, BTreeMap::new()), |_| true, &Silent, &interrupt)?;
     job.check_same(sealed, |_| true)?;
-    job.run(Instant::now(), &Silent, &interrupt)
+    job.run(Instant::now(), &interrupt)
 }
 
 /// Seals a plan, reads it again, and carries it out beside a run that plans by itself.

@@ -5,11 +5,10 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::{ChunkFault, ChunkSet, Fault, SubchunkSource};
-use crate::codec::conversion::{push_change, round_trip};
-use crate::codec::fault::number_value;
-use crate::codec::region::as_index;
 use crate::codec::value_program::ProgramFault;
-use crate::codec::{BoundChain, Recoding, ValueChange, ValueProgram, Workspace, element_bits};
+use crate::codec::{
+    BoundChain, Recoding, ValueChange, ValueProgram, Workspace, conversion, element_bits, fault, region,
+};
 use crate::element::NumberType;
 use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
@@ -64,7 +63,7 @@ pub(crate) struct Comparison {
     absent: Vec<u8>,
     /// Whether fill values of SOURCE may stand for elements that are not stored: of intermediate data, and where pieces are not
     /// those in which DEST is stored.
-    pub(crate) may_be_fill: bool,
+    may_be_fill: bool,
     /// By how much DEST's compressor may change a number, where it rounds and was asked for.
     pub(super) max_loss: Option<f64>,
     /// How far a quantisation moves absent elements.
@@ -74,10 +73,11 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Of what a job writes.
-    pub(crate) fn of(plan: &Plan, job: &ObjectJob) -> Self {
+    /// Of what a job writes; fill values of SOURCE may stand for elements that are not stored where they `may_be_fill`.
+    pub(crate) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
         let rounding = (plan.is_exact, kept(job));
-        Self::new(&job.transfer, &plan.change, plan.quantization.as_ref(), rounding)
+        let own = Self::new(&job.transfer, &plan.changed.change, plan.changed.quantization.as_ref(), rounding);
+        Comparison { may_be_fill, ..own }
     }
 
     pub(super) fn new(
@@ -88,7 +88,7 @@ impl Comparison {
     ) -> Self {
         let Transfer { source, destination, .. } = transfer;
         let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
-        push_change(&mut program, change);
+        conversion::push_change(&mut program, change);
         let chain = destination.subchunk_chain();
         let (read_back, quantizes) = match (change.of_floats(), quantization) {
             (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (quantization.reader().0, true),
@@ -96,7 +96,7 @@ impl Comparison {
                 (ValueProgram::new(program.sizes().1), true)
             }
             _ if is_exact => (ValueProgram::new(program.sizes().1), false),
-            _ => (round_trip(chain, kept), false),
+            _ => (conversion::round_trip(chain, kept), false),
         };
         let few = quantization.filter(|quantization| quantization.target.bits() <= 16);
         let fill = destination.fill_value();
@@ -130,7 +130,7 @@ impl Comparison {
             return Ok(Compared { elements, differing, max_abs_error: self.absent_error });
         }
         let mut all = Compared::default();
-        let (count, sizes) = (as_index(elements), [self.source_fill.len(), self.fill.len()]);
+        let (count, sizes) = (region::as_index(elements), [self.source_fill.len(), self.fill.len()]);
         for start in (0..count).step_by(STRETCH) {
             let end = (start + STRETCH).min(count);
             let stretch = |side: usize| &pair.elements[side][start * sizes[side]..end * sizes[side]];
@@ -148,7 +148,7 @@ impl Comparison {
         self.read_back.run(changed, expected, &mut workspace.tiles, None).map_err(fault)?;
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
             for code in changed.chunks_exact(self.change.sizes().1) {
-                let occurs = codes.get(as_index(element_bits(code)));
+                let occurs = codes.get(region::as_index(element_bits(code)));
                 // A write would take the line from the caches of the other threads.
                 if let Some(occurs) = occurs.filter(|occurs| !occurs.load(Ordering::Relaxed)) {
                     occurs.store(true, Ordering::Relaxed);
@@ -175,7 +175,7 @@ impl Comparison {
         let loss = self.max_loss.zip(self.number_type);
         let is_near = |expected: &[u8], found: &[u8]| {
             loss.is_some_and(|(loss, number_type)| {
-                let [one, other] = [expected, found].map(|bytes| number_value(number_type, element_bits(bytes)));
+                let [one, other] = [expected, found].map(|bytes| fault::number_value(number_type, element_bits(bytes)));
                 // No NaN becomes a number, and no number a NaN.
                 (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
             })
@@ -192,20 +192,16 @@ impl Comparison {
 }
 
 /// What any reader gets of an absent element that is written out.
-fn read_absent(
-    (change, quantization): (&ValueChange, Option<&Quantization>),
-    chain: &BoundChain,
-    absent: &[u8],
-) -> Vec<u8> {
+fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
     let as_given = || absent.to_vec();
-    match (change.of_floats(), quantization) {
+    match (change.of_floats(), settled) {
         (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
             quantization.absent_read_back().map_or_else(as_given, |value| value.0)
         }
         (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => as_given(),
         _ => {
             let mut read = Vec::new();
-            let run = round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);
+            let run = conversion::round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);
             run.map_or_else(|_| as_given(), |()| read)
         }
     }
@@ -217,7 +213,7 @@ fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f6
         return 0.0;
     }
     let Some(number_type) = number_type else { return 0.0 };
-    let value = |bytes: &[u8]| number_value(number_type, element_bits(bytes));
+    let value = |bytes: &[u8]| fault::number_value(number_type, element_bits(bytes));
     let size = number_type.size();
     let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
     pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
@@ -246,9 +242,7 @@ pub(super) fn variable_size_values(
         };
         Ok(Compared { elements, differing, ..Compared::default() })
     };
-    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| {
-        all += compared;
-    })?;
+    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| all += compared)?;
     Ok(all)
 }
 

@@ -90,9 +90,8 @@ impl Writer<'_> {
         let literal = read.get(FILL_VALUE)?.clone();
         let is_untouched = draft.data_type == source.data_type && draft.fill_value == source.fill_value;
         // One that never was the fill value does not follow it.
-        let is_fill = xarray::decode(&source.data_type, &literal)
-            .zip(source.fill_value.as_ref())
-            .is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
+        let said = xarray::decode(&source.data_type, &literal).zip(source.fill_value.as_ref());
+        let is_fill = said.is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
         // `--as plain` leaves attributes as they are.
         let is_plain = form == Some(QuantizeForm::Plain);
         let is_packed = form.is_some() || options.unpack;
