@@ -1,4 +1,4 @@
-//! The memory of the program: small pieces are mimalloc's, large buffers the system's own.
+//! The allocator of the program: mimalloc for small allocations, the system's mappings for large buffers.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
@@ -7,34 +7,34 @@ use std::ptr;
 use mimalloc::MiMalloc;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Bytes of a buffer from which on it is mapped for itself.
+/// The size from which a buffer has a mapping of its own, in bytes.
 const LARGE: usize = 8 << 20;
 
-/// A mapping begins on a page boundary. No system has smaller pages.
+/// The smallest page size of any system. A mapping begins at a page boundary.
 const LEAST_PAGE: usize = 1 << 12;
 
-/// mimalloc for what is small: metadata are many pieces, made on one thread and given back on another, and a tree of
-/// small arrays takes a third more time with the allocator of most systems.
+/// The global allocator. Small allocations use mimalloc: metadata are many pieces, allocated on one thread and freed on
+/// another. With the allocator of most systems, a hierarchy of small arrays needs a third more time.
 ///
-/// Large buffers are mapped, and unmapped the moment they are freed: mimalloc keeps freed memory for a second, so
-/// threads that each have a large chunk took more than `--max-memory` allows, by as many buffers as others had just
-/// given back. A buffer that grows is not copied either, of which both would be held meanwhile, and one that shrinks
-/// gives back what it no longer needs. Smaller ones are used again and again, and would cost a fault for each page.
+/// Large buffers are mapped, and unmapped as soon as they are freed. mimalloc keeps freed memory for a second. Threads
+/// with large chunks therefore used more than `--max-memory`, by as many buffers as other threads had just freed. A
+/// mapped buffer that grows is not copied either, which would need the memory of both. One that shrinks returns the
+/// unused memory. Smaller buffers are reused often, and a mapping would cost a page fault per page.
 pub(crate) struct Allocator;
 
-/// Whether memory is mapped for itself: it is given back in the same way.
+/// True if memory of this layout has a mapping of its own. It is then freed as a mapping, too.
 fn is_mapped(layout: Layout) -> bool {
     layout.size() >= LARGE && layout.align() <= LEAST_PAGE
 }
 
-// SAFETY: whose a piece of memory is follows from its layout alone, which is the same when it is given back. What is
-// mapped is as long as was asked for, begins with a page, and overlaps nothing else.
+// SAFETY: the owner of an allocation depends on its layout alone, which is the same when it is freed. A mapping has the
+// requested length, begins at a page boundary, and overlaps nothing else.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_mapped(layout) {
             return had(map(layout.size()), layout.size());
         }
-        // SAFETY: what the caller holds to is the same for both.
+        // SAFETY: the caller's obligations are the same for both.
         had(unsafe { MiMalloc.alloc(layout) }, layout.size())
     }
 
@@ -42,39 +42,39 @@ unsafe impl GlobalAlloc for Allocator {
         if is_mapped(layout) {
             return had(map(layout.size()), layout.size());
         }
-        // SAFETY: what the caller holds to is the same for both.
+        // SAFETY: the caller's obligations are the same for both.
         had(unsafe { MiMalloc.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, bytes: *mut u8, layout: Layout) {
         if is_mapped(layout) {
-            // SAFETY: this is all of what was mapped, and the caller no longer uses it. It fails only where the system
-            // cannot keep one more mapping; then the memory stays.
+            // SAFETY: this is a whole mapping, and the caller no longer uses it. The call fails only if the system
+            // cannot keep one more mapping. The memory then stays mapped.
             let _ = unsafe { munmap(bytes.cast(), layout.size()) };
             return;
         }
-        // SAFETY: mimalloc has made it, of the same layout.
+        // SAFETY: mimalloc allocated it, with the same layout.
         unsafe { MiMalloc.dealloc(bytes, layout) }
     }
 
     unsafe fn realloc(&self, bytes: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller sees to it that the size, rounded up to the alignment, is no more than a layout may have.
+        // SAFETY: the caller guarantees that the size, rounded up to the alignment, is valid in a layout.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         let is_large = (is_mapped(layout), is_mapped(wanted));
         if is_large == (false, false) {
-            // SAFETY: mimalloc has made it, of the same layout.
+            // SAFETY: mimalloc allocated it, with the same layout.
             return had(unsafe { MiMalloc.realloc(bytes, layout, size) }, size);
         }
         if is_large == (true, true)
-            // SAFETY: this is all of what was mapped, and the caller uses only what comes of it.
+            // SAFETY: this is a whole mapping, and the caller uses only the returned pointer.
             && let Some(moved) = unsafe { remap(bytes, layout.size(), size) }
         {
             return moved;
         }
-        // SAFETY: the caller asks for at least one byte.
+        // SAFETY: the caller requests at least one byte.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: both have so many bytes and do not overlap; the caller no longer uses the former.
+            // SAFETY: both have so many bytes and do not overlap. The caller no longer uses the old one.
             unsafe {
                 ptr::copy_nonoverlapping(bytes, moved, layout.size().min(size));
                 self.dealloc(bytes, layout);
@@ -84,8 +84,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Memory that was asked for. Where there is none and whoever asks is not prepared for that, the process ends here: Rust
-/// would abort it.
+/// Returns allocated memory. If it is null and the caller cannot handle that, the process ends here. Rust would abort
+/// it.
 fn had(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() && !zarrcast::memory::may_be_refused() {
         end(size);
@@ -93,7 +93,7 @@ fn had(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Ends the process with the status of too little memory, without asking for any.
+/// Ends the process with the exit status for too little memory. It allocates none itself.
 #[cold]
 fn end(size: usize) -> ! {
     const TOO_LITTLE: i32 = 3;
@@ -112,31 +112,31 @@ fn end(size: usize) -> ! {
     signal_hook::low_level::exit(TOO_LITTLE)
 }
 
-/// New memory of zeros; null where there is none. As with mimalloc, only what is touched counts.
+/// Returns new memory of zeros, or null if there is none. As with mimalloc, only touched pages count.
 fn map(size: usize) -> *mut u8 {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: the system chooses the place, where nothing else is.
+    // SAFETY: the system chooses an address that is not in use.
     let mapped = unsafe { mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags) };
     mapped.map_or(ptr::null_mut(), <*mut _>::cast)
 }
 
-/// Makes mapped memory longer or shorter without copying, wherever it then lies; `None` where it is what it was.
+/// Changes the length of a mapping without a copy, and possibly its address. `None` if nothing was changed.
 ///
 /// # Safety
 ///
-/// The memory is all of what was mapped at once.
+/// `bytes` is a whole mapping of `from` bytes.
 #[cfg(target_os = "linux")]
 unsafe fn remap(bytes: *mut u8, from: usize, to: usize) -> Option<*mut u8> {
-    // SAFETY: as of this function.
+    // SAFETY: the caller of this function guarantees it.
     let moved = unsafe { rustix::mm::mremap(bytes.cast(), from, to, rustix::mm::MremapFlags::MAYMOVE) };
     moved.ok().map(<*mut _>::cast)
 }
 
-/// Other systems have no such call.
+/// Returns `None`: other systems have no such call.
 ///
 /// # Safety
 ///
-/// Always.
+/// Always safe to call.
 #[cfg(not(target_os = "linux"))]
 unsafe fn remap(_: *mut u8, _: usize, _: usize) -> Option<*mut u8> {
     None
@@ -146,7 +146,7 @@ unsafe fn remap(_: *mut u8, _: usize, _: usize) -> Option<*mut u8> {
 mod tests {
     use super::*;
 
-    /// Bytes of which each tells its place.
+    /// Returns a byte that depends on its index.
     fn pattern(place: usize) -> u8 {
         place.to_le_bytes()[0]
     }
@@ -156,7 +156,7 @@ mod tests {
         let sizes = [1, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 7, 2 * LARGE, LARGE, LARGE - 1, 9];
         for alignment in [1, 64, LEAST_PAGE, 2 * LEAST_PAGE] {
             let layout = |size| Layout::from_size_align(size, alignment).unwrap();
-            // SAFETY: each size is more than nothing, and only so many bytes are touched of what was just made.
+            // SAFETY: each size is above zero, and only bytes of the allocation are accessed.
             unsafe {
                 let mut bytes = Allocator.alloc(layout(sizes[0]));
                 bytes.write(pattern(0));
@@ -177,7 +177,7 @@ mod tests {
     fn memory_of_zeros_is_zeros_and_too_much_is_refused() {
         for size in [7, LARGE - 1, LARGE, 3 * LARGE + 1] {
             let layout = Layout::from_size_align(size, 8).unwrap();
-            // SAFETY: the size is more than nothing, and only so many bytes are read of what was just made.
+            // SAFETY: the size is above zero, and only bytes of the allocation are read.
             unsafe {
                 let bytes = Allocator.alloc_zeroed(layout);
                 assert!(std::slice::from_raw_parts(bytes, size).iter().all(|byte| *byte == 0));

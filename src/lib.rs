@@ -1,25 +1,25 @@
-//! Zarr arrays: shown, checked against the specification, and written anew with other codecs, chunks or types; and the
-//! codecs `scale_offset` and `cast_value`, by which floats are stored as integers of just the bits that they need.
+//! A library to inspect, validate and transcode Zarr arrays. It also contains the codecs `scale_offset` and
+//! `cast_value`, which store floats as integers of just the bits that they need.
 //!
-//! It is the library under the program `zarrcast`. A command of the program is a module here, with a function of the same
-//! name: options in, a result or an error out. Nothing is printed, and no process ends; results serialise to the
-//! program's `--json`.
+//! This is the library of the program `zarrcast`. Each command of the program is a module with a function of the same
+//! name. Its arguments are options, and it returns a result or an error. It prints nothing and exits no process.
+//! Results serialise to the program's `--json`.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`inspect`] | metadata of an array or a group, what each codec makes of a chunk, what is stored, what the values are |
-//! | [`validate`] | checks stores, every document, key and chunk of them, and lists all that is wrong |
-//! | [`transcode`] | writes an array, or a group with all below it, anew |
-//! | [`parts`] | does the same as one job over many processes or machines |
-//! | [`apply_codec`] | runs a codec chain over plain data |
-//! | [`diagnostic`] | findings: codes, severities, the page of each |
-//! | [`types`] | what options and results are made of |
+//! | [`inspect`] | reads metadata of an array or a group, the data after each codec, the stored objects, the values |
+//! | [`validate`] | checks the documents, keys and chunks of stores, and lists all faults |
+//! | [`transcode`] | writes a changed copy of an array, or of a group and all nodes below it |
+//! | [`parts`] | does the same as one job of many processes or machines |
+//! | [`apply_codec`] | runs a codec chain on plain data |
+//! | [`diagnostic`] | findings: their codes, their severities, the page of each code |
+//! | [`types`] | the types of options and results |
 //!
-//! [`register`] gives other programs that use the `zarrs` crate the codecs of this one.
+//! [`register`] adds the codecs of this library to programs that use the `zarrs` crate.
 //!
 //! # Example
 //!
-//! A field of the sea surface's temperature is quantised to 8 bits, and the copy checked:
+//! Quantises a field of sea surface temperatures to 8 bits, and checks the copy:
 //!
 //! ```
 //! use zarrcast::transcode::{QuantizeOptions, TranscodeOptions, transcode};
@@ -45,17 +45,17 @@
 //!
 //! # Features
 //!
-//! - `cli` (default): the program, and what only it needs.
-//! - `zarrs` (default): [`register`]; and codecs that this library lacks are run by zarrs, which has [`register`] called then.
+//! - `cli` (default): the program and its dependencies.
+//! - `zarrs` (default): [`register`]. zarrs runs the codecs that this library lacks, after a call of [`register`].
 //!
 //! # What may change
 //!
-//! Options and results may get new members with any version: make options by `new`, then set what differs. What is not
-//! listed above is not part of the interface.
+//! Options and results may get new members in any version. Create options with `new`, then set the members that differ.
+//! Only the items that are listed above are part of the interface.
 
 pub mod diagnostic;
 
-/// `inspect`: the metadata of an array or of all that is in a group, what is stored, what the values are.
+/// `inspect`: the metadata of an array or of all nodes of a group, the stored objects, and the values.
 pub mod inspect {
     pub use crate::operation::inspect::inspect;
     pub use crate::operation::inspect_result::{
@@ -68,7 +68,7 @@ pub mod inspect {
     };
 }
 
-/// `validate`: stores held against the specification, and values against those of another store.
+/// `validate`: checks stores against the specification, and compares values with those of another store.
 pub mod validate {
     pub use crate::operation::options::{AgainstOptions, ValidateLevel, ValidateOptions};
     pub use crate::operation::validate::{ValidateOutcome, validate};
@@ -77,7 +77,7 @@ pub mod validate {
     };
 }
 
-/// `transcode`: an array, or a group with all below it, written anew.
+/// `transcode`: writes a changed copy of an array, or of a group and all nodes below it.
 pub mod transcode {
     pub use crate::operation::options::{
         ChangeOptions, Compression, CompressionGoal, Missing, Predict, QuantizeForm, QuantizeOptions, Rule, RunOptions,
@@ -91,13 +91,13 @@ pub mod transcode {
     };
 }
 
-/// `transcode` in parts: one job over many processes, on one machine or on many, that share nothing but SOURCE and DEST.
+/// `transcode` in parts: one job of many processes, on one or many machines. They share only SOURCE and DEST.
 ///
-/// [`init`](parts::init) plans the job once, and seals the plan in DEST. [`partition`](parts::partition) does one part of it, by
-/// its number: parts run in any order, at the same time, again after they were killed, with any number of threads. No part waits
-/// for another; a job of several passes does each of them in all its parts before the next begins. [`status`](parts::status) tells
-/// which parts are missing, and [`finish`](parts::finish) proves that all that they wrote is there, and publishes DEST, which does
-/// not open before that. DEST is then, byte for byte, what [`transcode`](transcode::transcode) writes.
+/// [`init`](parts::init) plans the job once, and seals the plan in DEST. [`partition`](parts::partition) does one part
+/// by its number. Parts run in any order, at the same time, with any number of threads, and again after they were
+/// killed. No part waits for another. A pass begins after all parts of the pass before. [`status`](parts::status)
+/// returns the missing parts. [`finish`](parts::finish) proves that all their objects exist, and publishes DEST, which
+/// does not open before. DEST is then, byte for byte, what [`transcode`](transcode::transcode) writes.
 ///
 /// ```
 /// use zarrcast::parts::{Finished, Wanted, finish, init, partition, status};
@@ -110,12 +110,12 @@ pub mod transcode {
 /// let source = Location::parse("fixtures/valid/sea_surface_temperature")?;
 /// let destination = Location::parse(folder.path().join("copy.zarr"))?;
 ///
-/// // Once, with all that is asked for.
+/// // Once, with all options.
 /// let mut options = TranscodeOptions::new(source.clone(), destination.clone());
 /// options.run.verify = true;
 /// let planned = init(&options, 3, &progress, &interrupt)?;
 ///
-/// // By as many processes; what is done is in the plan.
+/// // In as many processes. The plan contains the changes.
 /// let options = TranscodeOptions::new(source, destination);
 /// for pass in &planned.passes {
 ///     for index in 0..pass.partitions {
@@ -139,14 +139,14 @@ pub mod parts {
     };
 }
 
-/// `apply-codec`: a codec chain, either way, over plain data or a stored chunk.
+/// `apply-codec`: runs a codec chain, in either direction, on plain data or a stored chunk.
 pub mod apply_codec {
     pub use crate::operation::apply_codec::apply_codec;
     pub use crate::operation::apply_codec_result::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
     pub use crate::operation::options::{ApplyCodecOptions, Stream};
 }
 
-/// The types that options and results are made of.
+/// The types of options and results.
 pub mod types {
     pub use crate::data_type::DataType;
     pub use crate::element::{ElementType, NumberType};
@@ -167,8 +167,8 @@ pub use store::{Location, LocationError};
 #[doc(hidden)]
 pub use zarrcast_kernels::{element, kernel, with_element, with_float, with_integer};
 
-// The rows (`docs/architecture.md`). They can be named from outside for this package's own program, tests, benchmarks and
-// fuzz targets alone, and change without notice: what is meant for others is above.
+// The rows of `docs/architecture.md`. They are public only for this package's own program, tests, benchmarks and fuzz
+// targets, and change without notice. The public interface is above.
 #[doc(hidden)]
 pub mod array;
 #[cfg(feature = "cli")]

@@ -1,5 +1,5 @@
-//! Memory that may be refused. Whoever is prepared for that asks by [`fallibly`]; anywhere else the program's allocator ends the
-//! process with a message and the status of too little memory, where Rust would abort it.
+//! Memory that may be refused. A caller that can handle this uses [`fallibly`]. Anywhere else the program's allocator
+//! ends the process with a message and the exit status for too little memory. Rust would abort it.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ thread_local! {
     static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what allocates, and is told where there is no memory.
+/// Runs code that allocates and can handle missing memory.
 pub fn fallibly<R>(allocate: impl FnOnce() -> R) -> R {
     let before = IS_PREPARED.replace(true);
     let done = allocate();
@@ -15,13 +15,13 @@ pub fn fallibly<R>(allocate: impl FnOnce() -> R) -> R {
     done
 }
 
-/// Whether this thread is prepared for a refusal.
+/// True if this thread can handle missing memory.
 pub fn may_be_refused() -> bool {
-    // While a thread ends it has no such value any more.
+    // The value no longer exists while a thread ends.
     IS_PREPARED.try_with(Cell::get).unwrap_or(false)
 }
 
-/// Makes a buffer `size` bytes long, new ones 0; the error is the bytes that there is no memory for.
+/// Resizes a buffer to `size` bytes, new ones 0. The error is the bytes for which there is no memory.
 pub fn resize(buffer: &mut Vec<u8>, size: usize) -> Result<(), u64> {
     let more = size.saturating_sub(buffer.len());
     fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| size as u64)?;

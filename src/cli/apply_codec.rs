@@ -88,7 +88,6 @@ pub(super) struct ApplyCodecArguments {
 }
 
 impl ApplyCodecArguments {
-    /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let options = self.into_options()?;
@@ -99,7 +98,7 @@ impl ApplyCodecArguments {
         }
         if let Some(bytes) = &result.standard_output {
             session::print_as_it_is(|output| output.write_all(bytes))?;
-            // stdout is taken by the data: what there is to tell goes to stderr.
+            // stdout contains the data, so the report is on stderr.
             session.note(|output| text::write_applied(&result, !options.stages, session.error_style(), output));
         } else {
             session.report(("apply-codec", as_json), &result, |style, output| {

@@ -76,12 +76,11 @@ struct RemoteArguments {
 }
 
 impl CommonArguments {
-    /// The options that operations take.
     pub(super) fn options(&self) -> CommonOptions {
         CommonOptions { threads: self.threads, max_memory: self.max_memory }
     }
 
-    /// A location that this build can open, from the text of an argument.
+    /// Parses a location that this build can open.
     pub(super) fn location(&self, argument: &str, text: PathBuf) -> Result<Location, OperationError> {
         let settings = &self.remote.storage_options;
         if settings.iter().any(|(name, _)| name.is_empty()) {
@@ -90,7 +89,7 @@ impl CommonArguments {
         }
         let unknown = settings.iter().find(|(name, _)| !RemoteOptions::is_setting(name));
         if let Some((name, _)) = unknown {
-            // The value may be a secret, and so may be what stands where a name should.
+            // The value may be a secret, and so may the text before it.
             let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             let shown = if is_name { format!(" {name}") } else { String::new() };
             let message = format!("`--storage-option{shown}`: no store has an option of this name");
@@ -115,7 +114,7 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
-    /// The options of remote stores as words of a script's commands. Fails if one may be a secret.
+    /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.
     pub(super) fn words_of_access(&self) -> Result<Vec<String>, OperationError> {
         let RemoteArguments { storage_options, anonymous, requests, missing_status, allow_file_references } =
             &self.remote;
@@ -134,7 +133,7 @@ impl CommonArguments {
     }
 }
 
-/// The error for a setting that is not written into a script.
+/// Returns the error for a setting that is not written into a script.
 fn secret_setting(name: &str) -> OperationError {
     let variable = name.to_ascii_uppercase();
     let has_variable = ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| variable.starts_with(prefix));

@@ -78,7 +78,7 @@ fn completions(shell: Shell) -> Vec<u8> {
     text
 }
 
-/// The manual pages, by file name.
+/// Returns the manual pages by file name.
 fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = super::command().disable_help_subcommand(true);
     program.build();
@@ -89,7 +89,7 @@ fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// A manual page by the conventions of man-pages(7). It has no date and no version: it changes when the command does.
+/// Returns a manual page by the conventions of man-pages(7). It has no date or version: it changes with the command.
 fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>)> {
     let usage = command.clone().render_usage().to_string();
     let examples = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
@@ -98,7 +98,7 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     if others.is_empty() {
         others.push(NAME.to_owned());
     }
-    // Options that `-h` leaves out have their text here.
+    // Options that `-h` omits have their text here.
     let whole = command.clone().mut_args(|argument| match (argument.get_long_help(), argument.get_help().cloned()) {
         (None, Some(help)) => argument.long_help(help),
         _ => argument,
@@ -121,7 +121,7 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     Ok((format!("{name}.1"), text))
 }
 
-/// A section whose lines stay as they are.
+/// Returns a section whose lines are not changed.
 fn section(heading: &str, text: &str) -> Roff {
     let mut section = Roff::new();
     section.control("SH", [heading]).control("nf", []);
@@ -132,13 +132,13 @@ fn section(heading: &str, text: &str) -> Roff {
     section
 }
 
-/// Every generated file, by name: what `completions/` of the repository holds.
+/// Returns every generated file by name: the content of the repository's `completions/`.
 pub fn generated_files() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let shells = Shell::value_variants().iter().map(|shell| (shell.file_name(NAME), completions(*shell)));
     Ok(shells.chain(manual_pages()?).collect())
 }
 
-/// Values for an argument of a command, by its name in the program; `None` if nothing is added.
+/// Returns the values for an argument of a command, by its name in the program. `None` if nothing is added.
 fn values(command: &str, argument: &str) -> Option<Vec<PossibleValue>> {
     let words = |words: &[&'static str]| words.iter().map(PossibleValue::new).collect();
     Some(match (command, argument) {
@@ -157,19 +157,19 @@ fn values(command: &str, argument: &str) -> Option<Vec<PossibleValue>> {
     })
 }
 
-/// The data types with a name of their own that an option takes.
+/// Returns the data types with a name of their own that an option accepts.
 fn types(is_taken: impl Fn(&DataType) -> bool) -> Vec<PossibleValue> {
     let taken = registered_types().filter(|name| DataType::from_name(name).is_some_and(|known| is_taken(&known)));
     taken.map(PossibleValue::new).collect()
 }
 
-/// The first part of each word of `--compress`, and other words.
+/// Returns the first part of each word of `--compress`, and other words.
 fn codecs(others: &[&'static str]) -> Vec<PossibleValue> {
     let words = registry::shorthands().map(|(name, _)| name);
     words.chain(others.iter().copied()).map(PossibleValue::new).collect()
 }
 
-/// The codes of the rules, with their names beside them where the shell shows such.
+/// Returns the codes of the rules, with their names for shells that show them.
 fn codes() -> Vec<PossibleValue> {
     code::ALL.iter().map(|code| PossibleValue::new(code.code).help(code.name)).collect()
 }

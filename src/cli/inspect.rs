@@ -21,16 +21,16 @@ use crate::report::terminal::{self, Output};
 use crate::report::{self, html, inspect_preview, json};
 use crate::store::{Location, file};
 
-/// Pixels of a `--preview-png`, either way.
+/// The maximum size of a `--preview-png`, in pixels.
 const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
 
-/// Pixels of a picture in JSON.
+/// The maximum size of a picture in JSON, in pixels.
 const DOCUMENT: PictureSize = PictureSize { columns: 80, rows: 60, pixel_height: 1 };
 
-/// Columns and lines where there is no terminal.
+/// Columns and lines if there is no terminal.
 const PAGE: (u16, u16) = (80, 40);
 
-/// Lines of the terminal that are not given to the picture: its heading, its legend, the prompt.
+/// Lines of the terminal that the picture does not use: its heading, its legend, the prompt.
 const OTHER_LINES: u64 = 5;
 
 /// Show what is in a store: metadata, codec pipeline, storage, values
@@ -132,12 +132,12 @@ struct ValueArguments {
     preview_png: Option<PathBuf>,
 }
 
-/// The indices of `--preview`, each along the dimension of a name or a number.
+/// The indices of `--preview`, each with the name or number of its dimension.
 type Slice = Vec<(String, u64)>;
 
 impl InspectArguments {
-    /// Runs the command and reports: of several STOREs all of them, whatever one of them is like; the status is the greatest of
-    /// theirs. As text each is shown once it is known.
+    /// Runs the command and reports all STOREs, also if one of them fails. The status is the greatest of theirs. Text
+    /// is written as soon as a STORE is read.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let image = self.values.preview_png.clone();
@@ -146,9 +146,9 @@ impl InspectArguments {
         report.check(options.iter().map(|options| &options.store))?;
         let is_alone = options.len() == 1;
         let mut status = ExitStatus::Done;
-        // What became of each STORE, as far as JSON or a page shows it.
+        // The outcome of each STORE, if JSON or a page needs it.
         let mut outcomes: Vec<Result<InspectResult, Failure>> = Vec::new();
-        // Where nobody reads the text any more, the page is written all the same.
+        // If the reader of the text is gone, the page is still written.
         let (mut is_first, mut printed) = (true, Ok(()));
         for options in &options {
             let store = options.store.display().to_string();
@@ -196,7 +196,6 @@ impl InspectArguments {
         Ok(status)
     }
 
-    /// The options of each STORE.
     fn options(self, session: &Session) -> Result<Vec<InspectOptions>, OperationError> {
         let values = self.values;
         let (suggest, stores) = suggest_and_stores(values.suggest, values.sample, self.stores)?;
@@ -240,7 +239,7 @@ fn page(outcomes: &[Result<InspectResult, Failure>]) -> String {
     html::page("inspect", &reports.collect::<Vec<_>>())
 }
 
-/// Writes the document of several STOREs.
+/// Writes the JSON document of several STOREs.
 fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write) -> io::Result<()> {
     let results = || outcomes.iter().filter_map(|outcome| outcome.as_ref().ok());
     let stores = results().map(|result| json::Document::new("inspect", result)).collect();
@@ -249,7 +248,7 @@ fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write
     json::write("inspect", &InspectedStores { stores, failures, warnings }, output)
 }
 
-/// The findings with the store named beside the node, as stderr shows them where there are several.
+/// Returns the findings with the store before the node, as stderr shows them for several STOREs.
 fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut findings = findings.to_vec();
     for finding in &mut findings {
@@ -259,7 +258,7 @@ fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
     findings
 }
 
-/// Splits the word after `--suggest` from STOREs: a word that does not look like a type is a STORE.
+/// Separates the word after `--suggest` from the STOREs. A word that does not look like a type is a STORE.
 fn suggest_and_stores(
     suggest: Option<String>,
     sample: Option<u64>,
@@ -283,7 +282,7 @@ fn suggest_and_stores(
     Ok((Some(Suggest::Codecs(target)), stores))
 }
 
-/// Splits the word after `--preview` from STOREs: a word that is no slice is a STORE.
+/// Separates the word after `--preview` from the STOREs. A word that is not a slice is a STORE.
 fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slice, Vec<PathBuf>), OperationError> {
     match preview.map(|text| (text, value::indices(text))) {
         None if !stores.is_empty() => Ok((Vec::new(), stores)),
@@ -297,11 +296,11 @@ fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slic
     }
 }
 
-/// The size of a picture that fits the terminal, or a page.
+/// Returns the size of a picture that fits the terminal, or a page if there is none.
 fn picture_size(session: &Session) -> PictureSize {
     let (columns, lines) = terminal::size(Output::Result).unwrap_or(PAGE);
     let lines = u64::from(lines).saturating_sub(OTHER_LINES).max(4);
-    // With colours a letter is two pixels, each about as high as wide.
+    // With colours, a character is two pixels, each about as high as wide.
     let (rows, pixel_height) = if session.style().is_coloured { (2 * lines, 1) } else { (lines, 2) };
     PictureSize { columns: u64::from(columns).max(16), rows, pixel_height }
 }

@@ -23,10 +23,9 @@ use crate::report::terminal::{self, Output};
 use arguments::CommonArguments;
 use session::Session;
 
-/// The program's name.
 const NAME: &str = "zarrcast";
 
-/// Columns for which the examples in help are written.
+/// The width that the examples in help need, in columns.
 const LEAST_COLUMNS: u16 = 60;
 
 /// Inspect, validate and transcode Zarr arrays
@@ -66,7 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     })
 }
 
-/// The command line. What `transcode` prints stands with what it checks.
+/// Returns the command line. The output options of `transcode` are in the section of its checks.
 fn command() -> clap::Command {
     let check = |argument: clap::Arg| argument.help_heading("Check");
     Arguments::command()
@@ -74,7 +73,7 @@ fn command() -> clap::Command {
         .mut_subcommand("transcode", |transcode| transcode.mut_arg("json", check).mut_arg("report", check))
 }
 
-/// Long help without a blank line behind its first sentence.
+/// Returns an argument whose long help has no blank line after its first sentence.
 fn one_paragraph(argument: clap::Arg) -> clap::Arg {
     match argument.get_long_help().map(ToString::to_string) {
         Some(help) => argument.long_help(help.replace("\n\n", ". ")),
@@ -82,8 +81,8 @@ fn one_paragraph(argument: clap::Arg) -> clap::Arg {
     }
 }
 
-/// Parses the arguments. On a terminal of few columns help keeps this width: the examples in it are not broken, and
-/// what the terminal itself wraps is pasted as it was.
+/// Parses the arguments. On a narrow terminal, help keeps its minimum width, and its examples are not broken. Text that
+/// the terminal itself wraps is pasted unchanged.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
     let columns = terminal::size(Output::Result).map(|(columns, _)| columns).or_else(of_environment);
@@ -118,7 +117,7 @@ impl Command {
     }
 }
 
-/// Refuses the given options where what they belong to is not done.
+/// Refuses the given options if what they need is not given.
 fn require(met: bool, options: &[(&str, bool)], needed: &str) -> Result<(), OperationError> {
     match options.iter().find(|(_, given)| *given && !met) {
         Some((option, _)) => Err(OperationError::usage(format!("--{option} needs {needed}"))
@@ -132,9 +131,9 @@ fn require(met: bool, options: &[(&str, bool)], needed: &str) -> Result<(), Oper
 pub enum ExitStatus {
     /// Done.
     Done = 0,
-    /// The data, or what was asked of it, is at fault.
+    /// A fault of the data, or of a request that they do not allow.
     DataFault = 1,
-    /// Unknown or contradictory options, or text that is not what its option takes.
+    /// Unknown or contradictory options, or text that is not valid for its option.
     UsageFault = 2,
     /// The work could not be done.
     Failed = 3,
@@ -148,7 +147,7 @@ pub enum ExitStatus {
     Terminated = 143,
 }
 
-/// The status of an error: by the class of the operation's error; 3 for all else.
+/// Returns the status of an error: by the class of the operation's error, otherwise 3.
 fn status_of_error(error: &anyhow::Error) -> ExitStatus {
     let class = error.chain().find_map(|cause| cause.downcast_ref::<OperationError>()).map(OperationError::class);
     match class {

@@ -1,4 +1,4 @@
-//! The streams of a command, what is written on them, what the parser of arguments says, and signals.
+//! The streams of a command, the output on them, errors in arguments, and signals.
 
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
@@ -24,20 +24,18 @@ use crate::report::progress::{Bar, Log};
 use crate::report::terminal::{self, Defused, Output, Style, one_line};
 use crate::store::machine;
 
-/// The streams, and how to write on them.
+/// The streams of a command, and the style of its output.
 pub(super) struct Session {
     quiet: bool,
     /// Of stdout and of stderr, without their widths.
     style: Style,
     error_style: Style,
-    /// Receives the progress of the operation.
     pub(super) progress: Box<dyn Progress>,
-    /// Stops the operation.
     pub(super) interrupt: Interrupt,
 }
 
 impl Session {
-    /// A session with the options of a command, if it takes them.
+    /// Returns a session with the options of a command, if it has them.
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
         let is_verbose = common.is_some_and(|common| common.verbose > 0);
         let is_coloured =
@@ -58,18 +56,18 @@ impl Session {
         }
     }
 
-    /// A session without options of a command, in the colours that the streams take.
+    /// Returns a session without options of a command, in the colours that the streams support.
     pub(super) fn of_terminal() -> Self {
         let style = |output| Style { is_coloured: terminal::has_colours(output), ..Style::PLAIN };
         Session { style: style(Output::Result), error_style: style(Output::Error), ..Session::new(None) }
     }
 
-    /// Style of text on stdout.
+    /// Returns the style of text on stdout.
     pub(super) fn style(&self) -> Style {
         self.style.within(terminal::columns(Output::Result))
     }
 
-    /// Style of text on stderr.
+    /// Returns the style of text on stderr.
     pub(super) fn error_style(&self) -> Style {
         self.error_style.within(terminal::columns(Output::Error))
     }
@@ -82,7 +80,7 @@ impl Session {
         }
     }
 
-    /// Prints the error with its causes and the next step, and gives its exit status. A reader that has gone is none.
+    /// Prints the error with its causes and the next step, and returns its exit status. [`ReaderGone`] is not an error.
     pub(super) fn report_error(&self, error: &anyhow::Error) -> ExitStatus {
         if error.is::<ReaderGone>() {
             return ExitStatus::Done;
@@ -102,21 +100,21 @@ impl Session {
         self.print(|output| if as_json { json::write(command, result, output) } else { text(style, output) })
     }
 
-    /// Writes the result to stdout in whatever form, without what a terminal would act on.
+    /// Writes the result to stdout in any form, without control characters that a terminal would act on.
     pub(super) fn print(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
         print_as_it_is(|output| write(&mut Defused::new(output, self.style.is_coloured)))
     }
 
-    /// Writes to stderr likewise; if it is closed, to nobody.
+    /// Writes to stderr in the same way. If it is closed, the text is lost.
     pub(super) fn note(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        // The line of progress would stand before the message, or be drawn over it.
+        // Otherwise the progress line would be before the message, or be drawn over it.
         self.progress.finish();
         let mut output = BufWriter::new(io::stderr().lock());
         let _ = write(&mut Defused::new(&mut output, self.error_style.is_coloured)).and_then(|()| output.flush());
     }
 }
 
-/// Runs a piece of the program. A panic, which is a bug, becomes an error, without a word of its own on stderr.
+/// Runs a part of the program. A panic, which is a bug, becomes an error, and prints nothing itself on stderr.
 pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     std::panic::set_hook(Box::new(|_| {}));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
@@ -129,17 +127,17 @@ pub(super) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
     })
 }
 
-/// Whoever read stdout has closed it: they have seen what they wanted, and the program ends quietly.
+/// The reader of stdout has closed it. It has read all that it wanted, and the program ends quietly.
 #[derive(Debug, thiserror::Error)]
 #[error("stdout was closed")]
 struct ReaderGone;
 
-/// Writes to stdout whatever it is. [`ReaderGone`] is the error of a pipe that was closed.
+/// Writes bytes to stdout unchanged. [`ReaderGone`] is the error of a closed pipe.
 pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match write(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            // What is left in the buffer would be tried once more when it is dropped.
+            // When the writer is dropped, it would try again to write the rest of its buffer.
             drop(output.into_parts());
             Err(ReaderGone.into())
         }
@@ -147,7 +145,7 @@ pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()
     }
 }
 
-/// Prints clap's own message; `--help` and `--version` are no errors.
+/// Prints clap's own message. `--help` and `--version` are not errors.
 pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
     let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
     let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
@@ -157,14 +155,14 @@ pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
             let text = error.render().to_string();
             session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
         } else {
-            // A closed stream cannot be told about.
+            // A closed stream cannot report an error.
             let _ = error.print();
         }
     } else {
         for (kind, value) in escaped {
             error.insert(kind, value);
         }
-        // Without styles, escapes are those of arguments, which are shown and not taken out.
+        // Without styles, all escapes are from arguments. They are shown, and not removed.
         error.remove(ContextKind::Usage);
         let plain = clap::Command::new("").styles(clap::builder::Styles::plain());
         let text = error.with_cmd(&plain).render().ansi().to_string();
@@ -175,7 +173,7 @@ pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
     if error.use_stderr() { ExitStatus::UsageFault } else { ExitStatus::Done }
 }
 
-/// An argument that a message names, as part of one line; `None` where it is that already.
+/// Returns an argument of a message as part of one line. `None` if it is already that.
 fn escaped(value: &ContextValue) -> Option<ContextValue> {
     let is_other = |text: &String| one_line(text) != *text;
     let line = |text: &String| one_line(text).into_owned();
@@ -188,27 +186,27 @@ fn escaped(value: &ContextValue) -> Option<ContextValue> {
     }
 }
 
-/// Time for unfinished work to stop and clean up.
+/// The time for unfinished work to stop and clean up.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Stack size of a main thread; spawned threads have less by default.
+/// The stack size of a main thread, in bytes. Spawned threads have less by default.
 const STACK_BYTES: usize = 8 << 20;
 
-/// The event that the main thread waits for: the command ended by itself, or a signal came.
+/// The event that the main thread waits for: the command has ended, or a signal has arrived.
 type Event = Result<ExitStatus, Signal>;
 
 /// A signal that ends the process: its name, and the exit status.
 #[derive(Clone, Copy)]
 struct Signal(&'static str, ExitStatus);
 
-/// Runs a command in a thread of its own, so that this one can end the process when a signal comes.
+/// Runs a command in a separate thread, so that this one can end the process when a signal arrives.
 pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitStatus + Send + 'static) -> ExitStatus {
     let (sender, events) = mpsc::channel();
     watch(sender.clone());
     let own = Arc::clone(session);
     let thread = Builder::new().name("run".to_owned()).stack_size(STACK_BYTES).spawn(move || {
         let status = catch_unwind(AssertUnwindSafe(|| run(&own))).unwrap_or(ExitStatus::Failed);
-        // Nobody listens any more where a signal came first.
+        // If a signal was first, nobody receives this.
         let _ = sender.send(Ok(status));
     });
     if let Err(error) = thread {
@@ -225,7 +223,7 @@ pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitS
 }
 
 impl Signal {
-    /// Asks the command to stop, waits a little where it has something to clear away, and tells what is left.
+    /// Interrupts the command, waits a short time if it must clean up, and reports what remains.
     fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
         let Signal(name, own) = self;
         let unfinished = session.interrupt.raise();
@@ -233,8 +231,8 @@ impl Signal {
         while unfinished.is_some()
             && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
-            // It has said itself what it leaves; or it was done just then. A signal that comes again, as where a terminal
-            // and whoever started the program send one each, takes no time from it.
+            // The command has reported itself what remains, or it was just finished. A repeated signal does not shorten
+            // the wait: the terminal and the parent process may send one each.
             if let Ok(status) = event {
                 return if status == ExitStatus::Interrupted { own } else { status };
             }
@@ -249,17 +247,17 @@ impl Signal {
     }
 }
 
-/// Sends the signals that come. Where no handler can be set they end the process, as they do by default.
+/// Sends the signals that arrive. If no handler can be set, they end the process, as by default.
 #[cfg(unix)]
 fn watch(sender: Sender<Event>) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    // A file that outgrows the limit of the process is an error of the write then, not the process's end.
+    // A file that exceeds the limit of the process is then a write error, and does not end the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let mut wanted = vec![SIGINT, SIGTERM];
-    // Where `nohup` has it ignored, it stays so.
+    // If `nohup` ignores it, it remains ignored.
     wanted.extend(machine::heeds_hang_up().then_some(SIGHUP));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    // If this thread cannot be started, neither can the command's.
+    // If this thread cannot start, the command's thread cannot start either.
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             let signal = match signal {

@@ -134,7 +134,7 @@ pub(super) struct TranscodeArguments {
 }
 
 impl TranscodeArguments {
-    /// Runs the command and reports. What it does is done before the report is written: a closed pipe changes nothing.
+    /// Runs the command and reports. The work is complete before the report, so a closed pipe changes nothing.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let as_json = self.common.json;
         let report = self.report.clone();
@@ -154,7 +154,7 @@ impl TranscodeArguments {
         Ok(if equal { ExitStatus::Done } else { ExitStatus::DataFault })
     }
 
-    /// Options of remote stores for the commands of a script.
+    /// Returns the options of remote stores for the commands of a script. An error if a location may contain a secret.
     fn words_of_script(&self) -> Result<Vec<String>, OperationError> {
         value::refuse_secrets("SOURCE", &self.source)?;
         value::refuse_secrets("DEST", &self.destination)?;
@@ -169,7 +169,7 @@ impl TranscodeArguments {
         }
         own.check_dependent_options(&rules)?;
         if rules.iter().any(|(_, changes)| changes.quantizes()) && !own.quantizes() {
-            // It says how the rules do it.
+            // The form applies to the rules, which have inherited it.
             own.form = None;
         }
         let change = own.into_options()?;
@@ -197,14 +197,14 @@ impl TranscodeArguments {
             rules: rules.into_iter().map(rule).collect::<Result<_, _>>()?,
             no_consolidate: self.no_consolidate,
         };
-        // No reader opens a tree of both formats.
+        // No reader opens a hierarchy with both formats.
         let of_rules = options.rules.iter().find_map(|rule| rule.change.zarr_format);
         options.change.zarr_format = options.change.zarr_format.or(of_rules);
         Ok((options, self.parts))
     }
 }
 
-/// A usage error where quality is asked for that cannot be measured.
+/// Returns a usage error if quality measures are requested that cannot be measured.
 fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), OperationError> {
     if !options.run.quality {
         return Ok(());
@@ -221,14 +221,13 @@ fn check_quality(options: &TranscodeOptions, in_parts: bool) -> Result<(), Opera
         .with_help("give `--quantize`, `--max-error`, `--step` or `--keep-bits`, or leave them out"))
 }
 
-/// Writes the result to stdout.
 fn write_text(result: &TranscodeResult, as_json: bool, session: &Session) -> anyhow::Result<()> {
     session.report(("transcode", as_json), result, |style, output| {
         report::transcode::report(result, &[], style.is_verbose).write(style, output)
     })
 }
 
-/// Writes the page of a job that is done, or of a plan. Whatever happens to the page, DEST is as it is.
+/// Writes the page of a finished job, or of a plan. A page that fails does not change DEST.
 fn write_report(
     report: &ReportArguments,
     options: &TranscodeOptions,
@@ -303,7 +302,7 @@ impl Changes {
         self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
     }
 
-    /// Takes, for a rule that quantises, how it is done from the options of all arrays where the rule does not say.
+    /// For a rule that quantises, adds the options of all arrays that the rule does not set itself.
     fn inherit(&mut self, all: &Changes) {
         if self.quantizes() {
             self.form = self.form.or(all.form);
@@ -313,7 +312,7 @@ impl Changes {
         }
     }
 
-    /// Options that say how something is done, without the option that does it here or in a rule, are a mistake.
+    /// Refuses options that only refine another option, if that one is missing here and in the rules.
     fn check_dependent_options(&self, rules: &[(PathPattern, Changes)]) -> Result<(), OperationError> {
         let mut all = rules.iter().map(|(_, changes)| changes).chain([self]);
         let quantizes = all.clone().any(Changes::quantizes);
@@ -352,7 +351,7 @@ struct RuleArguments {
     changes: Changes,
 }
 
-/// Reads `GLOB: OPTIONS`, the options as a shell would split them.
+/// Parses `GLOB: OPTIONS`. The options are split like in a shell.
 fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     let usage = |reason: String| {
         OperationError::usage(format!("--rule `{text}`: {reason}"))

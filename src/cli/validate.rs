@@ -23,7 +23,6 @@ use crate::report::{self, formats, html, json};
 use crate::store::{Location, file};
 
 impl ValidateArguments {
-    /// Runs the command and reports.
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
         let format = self.format()?;
         let contract = self.write_expect.clone();
@@ -48,14 +47,14 @@ impl ValidateArguments {
             write_contract(&options, &path, session)?;
         }
         report.write(|| html::page("validate", &[report::validate::report(&outcome.result, false)]))?;
-        // Where no STORE could be read, stderr says all that there is.
+        // If no STORE could be read, stderr already has everything.
         if format != Format::Text || !outcome.result.checked.is_empty() {
             session.print(|output| write(&outcome, format, session.style(), output))?;
         }
         Ok(report_failures(outcome, session))
     }
 
-    /// In what form to report: `--json` is `--format json`.
+    /// Returns the output format. `--json` means `--format json`.
     pub(super) fn format(&self) -> Result<Format, OperationError> {
         match self.format {
             Some(format) if self.common.json && format != Format::Json => {
@@ -68,7 +67,6 @@ impl ValidateArguments {
         }
     }
 
-    /// The options of the check of stores.
     fn options(self) -> Result<ValidateOptions, OperationError> {
         require(
             self.against.is_some(),
@@ -118,7 +116,7 @@ impl ValidateArguments {
     }
 }
 
-/// The chunks of one array that stderr names where they cannot be read; the result names more of them.
+/// The maximum number of unreadable chunks per array that stderr names. The result names more of them.
 const MAX_CHUNK_ERRORS: usize = 3;
 
 fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut dyn Write) -> io::Result<()> {
@@ -131,7 +129,6 @@ fn write(outcome: &ValidateOutcome, format: Format, style: Style, output: &mut d
     }
 }
 
-/// Writes the contract of the one STORE.
 fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> anyhow::Result<()> {
     let contract = contract(options, &session.interrupt)?;
     let mut text = serde_json::to_vec_pretty(&Json::Object(contract)).context("the contract is not JSON")?;
@@ -151,7 +148,7 @@ fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     let mut of_node = (None, 0);
     for (named, failure) in result.failures.iter().zip(failures) {
         let failure = anyhow::Error::from(failure);
-        // Whatever the reason, what could not be read was not checked.
+        // A node that could not be read was not checked, whatever the reason.
         status = match status_of_error(&failure) {
             ExitStatus::Done | ExitStatus::DataFault => max(status, ExitStatus::Failed),
             of_failure => max(status, of_failure),
@@ -285,12 +282,12 @@ fn share(text: &str) -> Result<(PartNumber, u64), String> {
     text.split_once('/').and_then(read).ok_or_else(|| "expected I/N, such as 0/8, or auto/N".to_owned())
 }
 
-/// `warnings`, which is `None`, a code or its name.
+/// Parses `warnings`, which is `None`, or a code or its name.
 fn denied(text: &str) -> Result<Option<Code>, String> {
     if text == Severity::Warning.name() || text == "warnings" { Ok(None) } else { code(text).map(Some) }
 }
 
-/// A code or its name.
+/// Parses a code or its name.
 fn code(text: &str) -> Result<Code, String> {
     code::find(text).ok_or_else(|| {
         let near = code::nearest(text);
@@ -298,13 +295,13 @@ fn code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// A rule, as `--list-rules --json` gives it.
+/// Returns a rule as `--list-rules --json` writes it.
 fn rule(code: Code) -> Object {
     let rule = Object::new().with("code", code.code).with("name", code.name);
     rule.with("severity", code.severity.name()).with("title", code.title())
 }
 
-/// Shows the page of a rule.
+/// Writes the page of a rule.
 pub(super) fn explain_rule(code: Code, format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let page = code.page();
     let as_json = is_json(format, "--explain")?;
@@ -313,7 +310,6 @@ pub(super) fn explain_rule(code: Code, format: Format, session: &Session) -> any
     Ok(ExitStatus::Done)
 }
 
-/// Shows the table of rules.
 pub(super) fn list_rules(format: Format, session: &Session) -> anyhow::Result<ExitStatus> {
     let as_json = is_json(format, "--list-rules")?;
     let rules = code::ALL.iter().map(|code| rule(*code).into()).collect();

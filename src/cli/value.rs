@@ -1,7 +1,7 @@
-//! Parsers of option texts: sizes, shapes, scalars, data types, compressors, JSON or a file that holds it.
+//! Parsers of option texts: sizes, shapes, scalars, data types, compressors, JSON or a file that contains it.
 //!
-//! A parser here refuses text that is not what the option takes (exit status 2). Whether a value fits the data is
-//! for the operation to find out.
+//! A parser here refuses text that is not valid for the option (exit status 2). The operation checks whether a value
+//! fits the data.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl When {
     }
 }
 
-/// One of some words, each with its value.
+/// Returns a parser of a fixed set of words, each with its value.
 pub(super) fn one_of<T: Clone + Send + Sync>(words: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).try_map(|found| {
         let value = words.iter().find(|(word, _)| *word == found).map(|(_, value)| value.clone());
@@ -49,15 +49,14 @@ pub(super) fn one_of<T: Clone + Send + Sync>(words: &'static [(&'static str, T)]
     })
 }
 
-/// A pattern of paths.
 pub(super) fn pattern(text: &str) -> Result<PathPattern, String> {
     PathPattern::new(text).map_err(|error| error.to_string())
 }
 
-/// Bytes that a document given by `@FILE` may have.
+/// The maximum size of a document given by `@FILE`, in bytes.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
 
-/// The suffixes of a size, of which each is so many times the one before it.
+/// The suffixes of a size, after the base of their powers. Each suffix is the base times the one before it.
 const SIZE_UNITS: [(u64, [&str; 4]); 4] = [
     (1 << 10, ["KiB", "MiB", "GiB", "TiB"]),
     (1000, ["kB", "MB", "GB", "TB"]),
@@ -65,7 +64,7 @@ const SIZE_UNITS: [(u64, [&str; 4]); 4] = [
     (1 << 10, ["K", "M", "G", "T"]),
 ];
 
-/// A number of bytes: `512MiB`, `2GB`, `1048576`; above zero.
+/// Parses a number of bytes above zero: `512MiB`, `2GB`, `1048576`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let refusal = || format!("expected a size above 0, such as 512MiB, 2GB or 1048576; found {text:?}");
     let of_base = |(base, suffixes): (u64, [_; 4])| suffixes.into_iter().zip((1..).map(move |n| base.pow(n)));
@@ -83,10 +82,10 @@ fn whole(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// A shape or chunk indices: `A,B,...`; nothing, or `scalar`, for 0-D. Under its own name, one value of an option.
+/// A shape or chunk indices: `A,B,...`. Empty text, or `scalar`, for 0-D. The alias makes clap read it as one value.
 pub(super) type Extents = Vec<u64>;
 
-/// Reads `A,B,...`.
+/// Parses `A,B,...`.
 pub(super) fn extents(text: &str) -> Result<Extents, String> {
     if text.is_empty() || text == "scalar" {
         return Ok(Vec::new());
@@ -98,7 +97,7 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
     })
 }
 
-/// One value, in the encoding of fill values: JSON, or a bare NaN, Infinity, -Infinity or 0x... taken as the string.
+/// Parses one value in the encoding of fill values (JSON). A bare NaN, Infinity, -Infinity or 0x... is the string.
 pub(super) fn scalar(text: &str) -> Result<Json, String> {
     let bare = text.trim();
     if matches!(bare, "NaN" | "Infinity" | "+Infinity" | "-Infinity") || bare.starts_with("0x") {
@@ -107,7 +106,7 @@ pub(super) fn scalar(text: &str) -> Result<Json, String> {
     Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
 
-/// One number, or a string that stands for one.
+/// Parses one number, or a string that stands for one.
 pub(super) fn number(text: &str) -> Result<Json, String> {
     match scalar(text)? {
         value @ (Json::Number(_) | Json::String(_)) => Ok(value),
@@ -115,7 +114,7 @@ pub(super) fn number(text: &str) -> Result<Json, String> {
     }
 }
 
-/// `LO,HI`.
+/// Parses `LO,HI`.
 pub(super) fn range(text: &str) -> Result<(Json, Json), String> {
     match text.split_once(',') {
         Some((low, high)) if !high.contains(',') => Ok((number(low)?, number(high)?)),
@@ -123,10 +122,10 @@ pub(super) fn range(text: &str) -> Result<(Json, Json), String> {
     }
 }
 
-/// The most bins of a histogram.
+/// The maximum number of bins of a histogram.
 const MOST_BINS: usize = 1_000_000;
 
-/// `BINS` or `BINS,MIN,MAX`.
+/// Parses `BINS` or `BINS,MIN,MAX`.
 pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
     let refusal = || {
         format!(
@@ -146,7 +145,7 @@ pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
     Ok(HistogramOptions { bins, range })
 }
 
-/// `AXIS=INDEX,...`, or nothing; `None` for anything else.
+/// Parses `AXIS=INDEX,...` or an empty text. `None` for anything else.
 pub(super) fn indices(text: &str) -> Option<Vec<(String, u64)>> {
     if text.is_empty() {
         return Some(Vec::new());
@@ -158,10 +157,10 @@ pub(super) fn indices(text: &str) -> Option<Vec<(String, u64)>> {
     text.split(',').map(piece).collect()
 }
 
-/// Values that count as missing; `None` is `none`. Under its own name, one value of an option.
+/// Values that count as missing. `None` is the word `none`. The alias makes clap read it as one value.
 pub(super) type MissingOrNone = Option<Missing>;
 
-/// `auto`, or `VALUE,...`.
+/// Parses `auto`, or `VALUE,...`.
 pub(super) fn missing(text: &str) -> Result<Missing, String> {
     if text == "auto" {
         return Ok(Missing::Auto);
@@ -169,28 +168,28 @@ pub(super) fn missing(text: &str) -> Result<Missing, String> {
     text.split(',').map(number).collect::<Result<_, _>>().map(Missing::Values)
 }
 
-/// `auto`, `none`, or `VALUE,...`.
+/// Parses `auto`, `none`, or `VALUE,...`.
 pub(super) fn missing_or_none(text: &str) -> Result<MissingOrNone, String> {
     if text == "none" { Ok(None) } else { missing(text).map(Some) }
 }
 
-/// A finite number of at least 0.
+/// Parses a finite number of at least 0.
 pub(super) fn max_error(text: &str) -> Result<f64, String> {
     finite(text, "of at least 0", |error| error >= 0.0)
 }
 
-/// A finite number greater than 0.
+/// Parses a finite number greater than 0.
 pub(super) fn step(text: &str) -> Result<f64, String> {
     finite(text, "greater than 0", |step| step > 0.0)
 }
 
-/// A finite number that is as it should be.
+/// Parses a finite number for which `is_right` is true.
 fn finite(text: &str, expected: &str, is_right: fn(f64) -> bool) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && is_right(*number));
     number.ok_or_else(|| format!("expected a finite number {expected}; found {text:?}{}", respelt_number(text)))
 }
 
-/// A hint for a number with a decimal comma, or in percent.
+/// Returns a hint for a number with a decimal comma, or in percent. Empty for other text.
 fn respelt_number(text: &str) -> String {
     let number = text.replace(',', ".");
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
@@ -203,7 +202,7 @@ fn respelt_number(text: &str) -> String {
     }
 }
 
-/// `N`, `auto` or `auto:P`.
+/// Parses `N`, `auto` or `auto:P`.
 pub(super) fn keep_bits(text: &str) -> Result<KeepBits, String> {
     /// Explicit bits of a float64's significand.
     const MOST: u32 = 52;
@@ -221,15 +220,15 @@ pub(super) fn keep_bits(text: &str) -> Result<KeepBits, String> {
     })
 }
 
-/// The data types that have a name alone, as messages list them.
+/// The data types that are only a name, for messages.
 const TYPES: &str = "bool, int2 to int64, uint2 to uint64, float16, float32, float64, bfloat16, float8_e4m3 and its like, \
     complex64, complex128; others are given as JSON, with their configuration";
 
-/// The integer types, as messages list them.
+/// The integer types, for messages.
 const INTEGER_TYPES: &str =
     "int8, int16, int32, int64, uint8, uint16, uint32, uint64, and others of 2 to 63 bits, such as uint12";
 
-/// A data type's name, or its metadata as JSON.
+/// Parses the name of a data type, or its metadata as JSON.
 pub(super) fn data_type(text: &str) -> Result<DataType, String> {
     match known_type(text, TYPES)? {
         data_type if data_type.size().is_some() => Ok(data_type),
@@ -239,7 +238,7 @@ pub(super) fn data_type(text: &str) -> Result<DataType, String> {
     }
 }
 
-/// The name of an integer type.
+/// Parses the name of an integer type.
 pub(super) fn integer_type(text: &str) -> Result<NumberType, String> {
     match known_type(text, INTEGER_TYPES)? {
         DataType::Number(number) if !number.is_float() => Ok(number),
@@ -247,7 +246,7 @@ pub(super) fn integer_type(text: &str) -> Result<NumberType, String> {
     }
 }
 
-/// Tells a data type, also a misspelt one, from other words: it is one, similar to one, or letters and digits as in one.
+/// True if the text looks like a data type, also a misspelt one: known, similar, or with letters and digits like one.
 pub(super) fn looks_like_type(text: &str) -> bool {
     const WORDS: [&str; 5] = ["int", "uint", "float", "complex", "bfloat"];
     let is_numbered = || {
@@ -261,7 +260,7 @@ pub(super) fn looks_like_type(text: &str) -> bool {
         || (is_word && (is_numbered() || is_known() || !meant_types(text).is_empty()))
 }
 
-/// A data type that the program knows; an error says what may be meant, and `known`.
+/// Parses a data type that the program knows. The error names similar types, and lists `known`.
 fn known_type(text: &str, known: &str) -> Result<DataType, String> {
     let metadata = if text.trim_start().starts_with(['{', '"']) {
         Json::parse_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?
@@ -279,7 +278,7 @@ fn known_type(text: &str, known: &str) -> Result<DataType, String> {
     }
 }
 
-/// `none`, codecs in short (`zstd:3`, `gzip:6,crc32c`, `blosc:lz4:5:shuffle`), or `auto` with a goal (`auto:fast`).
+/// Parses `none`, short codecs (`zstd:3`, `gzip:6,crc32c`, `blosc:lz4:5:shuffle`), or `auto` with a goal (`auto:fast`).
 pub(super) fn compression(text: &str) -> Result<Compression, String> {
     if let Some(goal) = CompressionGoal::ALL.into_iter().find(|goal| goal.name() == text) {
         return Ok(Compression::Auto(goal));
@@ -292,7 +291,7 @@ pub(super) fn compression(text: &str) -> Result<Compression, String> {
     codec_words::compression(text).map(Compression::Codecs)
 }
 
-/// A codec chain: JSON, `@` and the file that holds it, or codecs in short.
+/// Parses a codec chain: JSON, `@FILE`, or codecs in short form.
 pub(super) fn codecs(text: &str) -> Result<Document, String> {
     if text.trim_start().starts_with(['[', '{', '"', '@']) {
         return document(text);
@@ -301,13 +300,13 @@ pub(super) fn codecs(text: &str) -> Result<Document, String> {
     read.map_err(|error| meant_file(text, error))
 }
 
-/// Adds to an error how a file is given, if the text names one.
+/// Adds to an error that a file is written as `@FILE`, if the text names one.
 fn meant_file(text: &str, error: String) -> String {
     let is_file = file::first_bytes(Path::new(text), 0).is_ok();
     if is_file { format!("{error}; the file of that name is given as `@{text}`") } else { error }
 }
 
-/// A location that this build can open, from the text of an argument.
+/// Parses a location that this build can open.
 pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, OperationError> {
     let shown = without_secrets(&text.to_string_lossy());
     Location::parse(text).map_err(|error| {
@@ -327,8 +326,8 @@ pub(super) fn location(argument: &str, text: PathBuf) -> Result<Location, Operat
     })
 }
 
-/// Refuses to write a store whose name has the ending of an archive other than zip, unless that is a folder, or of a file of
-/// another format.
+/// Refuses to write a store whose name has the ending of a file of another format. Also refuses the ending of an
+/// archive other than zip, unless the name is an existing folder.
 pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), OperationError> {
     const ARCHIVES: [&str; 9] = [".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tgz", ".gz", ".7z", ".rar"];
     const FORMATS: [&str; 12] =
@@ -351,7 +350,7 @@ pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), Op
     Err(OperationError::usage(message).with_help(help))
 }
 
-/// A store, or the node of `--node` in it.
+/// Returns the node of `--node` in a store, or the store itself.
 pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, OperationError> {
     let place = Place::new(&store, node)?;
     if place.is_root() {
@@ -364,12 +363,12 @@ pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, O
     })
 }
 
-/// An error where the text of a location holds what may be a secret: it is not written into a script, which would not work
-/// without it.
+/// Refuses a location whose text may contain a secret. Secrets are not written into a script, and it would not work
+/// without them.
 pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), OperationError> {
     let text = text.to_string_lossy();
     let shown = without_secrets(&text);
-    // In addresses of buckets, a `?` belongs to a name.
+    // In the address of a bucket, a `?` is part of a name.
     let is_shown_whole = || Location::parse(&*text).is_ok_and(|location| location.display().to_string() == text);
     if shown == text || is_shown_whole() {
         return Ok(());
@@ -381,32 +380,32 @@ pub(super) fn refuse_secrets(argument: &str, text: &Path) -> Result<(), Operatio
     ))
 }
 
-/// KEY=VALUE; both are empty where the text is something else. That is refused later, since clap would repeat the text, which
-/// may be a secret.
-#[expect(clippy::unnecessary_wraps, reason = "a parser of clap may fail")]
+/// Parses KEY=VALUE. Both are empty for other text, which is refused later: clap would repeat the text, which may be a
+/// secret.
+#[expect(clippy::unnecessary_wraps, reason = "clap needs a parser that returns a `Result`")]
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or_default();
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// The status that counts as absent: 403 alone.
+/// Parses the HTTP status that counts as an absent chunk: only 403.
 pub(super) fn missing_status(text: &str) -> Result<u16, String> {
     if text == "403" { Ok(403) } else { Err("only 403 can be treated as missing; 404 always is".to_owned()) }
 }
 
-/// A file, or `-` for a standard stream.
+/// Returns the file of a path, or a standard stream for `-`.
 pub(super) fn stream(path: PathBuf) -> Stream {
     if path == Path::new("-") { Stream::Standard } else { Stream::File(path) }
 }
 
-/// JSON on the command line, or `@` and the file that holds it.
+/// JSON on the command line, or the path of a file that contains it (`@FILE`).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Document {
     Text(Json),
     File(PathBuf),
 }
 
-/// Reads JSON, or `@FILE`; the file is not opened yet.
+/// Parses JSON or `@FILE`. The file is not opened yet.
 pub(super) fn document(text: &str) -> Result<Document, String> {
     match text.strip_prefix('@') {
         Some("") => Err("the name of a file follows @".to_owned()),
@@ -419,7 +418,7 @@ pub(super) fn document(text: &str) -> Result<Document, String> {
 }
 
 impl Document {
-    /// The JSON. A file that cannot be read is exit status 3, one that holds no JSON 2.
+    /// Returns the JSON. The exit status is 3 if the file cannot be read, and 2 if it contains no JSON.
     fn read(self, option: &str) -> Result<Json, OperationError> {
         let path = match self {
             Document::Text(json) => return Ok(json),
@@ -434,7 +433,7 @@ impl Document {
         Json::parse_str(&text).map_err(|error| OperationError::usage(refusal()).because(error))
     }
 
-    /// A list of codecs.
+    /// Returns the list of codecs. An error if the JSON is not a list.
     pub(super) fn codecs(self, option: &str) -> Result<Vec<Json>, OperationError> {
         match self.read(option)? {
             Json::Array(codecs) => Ok(codecs),
@@ -442,7 +441,7 @@ impl Document {
         }
     }
 
-    /// An object.
+    /// Returns the object. An error if the JSON is not an object.
     pub(super) fn object(self, option: &str) -> Result<Object, OperationError> {
         match self.read(option)? {
             Json::Object(object) => Ok(object),
@@ -456,25 +455,25 @@ fn not_a(expected: &str, option: &str, found: &Json) -> OperationError {
     OperationError::usage(format!("--{option} takes a {expected}, not {kind}"))
 }
 
-/// The code that stands for NaN: a whole number.
+/// Returns the code that stands for NaN. An error if it is not a whole number.
 pub(super) fn code(value: &Json) -> Result<i64, OperationError> {
     value.as_number().map_or("", |number| number.literal()).parse().map_err(|_| {
         OperationError::usage("--nan-value with --quantize takes a whole number, the code that stands for NaN")
     })
 }
 
-/// `--chunk-shape`: a shape, or `auto[:SIZE]`.
+/// Parses `--chunk-shape`: a shape, or `auto[:SIZE]`.
 pub(super) fn chunks(text: &str) -> Result<ShapeRequest, String> {
     shape(text, ShapeRequest::CHUNK_BYTES)
 }
 
-/// `--shard-shape`: the same, or `none`.
+/// Parses `--shard-shape`: a shape, `auto[:SIZE]`, or `none`.
 pub(super) fn shards(text: &str) -> Result<ShardRequest, String> {
     let given = || shape(text, ShapeRequest::SHARD_BYTES).map(ShardRequest::Shape);
     if text == "none" { Ok(ShardRequest::None) } else { given() }
 }
 
-/// `16,256,256`, or by dimension name `time=1,lat=256`, where 0 is the whole axis; or `auto[:SIZE]`, of so many bytes.
+/// Parses `16,256,256`, `time=1,lat=256` by dimension name (0 is the whole dimension), or `auto[:SIZE]` in bytes.
 fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
     match text.strip_prefix("auto") {
         Some("") => return Ok(ShapeRequest::Auto(default_bytes)),
@@ -490,7 +489,7 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
     pairs(text, refusal, |part, length| whole(length).ok_or_else(|| refusal(part))).map(ShapeRequest::Named)
 }
 
-/// `NAME=VALUE,...`, no name twice; `read` is given the whole part and the value.
+/// Parses `NAME=VALUE,...` without repeated names. The arguments of `read` are the whole part and the value.
 fn pairs<T>(
     text: &str,
     refusal: impl Fn(&str) -> String,
@@ -498,7 +497,7 @@ fn pairs<T>(
 ) -> Result<Vec<(String, T)>, String> {
     let mut pairs: Vec<(String, T)> = Vec::new();
     for part in text.split(',') {
-        // A name may hold the sign, a value does not.
+        // A name may contain the sign, a value does not.
         let (name, value) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
         let (name, value) = (name.trim().to_owned(), read(part, value)?);
         if name.is_empty() {
@@ -512,7 +511,7 @@ fn pairs<T>(
     Ok(pairs)
 }
 
-/// A hint for names and lengths with `:` instead of `=`.
+/// Returns a hint for names and lengths with `:` instead of `=`. Empty for other text.
 fn respelt_shape(text: &str) -> String {
     let meant = text.replace(':', "=");
     let are_pairs = text.split(',').all(|part| part.matches(':').count() == 1);
@@ -520,10 +519,10 @@ fn respelt_shape(text: &str) -> String {
     if is_shape { format!("; lengths by name are given as {meant}") } else { String::new() }
 }
 
-/// `--select`: at least one slice. Under its own name, one value of an option.
+/// `--select`: at least one slice. The alias makes clap read it as one value.
 pub(super) type Slices = Vec<Slice>;
 
-/// `time=0:100,lat=-90:`: parts of dimensions; an index that is left out is the dimension's own end.
+/// Parses parts of dimensions: `time=0:100,lat=-90:`. An omitted index is the start or the end of the dimension.
 pub(super) fn slices(text: &str) -> Result<Slices, String> {
     let refusal =
         |part: &str| format!("expected DIM=START:STOP, such as time=0:100 or time=5:6,lat=20:; found {part:?}");
@@ -545,7 +544,7 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
     Ok(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect())
 }
 
-/// Schedulers' variables of the number of a task, and the first number that each counts from.
+/// Schedulers' variables with the number of a task, and the first number of each scheduler.
 const VARIABLES: [(&str, u64); 7] = [
     ("SLURM_ARRAY_TASK_ID", 0),
     ("JOB_COMPLETION_INDEX", 0),
@@ -556,7 +555,7 @@ const VARIABLES: [(&str, u64); 7] = [
     ("LSB_JOBINDEX", 1),
 ];
 
-/// The number of a part, as it is given.
+/// The number of a part, as given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartNumber {
     Number(u64),
@@ -572,7 +571,7 @@ pub(super) fn part_number(text: &str) -> Result<PartNumber, String> {
 }
 
 impl PartNumber {
-    /// The number from 0; the scheduler or the user counts from `first_index`.
+    /// Returns the number counted from 0. The scheduler or the user counts from `first_index`.
     pub(super) fn counted_from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
         let (given, first, of) = match self {
             PartNumber::Number(number) => (number, first_index.unwrap_or(0), "--partition"),
@@ -588,10 +587,10 @@ impl PartNumber {
     }
 }
 
-/// The variable of the scheduler that is there, its number, and what it counts from.
+/// Returns the variable of the present scheduler, its number, and the scheduler's first number.
 fn of_scheduler() -> Result<(&'static str, u64, u64), OperationError> {
     for (variable, first) in VARIABLES {
-        // Where a job is none of an array, some set it all the same.
+        // Some schedulers set it also for a job that is not part of an array.
         let is_set = |text: &OsString| !text.is_empty() && text != "undefined";
         let Some(text) = std::env::var_os(variable).filter(is_set) else { continue };
         let text = text.into_string().unwrap_or_default();

@@ -168,7 +168,7 @@ pub struct StructType {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Its type.
+    /// The data type.
     pub data_type: DataType,
 }
 

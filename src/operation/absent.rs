@@ -1,4 +1,4 @@
-//! Why there is no node at a place: nothing is there, or something else, and what was probably meant.
+//! The reason why there is no node: the path does not exist, or is something else. Also what the user probably meant.
 
 use super::OperationError;
 use super::document::{NODE_KEYS, has_documents, read_documents};
@@ -7,16 +7,16 @@ use crate::metadata::NodeKind;
 use crate::store::file::FIRST_BYTES;
 use crate::store::{EntryKind, FileFormat, Node, StoreError, has_run_folder};
 
-/// The most nodes of a folder that a message lists.
+/// The maximum number of nodes of a folder that a message lists.
 const MOST_LISTED: usize = 5;
 
-/// The most entries of a folder that are looked at to find nodes.
+/// The maximum number of entries of a folder that are searched for nodes.
 const MOST_LOOKED_AT: usize = 1000;
 
-/// The same of a folder behind a network, where each costs requests.
+/// This maximum for a remote folder, where each entry costs requests.
 const MOST_ASKED_FOR: usize = 16;
 
-/// The error that there is no node at `node`, which has no documents; `name` is for messages.
+/// Returns the error that there is no node at `node`, which has no documents. `name` is for messages.
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let unreadable = |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
     let (existing, missing) = match nearest_existing(node) {
@@ -42,8 +42,8 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     }
 }
 
-/// The node at which anything stands, a dangling link included, that is nearest to `node` among those above it and itself;
-/// and the names from it to `node`.
+/// Returns the nearest existing node among `node` and those above it. A broken link exists, too. Also returns the names
+/// from there to `node`.
 pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), StoreError> {
     let (mut existing, mut missing) = (node.clone(), Vec::new());
     while !existing.exists()? {
@@ -54,7 +54,7 @@ pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), Store
     Ok((existing, missing))
 }
 
-/// A file stands at the place, or above it.
+/// Returns the error for a file at the path, or above it.
 fn of_file(file: &Node, name: &str) -> OperationError {
     let format = match file.first_bytes(FIRST_BYTES) {
         Ok(first) => FileFormat::of(&first),
@@ -82,7 +82,7 @@ fn of_file(file: &Node, name: &str) -> OperationError {
     }
 }
 
-/// A folder without documents.
+/// Returns the error for a folder without documents.
 fn of_folder(node: &Node, name: &str) -> OperationError {
     if matches!(node.kind_of(".zarrcast/plan.json"), Ok(Some(_))) {
         return OperationError::environment(format!("`{name}` is a job in parts that is not finished"))
@@ -104,11 +104,11 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
     }
 }
 
-/// Nothing is there; `existing` is the folder above that is, and `missing` the names below it.
+/// Returns the error for a path that does not exist. `existing` is the folder above it, `missing` the names below that.
 fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError {
     let absent = OperationError::environment(format!("`{name}` does not exist"));
     let Some(wanted) = missing.first() else { return absent };
-    // The user's own words for the folder that is there.
+    // The user's own words for the existing folder.
     let above = (0..missing.len())
         .fold(name.trim_end_matches('/'), |above, _| above.rsplit_once('/').map_or("", |(above, _)| above));
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
@@ -127,7 +127,7 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     }
 }
 
-/// The next step where a group was named in place of an array.
+/// Returns the help if a group was named instead of an array.
 pub(super) fn arrays_help(node: &Node, name: &str) -> String {
     match nodes_in(node).as_slice() {
         [] => "name an array: a folder with `zarr.json` or `.zarray`".to_owned(),
@@ -135,7 +135,7 @@ pub(super) fn arrays_help(node: &Node, name: &str) -> String {
     }
 }
 
-/// Names of nodes as a message lists them: the first few, and how many more there are.
+/// Returns names of nodes for a message: the first few, and the number of others.
 fn listed(above: &str, names: &[String]) -> String {
     let above = above.trim_end_matches('/');
     let shown = |name: &String| if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
@@ -146,7 +146,7 @@ fn listed(above: &str, names: &[String]) -> String {
     }
 }
 
-/// The nodes right below a folder, in the order of their names.
+/// Returns the nodes directly below a folder, sorted by name.
 fn nodes_in(folder: &Node) -> Vec<String> {
     let mut names = folder.folders(most_looked_at(folder)).unwrap_or_default();
     names.retain(|name| is_node(folder, name));
@@ -162,7 +162,7 @@ fn is_node(folder: &Node, name: &str) -> bool {
     folder.child(name).is_ok_and(|node| has_documents(&node))
 }
 
-/// The nearest folder above that is a node.
+/// Returns the nearest folder above that is a node.
 fn node_above(node: &Node) -> Option<Node> {
     let mut above = node.parent()?;
     while !has_documents(&above) {

@@ -1,4 +1,4 @@
-//! `apply-codec`: a codec chain, either way, over raw or `.npy` data or a stored chunk.
+//! `apply-codec`: runs a codec chain, in either direction, on raw or `.npy` data or a stored chunk.
 
 mod data;
 
@@ -18,7 +18,7 @@ use crate::pipeline::{ArrayRepresentation, CodecKind, Representation, codec_kind
 use crate::store::file;
 use data::{Input, Subject};
 
-/// Runs the chain. Where OUTPUT is stdout, its bytes are in the result: who called writes them.
+/// Runs the chain. If OUTPUT is stdout, its bytes are in the result, and the caller writes them.
 pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult> {
     let early = data::read_early(options)?;
     let subject = Subject::new(options, early.as_ref())?;
@@ -54,8 +54,8 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
     })
 }
 
-/// The elements that went in against those that come back: encoded and decoded, or for a stored chunk decoded,
-/// encoded and decoded.
+/// Compares elements before and after a round trip: encoded and decoded, or for a stored chunk decoded, encoded and
+/// decoded.
 fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &Passage) -> Result<RoundTrip, ChainFault> {
     let run = |direction, bytes: &[u8]| Passage::run(chain, direction, bytes, None);
     let again = is_chunk.then(|| run(Direction::Encode, &passage.bytes)).transpose()?;
@@ -64,7 +64,7 @@ fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &Passag
     Ok(compare(chain.decoded(), decoded, &back.bytes))
 }
 
-/// Writes OUTPUT, or gives what belongs on stdout.
+/// Writes OUTPUT, or returns the bytes for stdout.
 fn write(
     stream: &Stream,
     made: &Representation,
@@ -86,7 +86,7 @@ fn write(
     }
 }
 
-/// A fault of the data: the codec and its place in the chain, the element, both bounds, and the way out.
+/// Returns the error of a fault of the data: the codec, its index in the chain, the element, both bounds, and the help.
 fn describe_fault(input: &str, direction: Direction, chain: &BoundChain, fault: ChainFault) -> OperationError {
     let element = match &fault.kind {
         ChainFaultKind::Codec(CodecError::Element { fault, position, .. }) => {
@@ -132,23 +132,23 @@ impl Direction {
         }
     }
 
-    /// The form of the data before the chain, and behind it.
+    /// Returns the form of the data before the chain, and after it.
     fn ends(self, chain: &BoundChain) -> [Representation; 2] {
         let (decoded, encoded) = (Representation::Array(chain.decoded().clone()), chain.encoded());
         if self == Direction::Encode { [decoded, encoded] } else { [encoded, decoded] }
     }
 }
 
-/// The output of the chain, and times and sizes of its codecs.
+/// The output of the chain, and the times and sizes of its codecs.
 struct Passage {
     /// The result.
     bytes: Vec<u8>,
-    /// The input, then what each codec made of it.
+    /// The input, then the output of each codec.
     stages: Vec<AppliedStage>,
 }
 
 impl Passage {
-    /// Runs the chain over `input`, `repeat` times; times are medians.
+    /// Runs the chain over `input`, `repeat` times. The times are medians.
     fn run(chain: &BoundChain, direction: Direction, input: &[u8], repeat: Option<u32>) -> Result<Self, ChainFault> {
         let places: Vec<usize> = match direction {
             Direction::Encode => (0..chain.codecs().len()).collect(),
@@ -223,7 +223,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
 }
 
-/// Compares elements of the same array. NaN equals NaN and -0 equals 0 here; only `bit_identical` tells them apart.
+/// Compares elements of the same array. NaN equals NaN and -0 equals 0, except in `bit_identical`.
 fn compare(array: &ArrayRepresentation, before: &[u8], after: &[u8]) -> RoundTrip {
     let comparer = Comparer::new(&array.data_type, &array.data_type, Tolerance::default());
     let found = comparer.map_or_else(|_| Compared::default(), |comparer| comparer.compare(before, after));

@@ -14,64 +14,64 @@ pub struct ApplyCodecResult {
     pub direction: &'static str,
     /// INPUT, or the stored chunk.
     pub input: StreamBytes,
-    /// OUTPUT, where there is one.
+    /// OUTPUT, if there is one.
     pub output: Option<StreamBytes>,
-    /// Row 0 is the input; then a row for each codec, in the order in which they ran.
+    /// Row 0 is the input. Each further row is a codec, in the order in which they ran.
     pub stages: Vec<AppliedStage>,
     /// With `--round-trip`.
     pub round_trip: Option<RoundTrip>,
-    /// With `--repeat`: how often it ran.
+    /// With `--repeat`: the number of runs.
     pub repeat: Option<u32>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
-    /// The bytes for stdout, where OUTPUT is `-`.
+    /// The bytes for stdout, if OUTPUT is `-`.
     #[serde(skip)]
     pub standard_output: Option<Vec<u8>>,
 }
 
-/// A file or standard stream, and how much of it.
+/// A file or standard stream, and its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StreamBytes {
     /// `-` for a standard stream.
     pub path: String,
-    /// Its size, a .npy header included.
+    /// Size in bytes, including a .npy header.
     pub bytes: u64,
 }
 
-/// The data after one codec.
+/// The output of one codec.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AppliedStage {
-    /// The codec; `None` for the input.
+    /// Name of the codec. `None` for the input.
     pub codec: Option<String>,
-    /// `array->array`, `array->bytes` or `bytes->bytes`; `None` for the input.
+    /// `array->array`, `array->bytes` or `bytes->bytes`. `None` for the input.
     pub kind: Option<&'static str>,
-    /// The data type of an array; `None` for bytes.
+    /// Data type of an array. `None` for bytes.
     pub data_type: Option<Json>,
-    /// The shape of an array; `None` for bytes.
+    /// Shape of an array. `None` for bytes.
     pub shape: Option<Vec<u64>>,
-    /// With `--fill-value`, of an array.
+    /// Fill value of an array, with `--fill-value`.
     pub fill_value: Option<Json>,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The codec's time, the median of `--repeat`; `None` for the input.
+    /// Time of the codec in seconds, the median with `--repeat`. `None` for the input.
     pub seconds: Option<f64>,
-    /// Bytes of the decoded side by `seconds`.
+    /// Size of the decoded side divided by `seconds`.
     pub bytes_per_second: Option<f64>,
 }
 
-/// True if what was decoded is what was encoded.
+/// The comparison of the decoded data with the encoded data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RoundTrip {
-    /// True if every bit is.
+    /// True if every bit is equal.
     pub bit_identical: bool,
-    /// Elements that differ in value: NaN equals NaN, and -0 equals 0.
+    /// Number of elements that differ in value. NaN equals NaN, and -0 equals 0.
     pub differing: u64,
     /// The greatest difference of two finite numbers.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,
-    /// Where that is, or else the first element that differs.
+    /// Indices of the element with this difference, or else of the first element that differs.
     pub at: Option<Vec<u64>>,
 }

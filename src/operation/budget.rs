@@ -1,4 +1,4 @@
-//! The memory budget of a command (`--max-memory`), and how many threads it has room for.
+//! The memory budget of a command (`--max-memory`), and the number of threads that it allows.
 
 use super::options::CommonOptions;
 use super::{OperationError, Result};
@@ -8,24 +8,24 @@ use crate::engine::Transfer;
 use crate::engine::route::variable_size::MemoryShare;
 use crate::store::machine::available_memory;
 
-/// Bytes that a thread needs apart from chunks: pieces of files, indices, tiles.
+/// The bytes that a thread needs in addition to chunks: pieces of files, indices, tiles.
 pub(super) const BASE_BYTES: u64 = 512 << 10;
 
-/// More memory than this, 16 TiB, nobody is advised to give.
+/// The maximum memory in an advice: 16 TiB.
 const MOST_ADVISED: u64 = 16 << 40;
 
 /// The threads and the bytes that a command may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     threads: usize,
-    /// `None` where neither the user nor the system sets a bound.
+    /// `None` if neither the user nor the system sets a limit.
     bytes: Option<u64>,
-    /// Whether `--max-memory` was given.
+    /// True if `--max-memory` was given.
     is_given: bool,
 }
 
 impl Budget {
-    /// The threads asked for, else all cores; `--max-memory`, else a quarter of the memory available to the process.
+    /// Returns the budget: `--threads` (or all cores) and `--max-memory` (or a quarter of the available memory).
     pub(super) fn of(options: &CommonOptions) -> Self {
         Budget {
             threads: options.num_threads(),
@@ -34,34 +34,33 @@ impl Budget {
         }
     }
 
-    /// The budget with fewer threads.
+    /// Returns the budget with fewer threads.
     pub(super) fn narrowed(self, threads: usize) -> Self {
         Budget { threads, ..self }
     }
 
-    /// The budget with no more than so many bytes.
+    /// Returns the budget with at most `bytes` bytes.
     pub(super) fn limited(self, bytes: u64) -> Self {
         Budget { bytes: Some(bytes.min(self.bytes())), ..self }
     }
 
-    /// The bytes that may be used; without a bound if neither the user nor the system sets one.
+    /// Returns the bytes that may be used. `u64::MAX` if neither the user nor the system sets a limit.
     pub(super) fn bytes(self) -> u64 {
         self.bytes.unwrap_or(u64::MAX)
     }
 
-    /// The bytes that are left where so many are `needed`: none where nobody sets a bound, for what can be done without.
+    /// Returns the bytes that remain after `needed`, for optional work. Zero if there is no limit.
     pub(super) fn left_by(self, needed: u64) -> u64 {
         self.bytes.map_or(0, |bytes| bytes.saturating_sub(needed))
     }
 
-    /// The threads that were asked for.
     pub(super) fn threads(self) -> usize {
         self.threads
     }
 
-    /// The number of threads that have room, at `unit` bytes each: at most those asked for.
+    /// Returns the number of threads for which there is memory, at `unit` bytes each, up to the requested number.
     ///
-    /// Fails where not even one has room; `purpose` goes on its sentence: `for the chunks of ...`.
+    /// An error if there is not enough memory for one. `purpose` ends its sentence: `for the chunks of ...`.
     pub(super) fn threads_of(self, unit: u64, purpose: impl FnOnce() -> String) -> Result<usize> {
         match usize::try_from(self.bytes() / unit.max(1)).unwrap_or(usize::MAX) {
             0 => Err(self.too_small(unit, &purpose())),
@@ -69,7 +68,7 @@ impl Budget {
         }
     }
 
-    /// The error of a budget that is less than the `least` bytes that one thread needs, and its way out.
+    /// Returns the error of a budget that is less than the `least` bytes that one thread needs, with its help.
     pub(super) fn too_small(self, least: u64, purpose: &str) -> OperationError {
         let found = bytes(self.bytes());
         let budget = if self.is_given {
@@ -81,12 +80,12 @@ impl Budget {
         OperationError::environment(message).with_help(memory_advice(least))
     }
 
-    /// The memory of a run that measures chunks as it reads them, of which each thread holds `beside` bytes whatever
-    /// the chunk; the least budget where there is too little.
+    /// Returns the memory of a run that measures chunks as it reads them. Each thread needs `beside` bytes in addition
+    /// to its chunk. The error is the minimum budget.
     pub(super) fn memory_share(self, beside: u64) -> Result<MemoryShare, u64> {
-        /// A thread's least share for a chunk, in bytes, where there is not room for all.
+        /// The minimum share of a thread for a chunk, in bytes, if there is not enough memory for all.
         const LEAST: u64 = 1 << 20;
-        /// Chunks that take more are done one by one.
+        /// Larger chunks are processed one by one.
         const MOST: u64 = 64 << 20;
         let whole = self.bytes();
         if whole <= beside {
@@ -99,7 +98,7 @@ impl Budget {
     }
 }
 
-/// Advice where `least` bytes of memory are needed: the option that gives them, as long as a machine may have them.
+/// Returns the advice if `least` bytes of memory are needed: the option, unless no machine has so many.
 pub(super) fn memory_advice(least: u64) -> String {
     if least > MOST_ADVISED {
         "choose smaller chunks".to_owned()
@@ -108,23 +107,23 @@ pub(super) fn memory_advice(least: u64) -> String {
     }
 }
 
-/// Bytes that a thread needs to compare both sides of a transfer, beside the blocks that it holds.
+/// Returns the bytes that a thread needs to compare both sides of a transfer, in addition to its blocks.
 pub(super) fn comparing_bytes(transfer: &Transfer) -> u64 {
     let Transfer { source, destination, origin, .. } = transfer;
     let reading = source.subchunk_chain().reading_bytes(transfer.has_same_subchunks() && source.has_edges());
-    // Of the indexes of intermediate data single entries are read.
+    // Only single entries of the indexes of intermediate data are read.
     let indexes = shard_bytes(origin.is_none().then_some(source), destination);
     let parts = [BASE_BYTES, reading, comparing_pieces(destination), indexes];
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// The part of that for one subchunk: as read, as expected, on its way there, and with what is absent or cut off.
+/// Returns the part of this for one subchunk: as read, as expected, in between, and with absent or cut-off elements.
 pub(super) fn comparing_pieces(destination: &StoredArray) -> u64 {
     let chain = destination.subchunk_chain();
     chain.reading_bytes(true).saturating_add(chain.decoded_bytes().saturating_mul(3))
 }
 
-/// The indices of shards: those that are read are kept open, the one that is written is a list and then encoded.
+/// Returns the bytes of shard indexes. Those that are read stay open. The written one is a list, and is then encoded.
 pub(super) fn shard_bytes(source: Option<&StoredArray>, destination: &StoredArray) -> u64 {
     let open = source.map_or(0, |source| source.index_bytes().saturating_mul(source.num_open_shards(destination)));
     open.saturating_add(destination.index_bytes())

@@ -1,5 +1,5 @@
-//! An array's numbers as CF readers see them: without missing values, those of `--missing` and those that the attributes
-//! `_FillValue` and `missing_value` declare, and, on request, unpacked.
+//! The numbers of an array as CF readers see them: without missing values and, on request, unpacked. Missing values are
+//! those of `--missing`, and those that the attributes `_FillValue` and `missing_value` declare.
 
 use super::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
@@ -11,11 +11,11 @@ use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{Json, Number, Object};
 
-/// Attributes that tell how numbers are packed, and which of them are no data.
+/// Attributes that declare how numbers are packed, and which numbers are not data.
 pub(super) const PACKING_ATTRIBUTES: [&str; 8] =
     ["scale_factor", "add_offset", "_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"];
 
-/// The type of an array of float32 or float64: what is compared with it is unpacked to the same.
+/// Returns the type of a float32 or float64 array. Values that are compared with it are unpacked to this type.
 pub(super) fn float_type(array: &OpenedArray) -> Option<NumberType> {
     array.data_type.number().filter(is_wide)
 }
@@ -24,7 +24,7 @@ fn is_wide(number: &NumberType) -> bool {
     matches!(number.element(), ElementType::Float32 | ElementType::Float64)
 }
 
-/// Makes floats of stored numbers, with NaN for what is missing, as xarray does.
+/// A conversion of stored numbers to floats, with NaN for missing values, as in xarray.
 #[derive(Debug, Clone)]
 pub(super) struct CfDecoding {
     missing: MissingFilter,
@@ -32,10 +32,10 @@ pub(super) struct CfDecoding {
 }
 
 impl CfDecoding {
-    /// The decoding that the attributes of an array ask for; `None` where its values are what is stored.
+    /// Returns the decoding that the attributes of an array declare. `None` if its values are the stored ones.
     ///
-    /// Values that are only masked keep float32 and float64. Integers become `floats`, where that is given; else
-    /// float32 for those of up to 16 bits, and float64, as `--unpack` writes them.
+    /// Values that are only masked keep float32 and float64. Integers become `floats`, if given. Otherwise integers of
+    /// up to 16 bits become float32, and wider ones float64, as `--unpack` writes them.
     pub(super) fn of(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
         let missing = missing_values(source, stored, Some(&Missing::Auto))?;
@@ -50,12 +50,11 @@ impl CfDecoding {
         Ok(Some(CfDecoding { missing, unpack: unpack.unwrap_or_else(masked) }))
     }
 
-    /// The type of the values.
     pub(super) fn target(&self) -> NumberType {
         self.unpack.target()
     }
 
-    /// Decodes native-endian elements into `values`, which is replaced.
+    /// Decodes native-endian elements into `values`. Its old content is replaced.
     pub(super) fn decode(&self, elements: &[u8], values: &mut Vec<u8>) {
         let size = self.target().size();
         values.resize(elements.len() / self.unpack.source().size() * size, 0);
@@ -72,10 +71,10 @@ impl CfDecoding {
     }
 }
 
-/// The unpacking that the attributes ask for.
+/// Returns the unpacking that the attributes declare. `None` if there is none.
 ///
-/// xarray 2026 takes the float type of `scale_factor` and `add_offset`, and JSON has no other than float64; it takes
-/// float64 also where only one of them is given. `_Unsigned` alone changes integers into those of the other signedness.
+/// xarray 2026 uses the float type of `scale_factor` and `add_offset`, and JSON has only float64. It also uses float64
+/// if only one of them exists. `_Unsigned` alone converts integers to those of the other signedness.
 pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: NumberType) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
     let factors = scale_and_offset(attributes)?;
@@ -87,7 +86,7 @@ pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: Number
     Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
 }
 
-/// The attributes `scale_factor` and `add_offset`; `None` where there is neither.
+/// Returns the attributes `scale_factor` and `add_offset`. `None` if there is neither.
 fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>> {
     Ok(match (factor("scale_factor", attributes)?, factor("add_offset", attributes)?) {
         (None, None) => None,
@@ -95,15 +94,15 @@ fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>> {
     })
 }
 
-/// The type that values become: float32 for floats of up to 32 bits and codes of up to 16, else float64.
+/// Returns the type of the values: float32 for floats of up to 32 bits and codes of up to 16, otherwise float64.
 fn float_for(stored: NumberType) -> NumberType {
     let is_narrow = stored.bits() <= if stored.is_float() { 32 } else { 16 };
     NumberType::of(if is_narrow { ElementType::Float32 } else { ElementType::Float64 })
 }
 
-/// The conversion of packed integers to floats by the array's attributes; declared missing values become NaN. `None`:
-/// the array is not packed. The type is the one asked for, or float32 for codes of up to 16 bits and float64 for
-/// wider ones.
+/// Returns the conversion of packed integers to floats by the array's attributes. `None` if the array is not packed.
+/// Declared missing values become NaN. The type is the requested one. By default it is float32 for codes of up to 16
+/// bits and float64 for wider ones.
 pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
@@ -122,21 +121,21 @@ pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result
     Ok(Some(Unpack::new(declared, floats, scale_factor, add_offset, missing.collect())))
 }
 
-/// True if integers have CF attributes that tell how they are packed.
+/// True if an integer array has CF attributes for packing.
 pub(super) fn has_packing(source: &OpenedArray) -> bool {
     let attributes = &source.metadata.attributes;
     source.data_type.number().is_some_and(|number| !number.is_float())
         && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
 }
 
-/// The bits of the float that absent elements are.
+/// Returns the bits of the float that absent elements have.
 pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
     let float = FloatType(unpack.target());
     float.bits(float.round(unpack.value_of_bits(bits), Rounding::NearestEven))
 }
 
-/// A code as its type holds it: -1 is 255 where bytes are declared unsigned.
+/// Returns a code as its type represents it: -1 is 255 if bytes are declared unsigned.
 fn wrapped(code: i128, codes: NumberType) -> i128 {
     match codes.integer_bounds() {
         Some((least, greatest)) if !(least..=greatest).contains(&code) => {
@@ -146,7 +145,7 @@ fn wrapped(code: i128, codes: NumberType) -> i128 {
     }
 }
 
-/// The attribute of this name as a number; an error of the data where it is something else.
+/// Returns an attribute as a number. `None` if it is missing, and an error of the data if it is something else.
 pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>> {
     let Some(json) = attributes.get(name) else { return Ok(None) };
     number(json).map(Some).ok_or_else(|| {
@@ -155,13 +154,13 @@ pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>> {
     })
 }
 
-/// A number, or an array of one, as some writers have it.
+/// Returns a finite number, or the only one of an array, as some writers write it. Otherwise `None`.
 fn number(json: &Json) -> Option<f64> {
     let json = if let Some([only]) = json.as_array() { only } else { json };
     json.as_number().map(Number::as_f64).filter(|value| value.is_finite())
 }
 
-/// The bits of the values that `--missing` names.
+/// Returns the bits of the values of `--missing`.
 pub(super) fn missing_values(source: &OpenedArray, number: NumberType, missing: Option<&Missing>) -> Result<Vec<u64>> {
     match missing {
         None => Ok(Vec::new()),
@@ -174,10 +173,9 @@ pub(super) fn missing_values(source: &OpenedArray, number: NumberType, missing: 
     }
 }
 
-/// The bits of the values that the attributes declare missing, NaN left out; what is no value of the type declares none.
+/// Returns the bits of the values that the attributes declare missing, without NaN and values that the type lacks.
 ///
-/// Bits of the values that attributes declare missing. In a v2 array with dimension names xarray takes the fill value
-/// for one, too, unless it is null.
+/// In a v2 array with dimension names, xarray reads the fill value as missing, too, unless it is null.
 pub(super) fn declared_missing(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let mut bits: Vec<u64> = Vec::new();
     for value in of_attributes(source, number_type).into_iter().chain(of_fill_value(source)) {
@@ -188,10 +186,10 @@ pub(super) fn declared_missing(source: &OpenedArray, number_type: NumberType) ->
     bits
 }
 
-/// The source of that declaration, as messages name it: attributes, or the fill value of a v2 array, of which the
-/// form of v3 makes an attribute.
+/// Returns the source of this declaration for messages: attributes, or the fill value of a v2 array. The v3 form has
+/// that fill value as an attribute.
 pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
-    // Only in v2 they have a document of their own.
+    // Only in v2 the attributes have their own document.
     let own = source.documents.attributes.as_ref();
     match own.map(|own| own.get(FILL_VALUE).is_some() || own.get("missing_value").is_some()) {
         None => "its attribute `_FillValue` or `missing_value`",
@@ -200,10 +198,10 @@ pub(super) fn declared_by(source: &OpenedArray) -> &'static str {
     }
 }
 
-/// The bits of the values of the attributes.
+/// Returns the bits of the values of the attributes.
 fn of_attributes(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let unsigned = declared_type(number_type, &source.metadata.attributes);
-    // Both types have the same bits for a code: 255 is -1 where bytes are declared unsigned.
+    // Both types have the same bits for a code: 255 is -1 if bytes are declared unsigned.
     let bits = |element| xarray::scalar(number_type, element).or_else(|| xarray::scalar(unsigned, element));
     missing_of(&source.metadata.attributes).filter_map(bits).collect()
 }
@@ -214,16 +212,16 @@ fn missing_of(attributes: &Object) -> impl Iterator<Item = &Json> {
     attributes.flat_map(|json| json.as_array().unwrap_or_else(|| std::slice::from_ref(json)))
 }
 
-/// The bits of the fill value, where it stands for missing values.
+/// Returns the bits of the fill value. `None` if it does not mean missing values.
 fn of_fill_value(source: &OpenedArray) -> Option<u64> {
-    // Attributes in the form of v3 have the mask already, and the names of dimensions no more.
+    // Attributes in the v3 form already have the mask, and no longer the dimension names.
     let is_mask = source.documents.zarr_format == 2
         && xarray::dimension_names(&source.metadata.attributes, source.metadata.shape.len()).is_some()
         && source.documents.document.get("fill_value").is_some_and(|fill| *fill != Json::Null);
     source.fill_value.as_ref().filter(|_| is_mask)?.to_bits(&source.data_type)
 }
 
-/// The type of integers that the attribute `_Unsigned` declares to be of the other signedness (netCDF conventions).
+/// Returns the type of integers with the signedness that the attribute `_Unsigned` declares (netCDF conventions).
 fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
     let unsigned = match attributes.get("_Unsigned").and_then(Json::as_str) {
         Some("true") => true,

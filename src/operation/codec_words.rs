@@ -1,31 +1,30 @@
-//! Codecs as the command line names them in short: `zstd:5:checksum`, `blosc:lz4:5:shuffle`, several with commas.
+//! The short form of codecs on the command line: `zstd:5:checksum`, `blosc:lz4:5:shuffle`, several with commas.
 
 use crate::codec::registry;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::{CodecMetadata, Json, Object};
 
-/// The words, as messages list them.
 fn words() -> String {
     let words: Vec<&str> = registry::shorthands().map(|(_, shorthand)| shorthand.usage).collect();
     let (last, others) = words.split_last().unwrap_or((&"", &[]));
     format!("{} and {last}", others.join(", "))
 }
 
-/// The first part of each word, and what other programs call the same, each with the word to take.
+/// Returns the first part of each word, and its names in other programs, each with the word to use.
 fn names() -> Vec<(&'static str, &'static str)> {
     let own = registry::shorthands().map(|(name, _)| (name, name)).chain([("none", "none")]);
     own.chain(registry::shorthands().flat_map(|(_, shorthand)| shorthand.aliases.iter().copied())).collect()
 }
 
-/// The bytes->bytes codecs of `--compress`, in encode order; `none` is an empty list.
+/// Parses the bytes->bytes codecs of `--compress`, in encode order. `none` is an empty list.
 ///
-/// A `blosc` that shuffles is without its `typesize`: see [`complete_typesize`]. The error says what is expected.
+/// A `blosc` that shuffles has no `typesize`: see [`complete_typesize`]. The error lists what is expected.
 pub fn compression(text: &str) -> Result<Vec<CodecMetadata>, String> {
     if text == "none" { Ok(Vec::new()) } else { text.split(',').map(|word| bytes_codec(word.trim())).collect() }
 }
 
-/// The chain of `--codecs`, given by the words of `--compress`; `bytes`, `bytes:little` and `bytes:big` are words, too,
-/// and `bytes` comes first where there is none.
+/// Parses the chain of `--codecs` in the words of `--compress`. `bytes`, `bytes:little` and `bytes:big` are words, too.
+/// Without one of them, `bytes` is added as the first codec.
 pub fn chain(text: &str) -> Result<Vec<Json>, String> {
     let mut codecs = Vec::new();
     for word in text.split(',').map(str::trim).filter(|_| text != "none") {
@@ -41,7 +40,7 @@ pub fn chain(text: &str) -> Result<Vec<Json>, String> {
     Ok(codecs.iter().map(CodecMetadata::to_json).collect())
 }
 
-/// Gives every shuffling `blosc` that lacks its `typesize` that of elements of `element_size` bytes.
+/// Adds the missing `typesize` of every shuffling `blosc`, for elements of `element_size` bytes.
 pub fn complete_typesize(chain: &mut [CodecMetadata], element_size: usize) {
     for codec in chain.iter_mut().filter(|codec| codec.name == "blosc") {
         if let Some(configuration) = &mut codec.configuration

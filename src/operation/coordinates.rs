@@ -1,15 +1,14 @@
-//! Arrays of a hierarchy that say where the others lie, or are computed with them.
+//! Arrays of a hierarchy that are coordinates of others, or are used in computations with them.
 
 use std::collections::HashSet;
 
 use crate::metadata::{ArrayMetadata, Json, Object};
 
-/// An array or group, as the search for coordinates sees it.
+/// An array or group in the search for coordinates.
 pub(super) struct Member<'a> {
-    /// With its leading slash.
+    /// The path, with its leading slash.
     pub path: &'a str,
     pub array: Option<&'a ArrayMetadata>,
-    /// Its attributes.
     pub attributes: &'a Object,
 }
 
@@ -20,11 +19,11 @@ const NAMING: [&str; 7] =
 /// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
 
-/// Arrays that say where others lie or are computed with them, by their paths: they are not quantised or rounded unasked.
+/// Paths of coordinates, and of arrays for computations with others. They are not quantised or rounded by default.
 pub(super) struct Coordinates(HashSet<String>);
 
 impl Coordinates {
-    /// Those of a hierarchy: arrays of one dimension of their own name, and what attributes name.
+    /// Returns those of a hierarchy: 1-D arrays with the name of their dimension, and arrays that attributes name.
     pub(super) fn of(members: &[Member<'_>]) -> Self {
         let mut found: HashSet<String> = members.iter().flat_map(named).collect();
         let own = members.iter().filter(|member| {
@@ -41,7 +40,7 @@ impl Coordinates {
     }
 }
 
-/// The paths that a member's attributes name, in the group that it stands in.
+/// Returns the paths that a member's attributes name, in the group of the member.
 pub(super) fn named(member: &Member<'_>) -> Vec<String> {
     let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
     let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };

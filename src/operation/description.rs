@@ -1,4 +1,4 @@
-//! An array as its documents have it: what `inspect` shows of it, and what `validate --expect` holds it to.
+//! The description of an array from its documents. `inspect` shows it, and `validate --expect` compares with it.
 
 use super::inspect_result::{Decoded, NodeMembers, StageRow};
 use super::{ArrayReading, ArrayResult};
@@ -7,7 +7,7 @@ use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata,
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Pipeline, Representation, Stage};
 use crate::store::Location;
 
-/// The members move into the result: a document may be large, and nothing else asks for them.
+/// Describes an array. Its members move into the result: a document may be large, and nothing else needs them.
 pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayResult {
     let members = std::mem::take(&mut reading.members);
     let is_rectilinear = matches!(members.chunk_grid, Some(ChunkGrid::Rectilinear { .. }));
@@ -22,7 +22,7 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
     }
 }
 
-/// The members of an array as results have them.
+/// Returns the members of an array, for results.
 pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -> NodeMembers {
     let ArrayReading { place, pipeline, data_type, .. } = reading;
     let document = &reading.documents.document;
@@ -31,7 +31,7 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
         _ => None,
     };
     let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
-    // Shards of several shapes hold inner chunks of one.
+    // Shards of several shapes contain inner chunks of one shape.
     let inner = pipeline.as_ref().filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
     let as_regular = || {
         let configuration = Object::new().with("chunk_shape", stored.clone()?);
@@ -57,7 +57,7 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
     }
 }
 
-/// A chunk before the first codec; chunks of several shapes have none, and no size.
+/// Returns a chunk before the first codec. Chunks of several shapes have neither shape nor size.
 fn decoded(array: &ArrayRepresentation, has_many_shapes: bool) -> Decoded {
     Decoded {
         data_type: array.data_type.to_metadata(),
@@ -72,7 +72,7 @@ pub(super) fn fill_value(array: &ArrayRepresentation) -> Option<Json> {
     array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok()
 }
 
-/// A row for each codec, in encode order. Inner chunks have one shape, whatever their shards have.
+/// Returns a row for each codec, in encode order. Inner chunks have one shape, whatever the shapes of their shards.
 fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
     pipeline.stages.iter().map(|stage| row(stage, has_many_shapes)).collect()
 }

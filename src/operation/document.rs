@@ -1,6 +1,6 @@
-//! A node's place and its documents: which there are, which of them counts, what they hold, and the group that they make.
+//! The documents of a node: reads them, selects the one that counts, and reads groups.
 //!
-//! A `zarr.json` counts whatever stands beside it, also where it is broken; then a `.zarray`, then a `.zgroup`.
+//! A `zarr.json` counts before all others, also if it is broken. Then a `.zarray` counts, then a `.zgroup`.
 
 use super::{OperationError, Result};
 use crate::diagnostic::{Diagnostic, code};
@@ -8,53 +8,53 @@ use crate::metadata::json::{JsonError, NotFiniteValues};
 use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind, Object, node_kind, v2};
 use crate::store::{FileFormat, Key, Location, MAX_DOCUMENT_BYTES, Node, Part, StoreError};
 
-/// The key of consolidated metadata of v2.
+/// The key of consolidated v2 metadata.
 pub const CONSOLIDATED_KEY: &str = ".zmetadata";
 
-/// The keys of documents, by which a node is known.
+/// The keys of the documents that identify a node, in their order of precedence.
 pub const NODE_KEYS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
 /// The documents of a node.
 #[derive(Debug, Clone)]
 pub struct Documents {
-    /// The key of the one that counts.
+    /// The key of the document that counts.
     pub key: &'static str,
     /// 2 or 3.
     pub zarr_format: u64,
-    /// The kind of the node; a guess where the document does not say so itself.
+    /// The kind of the node. A guess if the document does not contain it.
     pub kind: NodeKind,
-    /// It, every literal as written.
+    /// The document, with every literal as written.
     pub document: Json,
-    /// The same, byte for byte.
+    /// The bytes of the document.
     pub bytes: Vec<u8>,
-    /// The `.zattrs` of a v2 node, where there is one that can be read.
+    /// The `.zattrs` of a v2 node. `None` if missing or unreadable.
     pub attributes: Option<Json>,
-    /// The same, byte for byte.
+    /// The bytes of `.zattrs`.
     pub attributes_bytes: Option<Vec<u8>>,
-    /// Findings about the documents beside it; keys are relative to the node.
+    /// Findings about the documents next to it. Keys are relative to the node.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Why the document that counts cannot be read.
+/// The reason why the document that counts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// The store failed, or something else than a file stands there.
+    /// The store failed, or the key is not a file.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It is no JSON.
+    /// The document is not JSON.
     #[error("`{key}` is not JSON")]
     Json {
-        /// The document.
+        /// The key of the document.
         key: &'static str,
         #[source]
         error: JsonError,
-        /// The format of the file, where it is a known one other than JSON.
+        /// The format of the file, if it is a known one other than JSON.
         format: Option<&'static FileFormat>,
     },
 }
 
 impl DocumentError {
-    /// The fault as a finding, its key relative to the node; `None` where the machine is at fault.
+    /// Returns the fault as a finding with a key relative to the node. `None` if the machine is at fault.
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         match self {
             DocumentError::Json { key, error, format } => Some(not_json(key, error, *format)),
@@ -66,7 +66,7 @@ impl DocumentError {
     }
 }
 
-/// Says that the documents of a node will be read soon: the first two that may be there, since most nodes have one of them.
+/// Prefetches the first two documents that may exist. Most nodes have one of them.
 pub fn expect_documents(node: &Node) {
     if node.prefetch_limit().is_some() {
         let soon: Vec<_> = NODE_KEYS[..2].iter().map(|key| ((*key).to_owned(), Part::Whole)).collect();
@@ -74,7 +74,7 @@ pub fn expect_documents(node: &Node) {
     }
 }
 
-/// Reads the documents of a node; `None` where there are none.
+/// Reads the documents of a node. `None` if it has none.
 pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
     let mut refused = None;
     expect_documents(node);
@@ -82,7 +82,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         let bytes = match node.read_document(key) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => continue,
-            // Some stores refuse what is not there; another document may be.
+            // Some stores refuse a missing key. Another document may exist.
             Err(error) if error.is_refused() => {
                 refused = refused.or(Some(error));
                 continue;
@@ -115,7 +115,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
     refused.map_or(Ok(None), |error| Err(error.into()))
 }
 
-/// The finding that a document is not JSON, which says what it is where that is known.
+/// Returns the finding that a document is not JSON. It names the format of the file if that is known.
 fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -> Diagnostic {
     let mut found = error.diagnostic().at_key(key);
     if let Some(format) = format {
@@ -125,20 +125,20 @@ fn not_json(key: &str, error: &JsonError, format: Option<&'static FileFormat>) -
     found
 }
 
-/// The next step where a file of this format stands where a document should be.
+/// Returns the help for a document that is a file of this format.
 pub fn document_help(format: &FileFormat) -> &'static str {
     if format.is_stand_in { format.help } else { "restore the document from a copy: it is JSON, not compressed" }
 }
 
-/// Reads a document of a node, or the copies of such; `key` is the name of the document alone. Bare words for numbers that
-/// are not finite are read in attributes, where xarray and zarr-python write them, and in the fill value of v2 (SEMANTICS
-/// D1), and are a finding.
+/// Parses a document of a node, or the copies in consolidated metadata. `key` is the name of the document alone. Bare
+/// words for numbers that are not finite are read, and are a finding. They are read in attributes, where xarray and
+/// zarr-python write them, and in the fill value of v2 (SEMANTICS D1).
 pub fn parse_document(key: &str, bytes: &[u8]) -> Result<(Json, Option<Diagnostic>), JsonError> {
     let (document, values) = Json::parse_with_not_finite(bytes, |pointer| may_be_not_finite(key, pointer))?;
     Ok((document, not_finite_finding(&values).map(|found| found.at_key(key))))
 }
 
-/// True if a bare `NaN` is read at this place of a document.
+/// True if a bare `NaN` is read at this JSON pointer of a document.
 fn may_be_not_finite(key: &str, pointer: &str) -> bool {
     let is_fill_value = |member: &str| {
         member == "fill_value" || member.strip_prefix("fill_value/").is_some_and(|rest| !rest.is_empty())
@@ -148,7 +148,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
         ".zattrs" => true,
         ".zarray" => is_fill_value(member),
         CONSOLIDATED_KEY => {
-            // The key of a copy is one token: its slashes are escaped.
+            // The key of a copy is one token of the pointer: its slashes are escaped.
             let Some((path, member)) = member.strip_prefix("metadata/").and_then(|copy| copy.split_once('/')) else {
                 return false;
             };
@@ -157,7 +157,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
         }
         _ => {
             let mut member = member;
-            // Copies of groups may hold copies themselves.
+            // Copies of groups may contain copies themselves.
             while let Some(copy) = member.strip_prefix("consolidated_metadata/metadata/") {
                 let Some((_, of_copy)) = copy.split_once('/') else { return false };
                 member = of_copy;
@@ -167,7 +167,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
     }
 }
 
-/// The finding about the bare words of a document, at the first of them.
+/// Returns the finding about the bare words of a document, located at the first one. `None` if there are none.
 fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
     let (word, pointer) = values.first.as_ref()?;
     let more = match values.count {
@@ -179,12 +179,12 @@ fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
     Some(Diagnostic::new(code::JSON_NOT_FINITE, message).with_help(help).at_pointer(pointer.as_str()))
 }
 
-/// True if there is a document of a node, be it ever so broken.
+/// True if a node has a document, even one that is broken or cannot be opened.
 pub fn has_documents(node: &Node) -> bool {
     NODE_KEYS.iter().any(|key| !matches!(node.open(key, MAX_DOCUMENT_BYTES), Ok(None)))
 }
 
-/// The kind of a v3 node; one that says nothing is an array if it has a shape.
+/// Returns the kind of a v3 node. A document that does not contain it is an array if it has a shape.
 fn kind_of(document: &Json) -> NodeKind {
     match node_kind(document) {
         NodeKind::Unknown if document.get("shape").is_some() => NodeKind::Array,
@@ -192,7 +192,7 @@ fn kind_of(document: &Json) -> NodeKind {
     }
 }
 
-/// Findings about documents that should not be there beside the one that counts.
+/// Returns the findings about documents that should not exist next to the one that counts.
 fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
     let (others, code, why, help) = match key {
@@ -200,7 +200,7 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
             let help = "readers of v2 see another node: remove one of them";
             (&NODE_KEYS[1..], code::FORMATS_BESIDE, ", and only `zarr.json` counts", help)
         }
-        // Behind a network it would be the one request too many of an array of v2.
+        // On a remote store this would be an extra request for each v2 array.
         ".zarray" if !node.abilities().is_remote => {
             (&NODE_KEYS[2..], code::ARRAY_AND_GROUP, ": no node is both", "remove the one that is wrong")
         }
@@ -212,10 +212,10 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     others.iter().filter(|other| exists(other)).map(finding).collect()
 }
 
-/// A document beside the one that counts, with its bytes, and whether there is one.
+/// A document next to the one that counts, with its bytes, and whether it exists.
 type Beside = (Option<(Json, Vec<u8>)>, bool);
 
-/// Reads a document beside the one that counts; one that is no JSON is a finding.
+/// Reads a document next to the one that counts. A document that is not JSON is a finding.
 pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Result<Beside, StoreError> {
     let found = match node.read_document(key) {
         Ok(None) => return Ok((None, false)),
@@ -233,27 +233,27 @@ pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnos
     Ok((None, true))
 }
 
-/// A group as far as it could be read, and all faults of its documents.
+/// The readable part of a group, and all faults of its documents.
 #[derive(Debug, Clone)]
 pub struct GroupReading {
-    /// Where it lies.
+    /// The root.
     pub node: Node,
-    /// As findings name it.
+    /// The store and path, for findings.
     pub place: Place,
-    /// As they were read; what is wrong with them is among the findings.
+    /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
-    /// Empty where there are none.
+    /// The attributes. Empty if there are none.
     pub attributes: Object,
-    /// The copies of the documents below it, where there are any that can be read.
+    /// The copies of the documents below the group. `None` if missing or unreadable.
     pub consolidated: Option<Consolidated>,
-    /// True if there are consolidated metadata, readable or not.
+    /// True if consolidated metadata exist, readable or not.
     pub has_copies: bool,
-    /// Every fault of its documents.
+    /// All faults of the documents.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl GroupReading {
-    /// Reads a group from its documents; the consolidated metadata of v2 are looked for.
+    /// Reads a group from its documents, and the consolidated metadata of v2 if they exist.
     pub fn of(place: Place, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
         let beside = std::mem::take(&mut documents.diagnostics);
         let Documents { key, document, attributes, .. } = &documents;
@@ -278,17 +278,17 @@ impl GroupReading {
         Ok(GroupReading { node, place, documents, attributes, consolidated, has_copies, diagnostics })
     }
 
-    /// The key of the document that holds the copies.
+    /// Returns the key of the document that contains the copies.
     pub fn consolidated_key(&self) -> &'static str {
         if self.documents.zarr_format == 2 { CONSOLIDATED_KEY } else { "zarr.json" }
     }
 }
 
-/// The `.zmetadata` of a v2 group, and whether there is one, readable or not.
+/// Reads the `.zmetadata` of a v2 group. Also returns whether it exists, readable or not.
 fn read_consolidated(node: &Node, faults: &mut Vec<Diagnostic>) -> Result<(Option<Consolidated>, bool), StoreError> {
     let mut found = Vec::new();
     let (document, is_there) = match read_beside(node, CONSOLIDATED_KEY, &mut found) {
-        // Some stores refuse what is not there; no node needs it.
+        // Some stores refuse a missing key. No node needs this document.
         Err(error) if error.is_refused() => (None, false),
         read => read?,
     };
@@ -302,12 +302,12 @@ fn read_consolidated(node: &Node, faults: &mut Vec<Diagnostic>) -> Result<(Optio
 pub struct Place {
     /// The store, as the user named it.
     pub store: String,
-    /// The node: `/` for the store itself, else `/a/b`.
+    /// The path of the node: `/` for the store itself, otherwise `/a/b`.
     pub path: String,
 }
 
 impl Place {
-    /// The place of `--node` in STORE. An error where the path would lead out of it.
+    /// Returns the place of `--node` in STORE. An error if a name in the path is not a valid key.
     pub fn new(store: &Location, node: Option<&str>) -> Result<Self> {
         let path = node.unwrap_or_default().trim_matches('/');
         let is_wrong = |name: &&str| !path.is_empty() && Key::new(name).is_err();
@@ -318,7 +318,7 @@ impl Place {
         Ok(Place { store: store.display().to_string(), path: format!("/{path}") })
     }
 
-    /// A node below this one, by its name.
+    /// Returns a node below this one, by its name.
     #[must_use]
     pub fn child(&self, name: &str) -> Place {
         let parent = self.path.trim_end_matches('/');
@@ -330,23 +330,23 @@ impl Place {
         self.path == "/"
     }
 
-    /// The path without the leading slash; empty for the store itself.
+    /// Returns the path without the leading slash. Empty for the store itself.
     pub fn relative(&self) -> &str {
         &self.path[1..]
     }
 
-    /// As messages name it: STORE, and the path where there is one.
+    /// Returns the name for messages: the store, and the path if there is one.
     pub fn name(&self) -> String {
         let store = self.store.trim_end_matches('/');
         if self.is_root() { self.store.clone() } else { format!("{store}{}", self.path) }
     }
 
-    /// A key of the node, relative to the store.
+    /// Returns a key of the node, relative to the store.
     pub fn key(&self, key: &str) -> String {
         if self.is_root() { key.to_owned() } else { format!("{}/{key}", self.relative()) }
     }
 
-    /// The node in its store.
+    /// Returns the node in its store.
     pub fn node(&self, store: &Location) -> Result<Node> {
         self.below(&store.node()).map_err(|error| {
             OperationError::usage(format!("`{}` names no node", self.name()))
@@ -355,18 +355,18 @@ impl Place {
         })
     }
 
-    /// The node below that of the store.
+    /// Returns the node, given the node of the store.
     pub fn below(&self, store: &Node) -> Result<Node, StoreError> {
         if self.is_root() { Ok(store.clone()) } else { store.child(self.relative()) }
     }
 
-    /// A finding about the node.
+    /// Adds the store and the path of the node to a finding.
     #[must_use]
     pub fn holds(&self, found: Diagnostic) -> Diagnostic {
         found.in_store(self.store.as_str()).at_node(self.path.as_str())
     }
 
-    /// Gives findings their store and node, and makes their keys (those without one: `key`) relative to the store.
+    /// Adds the store and path to findings. Keys become relative to the store, and a missing key becomes `key`.
     pub fn locate(&self, diagnostics: &mut [Diagnostic], key: &str) {
         for diagnostic in diagnostics {
             let own = diagnostic.location.key.take();

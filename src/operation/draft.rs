@@ -1,4 +1,4 @@
-//! The destination's metadata: the source's document with what was asked for changed, and all else as it was written.
+//! The metadata of the destination: the source's document with the requested changes, and all else as written.
 
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::Diagnostic;
@@ -11,24 +11,22 @@ use crate::operation::open::{check_lengths, refusal};
 use crate::operation::{ChangeOptions, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
-/// The metadata of DEST in the making.
+/// The unfinished metadata of DEST.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
     /// 2 or 3.
     pub zarr_format: u64,
-    /// The document, in the form of v3.
+    /// The document, in v3 form.
     pub document: Json,
-    /// The chain.
     pub codecs: Vec<CodecMetadata>,
-    /// The array's data type.
     pub data_type: DataType,
-    /// The fill value; `None` for a type that is not decoded.
+    /// The fill value. `None` for a type that is not decoded.
     pub fill_value: Option<FillValue>,
-    /// True if the chain was made new, so that it is held to the rules for writing.
+    /// True if the chain is new. The rules for writing then apply to it.
     pub new_chain: bool,
 }
 
-/// The document of SOURCE, cut to the part that is taken.
+/// Returns the document of SOURCE, cut to the selected part.
 fn described(source: &OpenedArray) -> Json {
     let mut document = source.documents.document.clone();
     if source.metadata.part.is_some() {
@@ -38,7 +36,7 @@ fn described(source: &OpenedArray) -> Json {
 }
 
 impl Draft {
-    /// A copy of the source.
+    /// Returns a copy of the source's metadata.
     pub(super) fn of(source: &OpenedArray) -> Self {
         Draft {
             zarr_format: source.documents.zarr_format,
@@ -60,32 +58,32 @@ impl Draft {
             && self.fill_value == source.fill_value
     }
 
-    /// Puts another chain in the place of the present one.
+    /// Replaces the chain. The rules for writing apply to the new one.
     pub(super) fn set_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         self.keep_codecs(codecs);
         self.new_chain = true;
     }
 
-    /// Puts the present chain in another form that means the same: it is not held to the rules for writing.
+    /// Replaces the chain by another form with the same meaning. The rules for writing do not apply to it.
     pub(super) fn keep_codecs(&mut self, codecs: Vec<CodecMetadata>) {
         set_member(&mut self.document, "codecs", codecs_json(&codecs));
         self.codecs = codecs;
     }
 
-    /// Changes the innermost chain: that of the array, or that of the inner chunks of its shards.
+    /// Edits the innermost chain: that of the array, or that of the inner chunks of its shards.
     pub(super) fn edit_innermost(&mut self, edit: impl FnOnce(&mut Vec<CodecMetadata>)) {
         let mut codecs = self.codecs.clone();
         edit_innermost(&mut codecs, edit);
         self.set_codecs(codecs);
     }
 
-    /// Changes the array's data type; `bytes` and `blosc` follow.
+    /// Sets the array's data type. [`follow`] adapts the codecs to it.
     pub(super) fn set_data_type(&mut self, data_type: DataType) {
         set_member(&mut self.document, "data_type", data_type.to_metadata());
         self.data_type = data_type;
     }
 
-    /// Changes the fill value.
+    /// Sets the fill value. An error if it has no JSON form.
     pub(super) fn set_fill_value(&mut self, fill_value: FillValue) -> Result<()> {
         let json = self
             .data_type
@@ -96,7 +94,6 @@ impl Draft {
         Ok(())
     }
 
-    /// The attributes, to change them.
     pub(super) fn attributes(&self) -> Object {
         self.document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default()
     }
@@ -106,7 +103,6 @@ impl Draft {
         self.attributes().into_iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()
     }
 
-    /// Replaces the attributes.
     pub(super) fn set_attributes(&mut self, attributes: Object) {
         set_member(&mut self.document, "attributes", Json::Object(attributes));
     }
@@ -132,7 +128,7 @@ impl Draft {
     }
 }
 
-/// The codecs of `--codecs`, or the errors in their form.
+/// Reads the codecs of an option. The error lists their faults.
 pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
@@ -153,7 +149,7 @@ pub(super) fn edit_innermost(codecs: &mut Vec<CodecMetadata>, edit: impl FnOnce(
     *inside = codecs_json(&inner);
 }
 
-/// The names of all codecs of a chain, those inside shards too.
+/// Returns the names of all codecs of a chain, also inside shards.
 pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
@@ -165,19 +161,19 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     names
 }
 
-/// The codec that takes differences.
+/// The codec that stores differences.
 pub(super) const DELTA: &str = "numcodecs.delta";
 
-/// The codec that makes bytes of numbers of 16 bits and more, and takes differences of them itself.
+/// The codec that encodes numbers of 16 bits and more to bytes, and stores differences of them itself.
 pub(super) const PCODEC: &str = "numcodecs.pcodec";
 
-/// True if a chain stores differences, inside shards too.
+/// True if a chain stores differences, also inside shards.
 pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
     codec_names(codecs).iter().any(|name| name == DELTA)
 }
 
-/// The chain without codecs of these names, inside shards too. All stays behind differences and behind the first cast to
-/// integers, which are the codes, unless differences go.
+/// Returns the chain without codecs of these names, also inside shards. Codecs after differences, or after the first
+/// cast to integers (the codes), are kept, unless differences are removed.
 pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetadata> {
     let goes = |name: &str| names.contains(&name);
     let makes_codes = |codec: &CodecMetadata| {
@@ -198,7 +194,7 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
         .collect()
 }
 
-/// Puts the compressor of `--compress` in the place of all bytes->bytes codecs.
+/// Replaces all bytes->bytes codecs by the compressor of `--compress`.
 pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata], element_size: usize) {
     let is_of = |codec: &CodecMetadata, kind| codec_kind(&codec.name) == Some(kind);
     chain.retain(|codec| !is_of(codec, CodecKind::BytesToBytes));
@@ -209,8 +205,8 @@ pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata],
     complete_typesize(chain, element_size);
 }
 
-/// Makes `bytes` and `blosc` fit elements of another type: `endian` where it means something (little, where it was
-/// not given), and `typesize`.
+/// Adapts `bytes` and `blosc` to elements of another type: `typesize`, and `endian` if the type has a byte order
+/// (little if it was not given).
 pub(super) fn follow_data_type(chain: &mut [CodecMetadata], data_type: &DataType) {
     let has_order = data_type.has_byte_order();
     for codec in chain {
@@ -247,7 +243,7 @@ pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeli
     let Some(mut metadata) = members.metadata() else {
         return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
     };
-    // No document of v3 says how a codec of v2 takes the bytes of an element.
+    // No v3 document describes how a v2 codec interprets the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
         read.view.clone_from(&made.view);
     }
@@ -261,7 +257,7 @@ pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeli
     Ok((metadata, pipeline, found))
 }
 
-/// Bytes of an element where the innermost compressor meets it.
+/// Returns the size of an element at the innermost compressor, in bytes.
 pub(super) fn innermost_element_size(draft: &Draft, store: &str) -> usize {
     let built = build(draft, store).ok();
     let encoded = built.and_then(|(_, pipeline, _)| innermost_encoded_size(&pipeline));

@@ -1,20 +1,20 @@
-//! The numbers of the pictures in a report: no part of any `--json`.
+//! The numbers of the pictures in a report. Types that do not serialise are in no `--json`.
 
 use serde::Serialize;
 
-/// Counts of values in bins of equal width, absent chunks included, as `numpy.histogram` counts.
+/// Counts of values in bins of equal width, as `numpy.histogram` counts. Absent chunks are included.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct HistogramResult {
     /// The lower edge of the first bin.
     pub min: f64,
-    /// The upper edge of the last bin, which belongs to it.
+    /// The upper edge of the last bin, which includes it.
     pub max: f64,
-    /// One for each bin.
+    /// The count of each bin.
     pub counts: Vec<u64>,
-    /// Less than `min`, -Infinity too.
+    /// The count of values less than `min`, also -Infinity.
     pub below: u64,
-    /// Greater than `max`, +Infinity too. NaN is nowhere.
+    /// The count of values greater than `max`, also +Infinity. NaN is not counted.
     pub above: u64,
 }
 
@@ -22,41 +22,41 @@ pub struct HistogramResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PreviewAxis {
-    /// Its number.
+    /// Number of the dimension.
     pub axis: u64,
-    /// Its name, where it has one.
+    /// Name of the dimension, if it has one.
     pub name: Option<String>,
-    /// Its length, in elements.
+    /// The length in elements.
     pub length: u64,
 }
 
-/// Where a slice is taken.
+/// The index of a slice along a dimension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PreviewIndex {
-    /// The dimension.
+    /// The number of the dimension.
     pub axis: u64,
-    /// Its name, where it has one.
+    /// Name of the dimension, if it has one.
     pub name: Option<String>,
-    /// The index along it.
+    /// The index.
     pub index: u64,
 }
 
-/// A part of an array of two dimensions or fewer, at some of its elements.
+/// A slice of at most two dimensions, with some of its elements.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LevelResult {
-    /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
+    /// The vertical and the horizontal dimension. A single one is horizontal.
     pub axes: Vec<PreviewAxis>,
-    /// Where the level is taken along the others.
+    /// The indices of the slice along the other dimensions.
     pub at: Vec<PreviewIndex>,
-    /// The elements that are drawn along each of `axes`.
+    /// The indices of the drawn elements along each of `axes`.
     pub lines: Vec<Vec<u64>>,
-    /// Their values, row by row; NaN also where they are missing.
+    /// The values in row-major order. NaN also if a value is missing.
     pub values: Vec<f64>,
     /// The attribute `units` of the array.
     pub units: Option<String>,
-    /// True if the first row belongs at the bottom of a picture: the rows are latitudes from south to north.
+    /// True if the first row belongs at the bottom: the rows are latitudes from south to north. Only for pictures.
     pub is_upside_down: bool,
 }
 
@@ -64,18 +64,18 @@ pub struct LevelResult {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ArrayDrawing {
-    /// A level; `None` of an array without elements, or of values that are no real numbers.
+    /// The slice. `None` for an array without elements, or with values that are not real numbers.
     pub level: Option<LevelResult>,
-    /// The values by size.
+    /// The histogram of the values.
     pub histogram: Option<HistogramResult>,
-    /// True if the histogram is over all values of the array; else over those of `level`.
+    /// True if the histogram counts all values of the array. Otherwise it counts those of `level`.
     pub is_of_all: bool,
-    /// Why there is less than there could be.
+    /// The reason why a picture is missing or incomplete.
     pub note: Option<String>,
 }
 
 impl ArrayDrawing {
-    /// Nothing, and why.
+    /// Returns a drawing without pictures, with the reason.
     pub(super) fn noted(note: impl Into<String>) -> Self {
         ArrayDrawing { note: Some(note.into()), ..ArrayDrawing::default() }
     }
@@ -85,9 +85,9 @@ impl ArrayDrawing {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ComparedArray {
-    /// The array, as in the result.
+    /// The path of the array, as in the result.
     pub path: String,
-    /// Its pictures, or why there are none, in one line.
+    /// The pictures, or the reason why there are none, in one line.
     pub comparison: Result<Comparison, String>,
 }
 
@@ -95,33 +95,33 @@ pub struct ComparedArray {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// As SOURCE has it; NaN also where DEST has NaN, of values that counted as missing.
+    /// The values of SOURCE. NaN also where DEST has NaN for values that counted as missing.
     pub before: LevelResult,
-    /// As DEST gives it back; in float64, without what `--as plain` leaves to its maker.
+    /// The values of DEST as float64. The codes of `--as plain` are decoded.
     pub after: Vec<f64>,
-    /// The values of `before` that are finite, by size.
+    /// The histogram of the finite values of `before`.
     pub values: HistogramResult,
-    /// `after - before` where both are finite, by size.
+    /// The histogram of `after - before` where both are finite.
     pub errors: HistogramResult,
 }
 
 impl LevelResult {
-    /// Rows and columns of `values`.
+    /// Returns the number of rows and of columns of `values`.
     pub fn size(&self) -> (usize, usize) {
         let columns = self.lines.last().map_or(1, Vec::len);
         (self.values.len() / columns.max(1), columns)
     }
 
-    /// True if elements between those that are drawn are left out.
+    /// True if elements between the drawn ones are left out.
     pub fn is_thinned(&self) -> bool {
         self.lines.iter().any(|line| line.windows(2).any(|pair| pair[1] - pair[0] > 1))
     }
 
-    /// True if the level goes on beyond what is drawn.
+    /// True if the slice continues beyond the drawn elements.
     pub fn is_window(&self) -> bool {
         let goes_on = |(axis, line): (&PreviewAxis, &Vec<u64>)| match (line.first(), line.last()) {
             (Some(first), Some(last)) => {
-                // Of thinned lines each element stands in the middle of what it is drawn for.
+                // In a thinned line, each element is the middle of those that it represents.
                 let step = (last - first) / (line.len() as u64 - 1).max(1) + 1;
                 *first > step || axis.length - last > step
             }
@@ -131,7 +131,7 @@ impl LevelResult {
     }
 }
 
-/// The least and the greatest of the finite values.
+/// Returns the minimum and the maximum of the finite values. `None` if there are none.
 pub fn finite_range<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().copied().filter(|value| value.is_finite());
     finite.fold(None, |range: Option<(f64, f64)>, value| {

@@ -1,7 +1,7 @@
-//! Why an operation ended without its result: a class, which decides the exit status, one clause, and the next step.
+//! The reason why an operation has no result: a class, which decides the exit status, one clause, and the next step.
 //!
-//! Errors of the rows below (stores, codecs, metadata) become the cause; what is added here is what only the
-//! operation knows: the node, the option that would help, and whose fault it is.
+//! Errors of the rows below (stores, codecs, metadata) are the cause. This row adds only what the operation knows: the
+//! node, the option that would help, and the class.
 
 use std::error::Error;
 use std::fmt;
@@ -10,27 +10,27 @@ use crate::array::fault::Interrupted;
 use crate::metadata::Json;
 use crate::store::StoreError;
 
-/// Who is at fault. One class is one exit status.
+/// The class of a fault. Each class has its own exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultClass {
-    /// The data, or what was asked of it: a value that cannot be encoded, a corrupt chunk, a shape that does not fit.
+    /// The data, or a request that does not fit them: a value that cannot be encoded, a corrupt chunk, a wrong shape.
     Data,
-    /// Contradictory options, or text that is not what its option takes.
+    /// Contradictory options, or text that is not valid for its option.
     Usage,
-    /// The work could not be done: nothing there, no permission, no space, DEST exists.
+    /// The work could not be done: a missing object, no permission, no space, DEST exists.
     Environment,
-    /// Nobody: what has to be done before is not done yet.
+    /// No fault: an earlier step is not complete yet.
     TooEarly,
-    /// Nobody: a signal stopped the work.
+    /// No fault: a signal stopped the work.
     Interrupted,
 }
 
 /// The outcome of an operation.
 pub type Result<T, E = OperationError> = std::result::Result<T, E>;
 
-/// An operation's error.
+/// The error of an operation.
 ///
-/// `Display` gives the message alone; the cause follows by [`Error::source`], the help by [`OperationError::help`].
+/// `Display` writes the message alone. The cause is in [`Error::source`], the help in [`OperationError::help`].
 #[derive(Debug, thiserror::Error)]
 pub struct OperationError {
     class: FaultClass,
@@ -47,7 +47,7 @@ impl fmt::Display for OperationError {
 }
 
 impl OperationError {
-    /// An error of this class; `message` is one lower-case clause that names the thing.
+    /// Returns an error of this class. `message` is one lower-case clause that names its subject.
     pub fn new(class: FaultClass, message: impl Into<String>) -> Self {
         OperationError { class, message: message.into(), help: None, cause: None }
     }
@@ -72,12 +72,12 @@ impl OperationError {
         Self::new(FaultClass::Environment, message)
     }
 
-    /// Something, by its name, whose keys a store does not tell.
+    /// Returns the error for a name whose keys the store cannot list.
     pub fn cannot_list(name: impl fmt::Display, error: StoreError) -> Self {
         Self::environment(format!("`{name}` cannot be listed")).because(error)
     }
 
-    /// An error for a value of an option, `json`, that is not a value of `data_type`.
+    /// Returns the error for a value of an option, `json`, that is not a value of `data_type`.
     pub fn not_a_value(
         option: &str,
         json: &Json,
@@ -88,34 +88,34 @@ impl OperationError {
         Self::data(format!("{option} {json} is not a value of {data_type}")).because(error)
     }
 
-    /// Interrupted before anything was written that is left.
+    /// Returns the error of an interrupted run that leaves nothing unfinished.
     pub fn interrupted() -> Self {
         Self::new(FaultClass::Interrupted, "interrupted")
             .with_help("this run leaves nothing unfinished; run the command again")
     }
 
-    /// Adds the next step: what to do about it, with the option in full.
+    /// Adds the next step, with the option in full.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds another step to the next one.
+    /// Adds an alternative next step.
     #[must_use]
     pub fn or_help(mut self, help: &str) -> Self {
         self.help = Some(self.help.map_or_else(|| help.to_owned(), |known| format!("{known}; or {help}")));
         self
     }
 
-    /// Adds what was found below.
+    /// Adds the cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// Names the thing that it is about, unless it does already.
+    /// Adds the name of the subject, unless the message contains it.
     #[must_use]
     pub fn about(mut self, name: &str) -> Self {
         if !self.message.contains(name) {
@@ -124,12 +124,12 @@ impl OperationError {
         self
     }
 
-    /// Who is at fault.
+    /// Returns the class of the fault.
     pub fn class(&self) -> FaultClass {
         self.class
     }
 
-    /// The message with its causes, in one line.
+    /// Returns the message with its causes, in one line.
     pub fn in_one_line(&self) -> String {
         let mut text = self.to_string();
         let mut cause = self.source();
@@ -144,7 +144,7 @@ impl OperationError {
         text
     }
 
-    /// The next step.
+    /// Returns the next step.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -156,8 +156,8 @@ impl From<Interrupted> for OperationError {
     }
 }
 
-/// True if a cause says more than what was said before it: a transparent wrapper repeats what it wraps, and `cannot read x` says
-/// no more than `x cannot be read`.
+/// True if a cause adds information to the text before it. A transparent wrapper repeats its content, and `cannot read
+/// x` adds nothing to `x cannot be read`.
 pub fn says_more(said: &str, cause: &str) -> bool {
     let object = cause.strip_prefix("cannot ").and_then(|clause| clause.split_once(' ')).map(|(_, object)| object);
     let is_named = object.is_some_and(|object| said.contains(&format!("`{object}` cannot be ")));

@@ -1,4 +1,4 @@
-//! `--expect`: what must hold of a store's nodes, member by member of `inspect --json`.
+//! `--expect`: compares the nodes of a store with expected members of `inspect --json`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -25,9 +25,9 @@ fn is_member(name: &str) -> bool {
     MEMBERS.iter().any(|member| member == name)
 }
 
-/// Holds a node, and those below it that the expectations name by path, against the expectations.
+/// Compares a node with the expectations, and also the nodes below it that they name by path.
 ///
-/// An error only where a node cannot be read for a reason that is not in the data.
+/// An error only if a node cannot be read for a reason that is not in the data.
 pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>> {
     let root = Place::new(store, node)?;
     let mut findings = Vec::new();
@@ -42,12 +42,12 @@ pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<
     Ok(findings)
 }
 
-/// The members that are expected of each node, by path; those of the node itself under no path.
+/// Returns the expected members of each node by path. Those of the node itself have an empty path.
 fn by_path(expected: &Object) -> BTreeMap<String, Object> {
     let mut nodes: BTreeMap<String, Object> = BTreeMap::new();
     for (name, value) in expected.iter() {
         match value {
-            // An object that is no member's must be a node's.
+            // An object that is not the value of a member is a node.
             Json::Object(members) if !is_member(name) => {
                 let node = nodes.entry(name.trim_matches('/').to_owned()).or_default();
                 members.iter().for_each(|(name, value)| node.push(name, value.clone()));
@@ -58,7 +58,7 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
     nodes
 }
 
-/// A node that is expected where there is none. What expects no member of a node may be a member that is misspelt.
+/// Returns the finding for an expected node that does not exist. Without a known member it may be a misspelt member.
 fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
     let is_node = members.names().any(is_member);
     let (message, help) = if is_node {
@@ -75,7 +75,7 @@ fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
     place.holds(Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help)).at_key(place.key("zarr.json"))
 }
 
-/// The kind of a node, by the members that are expected of it.
+/// Returns the kind of a node, according to its expected members.
 fn kind(members: &Object) -> &'static str {
     match members.get("node_type").and_then(Json::as_str) {
         Some("group") => "group",
@@ -85,7 +85,7 @@ fn kind(members: &Object) -> &'static str {
     }
 }
 
-/// A node as it was read.
+/// The members of a node, as read.
 struct Observed {
     place: Place,
     key: &'static str,
@@ -93,7 +93,7 @@ struct Observed {
 }
 
 impl Observed {
-    /// Reads a node; `None` where there is none. One whose document is broken has no members: `validate` says why.
+    /// Reads a node. `None` if there is none. A node with a broken document has no members: `validate` reports why.
     fn read(store: &Location, place: &Place) -> Result<Option<Observed>> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
@@ -147,7 +147,7 @@ impl Observed {
         Some(self.finding(code::EXPECTATION_NOT_MET, message, pointer).with_help(help))
     }
 
-    /// A finding at the document of the node; attributes of v2 have a document of their own.
+    /// Returns a finding about the document of the node. v2 attributes have their own document.
     fn finding(&self, code: Code, message: String, pointer: &str) -> Diagnostic {
         let of_attributes = pointer.strip_prefix("/attributes").filter(|_| self.key != "zarr.json");
         let (key, pointer) = of_attributes.map_or((self.key, pointer), |pointer| (".zattrs", pointer));
@@ -166,25 +166,25 @@ fn group_members(place: &Place, documents: Documents) -> Json {
         .into()
 }
 
-/// JSON as it is written, cut where it is long.
+/// Returns JSON as written, cut if it is long.
 fn shown(json: &Json) -> String {
     shortened(json.to_string(), 200)
 }
 
-/// A result as `--json` has it, every literal kept.
+/// Returns a result as in `--json`, with every literal kept.
 fn to_json(result: &impl serde::Serialize) -> Json {
     Json::parse_str(&serde_json::to_string(result).unwrap_or_default()).unwrap_or(Json::Null)
 }
 
-/// Members that a contract leaves out: the node's path, and what follows from other members.
+/// Members that a contract omits: the node's path, and members that follow from others.
 const LEFT_OUT: [&str; 2] = ["path", "pipeline"];
 
-/// First bytes of `schema` in a document of `inspect --json`.
+/// The prefix of `schema` in a document of `inspect --json`.
 const INSPECT_SCHEMA: &str = "zarrcast.inspect/";
 
-/// The contract of the first STORE as it is, and of every node below it by its path from there.
+/// Returns the contract of the first STORE: its members, and those of every node below it by relative path.
 ///
-/// Nodes whose documents cannot be read are left out. An error where there is no node, or the machine is at fault.
+/// Nodes with unreadable documents are omitted. An error if there is no node, or if the machine is at fault.
 pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Object> {
     let Some(store) = options.stores.first() else { return Ok(Object::new()) };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
@@ -196,15 +196,15 @@ pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Obje
             continue;
         }
         let Some(observed) = Observed::read(store, &node.place)? else { continue };
-        // As numbers and texts of the result are spelt, so that both sides are when the contract is read.
+        // Spelt like the numbers and texts of a result, so that both sides match when the contract is read.
         let Json::Object(members) = to_json(&observed.members) else { continue };
         add_node(&mut contract, below(&node.place.path, &start), &members);
     }
     Ok(contract)
 }
 
-/// The expectations that a document holds: those of a contract as they stand, those of `inspect --json` without what
-/// is no metadata.
+/// Returns the expectations of a document: a contract as it is, a document of `inspect --json` without what is not
+/// metadata.
 pub(super) fn expectations(document: &Object) -> Object {
     let schema = document.get("schema").and_then(Json::as_str);
     if !schema.is_some_and(|schema| schema.starts_with(INSPECT_SCHEMA)) {
@@ -224,12 +224,12 @@ pub(super) fn expectations(document: &Object) -> Object {
     contract
 }
 
-/// The path of a node from another one above it: `/a/b`; empty for that one itself.
+/// Returns the path of a node relative to a node above it: `/a/b`. Empty for that node itself.
 fn below<'a>(path: &'a str, start: &str) -> &'a str {
     path.strip_prefix(start.trim_end_matches('/')).unwrap_or(path).trim_end_matches('/')
 }
 
-/// Adds the metadata of a node: those of the node itself as they are, those of one below it under its path.
+/// Adds the metadata of a node: as members for the node itself, and under its path for one below it.
 fn add_node(contract: &mut Object, path: &str, members: &Object) {
     let is_kept = |name: &&str| is_member(name) && !LEFT_OUT.contains(name);
     let mut kept = Object::new();

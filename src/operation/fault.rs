@@ -1,4 +1,4 @@
-//! A chunk's fault in the user's terms: the chunk, the element, the value, the bounds, and the way out.
+//! The error about a chunk: the chunk, the element, the value, the bounds, and the help.
 
 use super::quantize::quantization::Quantization;
 use crate::array::{ChunkFault, Fault, position};
@@ -10,7 +10,7 @@ use crate::metadata::ArrayMetadata;
 use crate::operation::OperationError;
 use crate::operation::budget::memory_advice;
 
-/// The error of an operation on `store`, an array of this metadata, that ended at a chunk.
+/// Returns the error of an operation on `store`, an array with this metadata, that failed at a chunk.
 pub(super) fn explain(
     mut fault: ChunkFault,
     metadata: &ArrayMetadata,
@@ -20,7 +20,7 @@ pub(super) fn explain(
     let mut position = position(fault.index, metadata);
     let key = metadata.chunk_key_encoding.key(&position);
     if let Some(part) = &metadata.part {
-        // Of a part of an array, as it is in the whole.
+        // The position in a part of an array becomes that in the whole array.
         position.iter_mut().zip(&part.first_chunk).for_each(|(index, first)| *index += first);
         if let Fault::Chain(error) = fault.fault {
             fault.fault = Fault::Chain(error.moved_by(&part.start));
@@ -28,7 +28,7 @@ pub(super) fn explain(
     }
     let chunk = format!("chunk {position:?} (`{key}`) of `{store}`");
     match fault.fault {
-        // Of an object of SOURCE; others are told apart before.
+        // This is an object of SOURCE. Others are handled before.
         Fault::At { index, fault, .. } => explain(ChunkFault { index, fault: *fault }, metadata, store, quantization),
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
@@ -73,7 +73,7 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
     help.into_iter().fold(failed, OperationError::with_help)
 }
 
-/// A value that a quantisation refuses, with the values and codes that it has room for.
+/// Returns the text about a value that a quantisation refuses, with the range of its values and codes.
 fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> Option<String> {
     let codes = quantization.codes;
     let bounds = format!("codes {} to {} of {}", codes.first, codes.last, quantization.target);

@@ -1,4 +1,4 @@
-//! Numbers in JSON results: JSON has no infinities and no NaN, so these are strings.
+//! Numbers in JSON results. JSON has no infinities and no NaN, so these are strings.
 
 use serde::{Serialize, Serializer};
 
@@ -12,12 +12,12 @@ impl Serialize for Number {
     }
 }
 
-/// A list of numbers.
+/// Serialises a list of numbers.
 pub fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| Number(*value)))
 }
 
-/// A number, or "NaN", "Infinity", "-Infinity".
+/// Serialises a number, or "NaN", "Infinity", "-Infinity".
 pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.is_finite() {
         serializer.serialize_f64(*value)
@@ -30,7 +30,7 @@ pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
     }
 }
 
-/// [`number`], or null.
+/// Serialises [`number`], or null.
 pub fn optional_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => number(value, serializer),

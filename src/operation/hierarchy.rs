@@ -1,8 +1,8 @@
-//! The nodes of a local store, read as far as they go: every folder below a group is looked at, none below an array.
+//! The nodes of a store, read as far as possible. Every folder below a group is read, and none below an array.
 //!
-//! Bounded: no link to a folder is followed, no folder deeper than [`MAX_DEPTH`] is looked at, and memory grows with
-//! what is there. Folders of one depth are read in parallel; the nodes come in the order of their paths. The copies in
-//! consolidated metadata are held against the documents, or serve in their place where the store is far.
+//! The work is bounded: no link to a folder is followed, and no folder deeper than [`MAX_DEPTH`] is read. Memory grows
+//! with the number of entries. Folders of one depth are read in parallel. Nodes are in the order of their paths. The
+//! copies in consolidated metadata are compared with the documents, or replace them if the store is remote.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,15 +19,15 @@ use crate::metadata::consolidated::{is_copy_of, says_nothing};
 use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind};
 use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 
-/// The most folders within each other.
+/// The maximum depth of folders.
 pub const MAX_DEPTH: usize = 128;
 
 /// The nodes of a store.
 #[derive(Debug)]
 pub struct Hierarchy {
-    /// In the order of their paths, name by name; the root first.
+    /// The nodes in the order of their paths, compared name by name. The root is first.
     pub nodes: Vec<HierarchyNode>,
-    /// Folders that could not be looked at, in the same order.
+    /// The folders that could not be read, in the same order.
     pub failures: Vec<UnreadFolder>,
 }
 
@@ -38,30 +38,30 @@ impl Hierarchy {
     }
 }
 
-/// A folder that could not be looked at.
+/// A folder that could not be read.
 #[derive(Debug)]
 pub struct UnreadFolder {
-    /// Its path in the store, `/a/b`.
+    /// The path in the store: `/a/b`.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub error: OperationError,
 }
 
-/// A node.
+/// A node and the findings about it.
 #[derive(Debug)]
 pub struct HierarchyNode {
-    /// Where it is.
+    /// The store and path of the node.
     pub place: Place,
     /// The array or group.
     pub content: NodeContent,
-    /// Findings about the node as a member of the hierarchy; for a group also about its consolidated metadata.
+    /// Findings about the node as a member of the hierarchy. For a group, also about its consolidated metadata.
     pub diagnostics: Vec<Diagnostic>,
-    /// In a group's folder, everything beside its members, keys relative to the store; `folders` are those without a
-    /// node. Empty for an array, whose keys are chunks.
+    /// All entries of a group's folder that are not its members, with keys relative to the store. `folders` are those
+    /// without a node. Empty for an array, whose keys are chunks.
     pub rest: FolderListing,
 }
 
-/// A node as it was read.
+/// The content of a node.
 #[derive(Debug)]
 pub enum NodeContent {
     /// An array.
@@ -70,12 +70,12 @@ pub enum NodeContent {
     Group(Box<GroupReading>),
     /// A folder without documents, with nodes below it.
     Implicit,
-    /// Its document cannot be read; the node's diagnostics say why.
+    /// The document cannot be read. The node's diagnostics contain the reason.
     Broken,
 }
 
 impl NodeContent {
-    /// Its documents, where they could be read.
+    /// Returns the documents. `None` if they could not be read.
     pub fn documents(&self) -> Option<&Documents> {
         match self {
             NodeContent::Array(array) => Some(&array.documents),
@@ -84,19 +84,19 @@ impl NodeContent {
         }
     }
 
-    /// The version of their format.
+    /// Returns the version of the format. `None` if the documents could not be read.
     pub fn zarr_format(&self) -> Option<u64> {
         self.documents().map(|documents| documents.zarr_format)
     }
 }
 
 impl HierarchyNode {
-    /// Judges the findings about it.
+    /// Judges the findings about the node.
     pub fn judge(&mut self, profile: Profile) {
         profile.judge(self.document_diagnostics_mut());
     }
 
-    /// The same as [`Self::document_diagnostics`], to be judged.
+    /// Returns the findings of [`Self::document_diagnostics`] as mutable references.
     pub fn document_diagnostics_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
         let documents = match &mut self.content {
             NodeContent::Array(array) => array.diagnostics.as_mut_slice(),
@@ -106,17 +106,17 @@ impl HierarchyNode {
         documents.iter_mut().chain(&mut self.diagnostics)
     }
 
-    /// The array, where it is one.
+    /// Returns the array. `None` for any other node.
     pub fn array(&self) -> Option<&ArrayReading> {
         if let NodeContent::Array(array) = &self.content { Some(array) } else { None }
     }
 
-    /// The group, where it is one with documents.
+    /// Returns the group. `None` for any other node, and for a group without documents.
     pub fn group(&self) -> Option<&GroupReading> {
         if let NodeContent::Group(group) = &self.content { Some(group) } else { None }
     }
 
-    /// The findings about its documents, then those about its place in the hierarchy.
+    /// Returns the findings about the documents, then those about the node's position in the hierarchy.
     pub fn document_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let documents = match &self.content {
             NodeContent::Array(array) => array.diagnostics.as_slice(),
@@ -127,14 +127,14 @@ impl HierarchyNode {
     }
 }
 
-/// Reads every node of a store, or of `node` in it. An error only where there is no node to begin with.
+/// Reads all nodes of a store, or of `node` in it. An error only if there is no start node.
 pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Hierarchy> {
     let start = Place::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
     if root.abilities().is_remote {
         let documents = match read_documents(&folder) {
-            // A finding of the node, below which there may be others.
+            // This is a finding of the node. There may be other nodes below it.
             Err(DocumentError::Json { .. }) if root.abilities().lists => {
                 return Ok(read_from(&start, &root, None, driver));
             }
@@ -144,14 +144,14 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
         return Ok(read_from(&start, &root, Some(documents), driver));
     }
     if !has_documents(&folder) {
-        // Says what is missing.
+        // Called for its error, which says what is missing.
         open_documents(&folder, &start.name())?;
     }
     Ok(read_from(&start, &root, None, driver))
 }
 
-/// The same from the documents of the node, which are read already. Behind a network the copies in its consolidated
-/// metadata serve where it has some: no node below it is asked for.
+/// Reads a node whose documents are already read, and all nodes below it. On a remote store, its consolidated metadata,
+/// if any, replace the documents below it. No node below it is then requested.
 pub fn read_hierarchy_by_copies(
     store: &Location,
     node: Option<&str>,
@@ -161,13 +161,13 @@ pub fn read_hierarchy_by_copies(
     let (start, root) = (Place::new(store, node)?, store.node());
     if root.abilities().is_remote {
         let root = with_copies(&start, root, &documents, ConsolidatedScope::Documents);
-        // Copies are not held against themselves: that is for `validate`, which reads the documents.
+        // Copies are not compared with themselves. `validate` reads the documents for that.
         return Ok(walk(&start, &root, Some(documents), driver));
     }
     Ok(read_from(&start, &root, Some(documents), driver))
 }
 
-/// The same of a store whose own documents are read already.
+/// Reads the nodes of a store whose own documents are already read.
 pub fn read_hierarchy_below(store: &Location, documents: Documents, driver: &Driver) -> Result<Hierarchy> {
     let start = Place::new(store, None)?;
     let root = listed_by_copies(&start, store.node(), &documents);
@@ -180,12 +180,12 @@ fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &
     hierarchy
 }
 
-/// The order of paths: name by name, so that a group comes right before what is in it.
+/// Compares paths name by name, so that a group is directly before its members.
 pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.trim_start_matches('/').split('/').cmp(b.trim_start_matches('/').split('/'))
 }
 
-/// The node of a folder; `None` where there are no documents. An error where the machine is at fault.
+/// Reads the node of a folder. `None` if it has no documents. An error if the machine is at fault.
 fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>> {
     match read_documents(&node) {
         Ok(None) => Ok(None),
@@ -214,8 +214,8 @@ fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeConten
     })
 }
 
-/// The finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves no
-/// names.
+/// Returns the finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves
+/// no names.
 pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic> {
     let name = place.path.rsplit('/').next()?;
     let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {
@@ -229,10 +229,10 @@ pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic>
     Some(Diagnostic::new(code::NODE_NAME, message).with_help("rename the node's folder"))
 }
 
-/// The most findings of one kind about one group's copies.
+/// The maximum number of findings of one kind about the copies of one group.
 const MAX_FAULTS: usize = 100;
 
-/// Adds to each group what is wrong with its copies.
+/// Adds to each group the findings about its copies.
 fn check_copies(nodes: &mut [HierarchyNode]) {
     let mut found: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -254,7 +254,7 @@ fn check_copies(nodes: &mut [HierarchyNode]) {
     }
 }
 
-/// Takes away that a group's copies are not JSON, where a document that one is a copy of says so itself.
+/// Removes the finding that a group's copies are not JSON, if an original document has that finding itself.
 fn say_once(nodes: &mut [HierarchyNode], index: usize) {
     let is_of_copy = |found: &Diagnostic| {
         let (key, pointer) = (&found.location.key, &found.location.pointer);
@@ -273,7 +273,7 @@ fn say_once(nodes: &mut [HierarchyNode], index: usize) {
     }
 }
 
-/// The documents by their paths; `None` where one is there but cannot be read.
+/// The documents by path. `None` if one exists but cannot be read.
 type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
 fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
@@ -305,7 +305,7 @@ fn v2_documents<'a>(
     documents
 }
 
-/// The next step where consolidated metadata are not what the documents are.
+/// The help if consolidated metadata differ from the documents.
 pub const RENEW_COPIES: &str = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
 
 fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
@@ -330,7 +330,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
                 push(code::CONSOLIDATED_STALE, message, RENEW_COPIES, consolidated.pointer_of(path));
             }
             (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
-                // What cannot be read may be any of the documents of its node.
+                // An unreadable document may be any document of its node.
                 let is_known = document.is_some() || !path.contains("/.z");
                 if is_known {
                     num_left_out += 1;
@@ -345,7 +345,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
     found
 }
 
-/// The root of a hierarchy, of which the copies of the group at `start` tell what nodes there are, if the store cannot.
+/// Returns the root of a hierarchy. If the store cannot list keys, the copies of the group at `start` list the nodes.
 fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
     if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
 }
@@ -362,8 +362,8 @@ fn with_copies(start: &Place, root: Node, documents: &Documents, serve: Consolid
     root.with_documents(copies, serve)
 }
 
-/// The documents below a group by their keys, from its consolidated metadata; `None` where it has none that can be read:
-/// what is wrong with them is said where the group is read.
+/// Returns the documents below a group by key, from its consolidated metadata. `None` if these are missing or
+/// unreadable. Their faults are reported when the group is read.
 fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut faults = Vec::new();
     if documents.zarr_format == 3 {
@@ -377,24 +377,24 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     let copies = Consolidated::read_v2(&document, &mut faults)?.copies;
     let mut documents: BTreeMap<_, _> =
         copies.into_iter().map(|(key, copy)| (key, copy.to_string_compact().into_bytes())).collect();
-    // It is read once more where the group is.
+    // The group reads this document again.
     documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
     Some(documents)
 }
 
-/// A folder to be looked at.
+/// A folder to be read.
 struct Folder {
     place: Place,
     /// The format of the nearest group above it.
     parent_format: Option<u64>,
-    /// True if folders without nodes are no finding: below a document that cannot be read, they may be chunks.
+    /// True if folders without nodes are not a finding. Below an unreadable document, they may be chunks.
     lenient: bool,
 }
 
-/// A folder: its node, with the findings about it, and the keys relative to the store.
+/// The node of a folder with the findings about it, and its keys relative to the store.
 type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
 
-/// Reads every node from `start` down, whose documents may have been read already.
+/// Reads every node from `start` down. The documents of `start` may have been read already.
 fn walk(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
@@ -451,7 +451,7 @@ fn push_members(folder: &Folder, format: Option<u64>, lenient: bool, members: &[
     next.extend(names.map(member));
 }
 
-/// Looks at folders, many at once. Behind a network some are asked for before they are looked at.
+/// Reads folders in parallel. On a remote store, some are prefetched before they are read.
 fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited>> {
     const AT_ONCE: usize = 32;
     let look = |folder: &Folder| visit(root, &folder.place, None);
@@ -474,7 +474,7 @@ fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Vis
         Some(documents) => Some((content(place, folder, documents)?, Vec::new())),
         None => read_node(place, folder)?,
     };
-    // What lies in the folder of an array is listed when its chunks are.
+    // The folder of an array is listed with its chunks.
     let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
         FolderListing::default()
     } else {
@@ -483,7 +483,7 @@ fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Vis
     Ok((node, listing))
 }
 
-/// The findings about a node's name and format.
+/// Returns the findings about a node's name and format.
 fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
@@ -495,8 +495,8 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     found.into_iter().map(|found| folder.place.holds(found)).collect()
 }
 
-/// Folders without documents: those with nodes below them are groups that lack their document, the topmost of the
-/// others belong to no node.
+/// Handles folders without documents. Those with nodes below them are groups that lack their document. The topmost of
+/// the others belong to no node.
 fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
     let mut above: HashSet<String> = HashSet::new();
     for node in nodes.iter() {
@@ -528,7 +528,7 @@ fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>
     attribute(strays, nodes);
 }
 
-/// Gives each topmost folder without nodes to the node that it lies in.
+/// Adds each topmost folder without nodes to the node that contains it.
 fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [HierarchyNode]) {
     let places: HashMap<String, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();

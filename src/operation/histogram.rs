@@ -1,4 +1,4 @@
-//! Figures over all values of an array, and their histogram; absent chunks count as what they stand for.
+//! Statistics of all values of an array, and their histogram. Absent chunks count as the values that they represent.
 
 use super::{CfNumbers, HistogramResult, StatsResult};
 use crate::array::{ChunkFault, Fault};
@@ -14,7 +14,7 @@ use crate::metadata::array::num_elements;
 use crate::metadata::{Json, Number};
 use crate::with_element;
 
-/// Bins over a range.
+/// The bins of a range.
 #[derive(Debug)]
 pub(super) struct Histogram {
     number_type: NumberType,
@@ -24,11 +24,11 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// Bins from `min` to `max`; around the value where both are the same. `bins` is at least 1.
+    /// Returns bins from `min` to `max`, or around the value if both are the same. `bins` is at least 1.
     #[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
     pub(super) fn new(number_type: NumberType, bins: usize, (min, max): (f64, f64)) -> Self {
         let (min, max) = if min == max { (min - 0.5, max + 0.5) } else { (min, max) };
-        // Halves first where the range is wider than the greatest float64.
+        // Halves are used if the range is wider than the greatest float64.
         let width = max - min;
         let count = bins as f64;
         let step = if width.is_finite() { width / count } else { (max / 2.0 - min / 2.0) / count * 2.0 };
@@ -37,7 +37,7 @@ impl Histogram {
         Histogram { number_type, edges, bins: count, width }
     }
 
-    /// The counts of some values; NaN is nowhere.
+    /// Returns the counts of values. NaN is not counted.
     pub(super) fn of(values: &[f64], bins: usize, range: (f64, f64)) -> HistogramResult {
         let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
         let mut counts = HistogramResult::default();
@@ -55,7 +55,7 @@ impl Histogram {
         });
     }
 
-    /// As it is shown.
+    /// Returns the counts with their range.
     fn result(&self, mut counts: HistogramResult) -> HistogramResult {
         counts.counts.resize(self.edges.len() - 1, 0);
         let [min, max] = [self.edges.first(), self.edges.last()].map(|edge| edge.copied().unwrap_or_default());
@@ -75,9 +75,9 @@ impl Histogram {
         }
     }
 
-    /// The bin of a value inside the range: a division comes within one of it, and the edges decide.
+    /// Returns the bin of a value inside the range. A division is wrong by at most one bin, and the edges decide.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the quotient lies from 0 to 1")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the quotient is from 0 to 1")]
     fn bin_of(&self, value: f64, first: f64) -> usize {
         let last_bin = self.edges.len() - 2;
         let share = if self.width.is_finite() {
@@ -96,14 +96,14 @@ impl Histogram {
     }
 }
 
-/// Counts the values of an array that are not missing.
+/// An accumulator of the counts of values that are not missing.
 pub(super) struct Binning<'a> {
     pub numbers: &'a CfNumbers,
     pub histogram: Histogram,
 }
 
 impl Accumulator for Binning<'_> {
-    /// The counts of a part of the array, without the range; no bins where nothing is counted.
+    /// The counts of a part of the array, without the range. No bins if nothing was counted.
     type Part = HistogramResult;
     type Buffers = ();
 
@@ -126,7 +126,7 @@ impl Accumulator for Binning<'_> {
 }
 
 impl Binning<'_> {
-    /// The counts of a pass, with so many absent elements.
+    /// Returns the counts of a pass, with `absent` absent elements.
     pub(super) fn finish(&self, mut counts: HistogramResult, absent: u64) -> HistogramResult {
         if !self.numbers.fill_is_missing {
             let fill = number_value(self.numbers.number_type(), self.numbers.fill_bits);
@@ -137,14 +137,14 @@ impl Binning<'_> {
     }
 }
 
-/// Adds up what is not missing.
+/// An accumulator of the statistics of values that are not missing.
 #[derive(Debug)]
 pub(super) struct Stats<'a> {
     numbers: &'a CfNumbers,
     scan: SummaryScan,
 }
 
-/// Figures over all elements, and the least and greatest finite value as float64.
+/// Statistics of all elements, and the minimum and maximum finite value as float64.
 pub(super) struct Figures {
     pub result: StatsResult,
     pub range: Option<(f64, f64)>,
@@ -176,7 +176,7 @@ impl<'a> Stats<'a> {
         Stats { numbers, scan: SummaryScan::new(numbers.number_type(), numbers.fill_bits) }
     }
 
-    /// Makes a pass of figures alone; what is not stored counts, unless it is only a sample that is read.
+    /// Computes the statistics in a pass. Elements that are not stored count, except for a sample.
     pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<Figures, ChunkFault> {
         let stats = Stats::new(numbers);
         let found = fold.run("values", &stats)?;
@@ -184,8 +184,8 @@ impl<'a> Stats<'a> {
         stats.finish(found.part, absent, fold)
     }
 
-    /// The figures over what a pass found and so many absent elements, after one more where squares leave the range of a
-    /// float64.
+    /// Returns the statistics of a pass, with `absent` absent elements. If squares exceed the range of float64, another
+    /// pass is made.
     pub(super) fn finish(
         mut self,
         (mut all, mut missing): (Summary, MissingCount),
@@ -221,13 +221,13 @@ impl<'a> Stats<'a> {
     }
 }
 
-/// Elements of an array that are not stored.
+/// Returns the number of elements of an array that are not stored.
 pub(super) fn absent<P>(fold: Fold<'_>, found: &Folded<P>) -> u64 {
     num_elements(&fold.array.metadata.shape).map_or(0, |all| all.saturating_sub(found.elements))
 }
 
 impl CfNumbers {
-    /// A number as a literal that a reader of float64 or of 64-bit integers gets back exactly.
+    /// Returns a number as a literal that a reader of float64 or of 64-bit integers reads exactly.
     fn exact(&self, bits: u64) -> Json {
         if self.number_type().is_float() {
             let value = number_value(self.number_type(), bits);

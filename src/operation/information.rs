@@ -1,8 +1,8 @@
-//! The bitwise real information of an array, along each of its dimensions: one pass over its chunks.
+//! The bitwise real information of an array along each of its dimensions, from one pass over its chunks.
 //!
-//! Every pair of neighbours counts, also those that lie in two chunks. The thread that has read a chunk leaves its faces for
-//! the one that reads the chunk beyond; who comes second counts the pairs between. Counts are integers, so that the outcome
-//! is the same whatever the order.
+//! Every pair of neighbours counts, also across two chunks. The thread that reads a chunk stores its faces for the
+//! thread that reads the adjacent chunk. The second thread counts the pairs between. Counts are integers, so the order
+//! of the chunks does not change the result.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -27,42 +27,42 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representatio
 pub(super) struct BitSurvey<'a> {
     /// The array.
     pub side: &'a StoredArray,
-    /// Its elements as numbers.
+    /// The elements as numbers.
     pub numbers: &'a Numbers,
-    /// Their bits.
+    /// The bit patterns of the numbers.
     pub patterns: &'a BitPatterns,
-    /// The bits of the number that absent elements are.
+    /// The bits of the number that absent elements have.
     pub fill_bits: u64,
-    /// True if nothing is known of the chunks that are not there: then pairs inside chunks count alone.
+    /// True for a sample: nothing is known of the other chunks, so only pairs inside chunks count.
     pub is_sample: bool,
 }
 
-/// The counts along one dimension, and the number of pairs of neighbours, those with a missing one included.
+/// The counts along one dimension, and the number of pairs of neighbours, also those with a missing value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counted {
     pairs: BitPairs,
     looked_at: u64,
 }
 
-/// A pass over an array, with the faces whose other side has not been seen: the last elements before a border or the first
-/// after it; `None` where the chunk is absent.
+/// A pass over an array. `waiting` contains faces until the chunk on their other side is read: the last elements before
+/// a border, or the first after it. `None` if the chunk is absent.
 struct Counting<'a> {
     survey: &'a BitSurvey<'a>,
     waiting: Mutex<HashMap<Border, Option<Block>>>,
 }
 
-/// The dimension across which two chunks are neighbours, and the first element of the one after.
+/// The dimension across which two chunks are neighbours, and the first element of the second chunk.
 type Border = (usize, Vec<u64>);
 
 impl BitSurvey<'_> {
-    /// Bytes that a thread holds for a chunk: its elements, their patterns, and which are missing.
+    /// Returns the bytes that a thread needs for a chunk: its elements, their patterns, and which are missing.
     pub(super) fn unit_bytes(side: &StoredArray) -> u64 {
         let patterns = side.subchunk_chain().decoded_bytes().saturating_mul(4);
         side.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES)
     }
 
-    /// Bytes of faces that wait at most: chunks are read in the order of the grid, so that those of the first dimension
-    /// wait until a whole layer of chunks is read, with as many again of those that are read meanwhile.
+    /// Returns the maximum bytes of stored faces. Chunks are read in grid order. Faces of the first dimension are
+    /// therefore stored until a layer of chunks is read. The chunks that are read meanwhile need as many again.
     pub(super) fn waiting_bytes(side: &StoredArray, size: usize) -> u64 {
         let shape = &side.metadata.shape;
         let chunk = &side.chain.decoded().shape;
@@ -74,7 +74,7 @@ impl BitSurvey<'_> {
         (0..shape.len()).map(layer).fold(0_u64, u64::saturating_add).saturating_mul(2)
     }
 
-    /// The threads that a budget has room for.
+    /// Returns the number of threads for which a budget has memory.
     pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize> {
         let waiting = Self::waiting_bytes(side, size);
         let unit = Self::unit_bytes(side);
@@ -87,7 +87,7 @@ impl BitSurvey<'_> {
         Ok(budget.threads().min(usize::try_from(left / unit).unwrap_or(usize::MAX)).max(1))
     }
 
-    /// Makes the pass: of each dimension its information.
+    /// Runs the pass. Returns the information of each dimension.
     pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Vec<Information>, ChunkFault> {
         let counting = Counting { survey: self, waiting: Mutex::default() };
         let mut all = Fold { array: self.side, driver, progress }.run("information", &counting)?.part;
@@ -102,7 +102,7 @@ impl BitSurvey<'_> {
         self.patterns.number_type().size()
     }
 
-    /// All pairs that were not looked at are of absent elements.
+    /// Adds the pairs that were not counted. They are all of absent elements.
     fn add_absent(&self, all: &mut [Counted]) {
         let Some(fill) = self.patterns.pattern(self.fill_bits) else { return };
         let metadata = &self.side.metadata;
@@ -125,7 +125,7 @@ impl BitSurvey<'_> {
 }
 
 impl Accumulator for Counting<'_> {
-    /// One for each dimension.
+    /// The counts of each dimension.
     type Part = Vec<Counted>;
     type Buffers = (Block, Option<PairCounter>);
 
@@ -182,8 +182,8 @@ impl Accumulator for Counting<'_> {
 }
 
 impl Counting<'_> {
-    /// The face of a chunk at one of its borders, with that on the other side; `None` where there is none, or the chunk there
-    /// has not been seen: then the face is left for it.
+    /// Returns the face of a chunk at one of its borders, and the face on the other side. `None` if there is no other
+    /// side, or if its chunk is not read yet. The face is then stored for it.
     fn exchange(
         &self,
         face: impl FnOnce() -> Option<Block>,
@@ -213,7 +213,7 @@ impl Counting<'_> {
         None
     }
 
-    /// Counts the pairs across a border; of two chunks that are absent, none.
+    /// Counts the pairs across a border, unless both chunks are absent.
     fn add_between(&self, [before, after]: [Option<Block>; 2], counter: &mut PairCounter, counted: &mut Counted) {
         let Some(bytes) = before.as_ref().or(after.as_ref()).map(Block::len) else { return };
         let size = self.survey.size();
@@ -225,22 +225,21 @@ impl Counting<'_> {
     }
 }
 
-/// An array whose chain makes integers of its elements, as the array of these integers.
+/// An array whose chain converts its elements to integers, as the array of these integers.
 pub(super) struct Codes {
     /// The array.
     pub array: StoredArray,
-    /// Its type.
+    /// The data type.
     pub data_type: DataType,
-    /// Codes that stand for NaN.
+    /// The codes that stand for NaN.
     pub nan: Vec<u64>,
     /// The code of absent elements.
     pub fill_bits: u64,
 }
 
-/// The codes of an array; `None` where its chain makes none.
+/// Returns the codes of a quantised array. `None` if its chain makes none.
 ///
-/// The codes of a quantised array. Decoded values are steps of a grid: their bits show information that the codes do
-/// not have.
+/// Decoded values are steps of a grid. Their bits show information that the codes do not have.
 pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
@@ -278,7 +277,7 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     }))
 }
 
-/// The codes that a cast decodes to NaN.
+/// Returns the codes that a cast decodes to NaN.
 fn codes_of_nan(decode: &Cast) -> Vec<u64> {
     let options = decode.options();
     let is_nan = |bits: u64| options.target.is_float() && FloatType(options.target).value(bits).is_nan();

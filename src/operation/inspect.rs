@@ -1,5 +1,5 @@
-//! `inspect`: an array's metadata, what each codec makes of a chunk, what is stored, and what the values are; or what
-//! is in a group.
+//! `inspect` of an array: its metadata, the data after each codec, the stored objects, and the values. `inspect` of a
+//! group: its members.
 
 mod chunk;
 mod contents;
@@ -25,7 +25,7 @@ use crate::engine::{Driver, Progress};
 use crate::metadata::{ArrayMetadata, NodeKind};
 use contents::{Contents, finding, no_statistics};
 
-/// Reads an array, or a group and what is below it.
+/// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
     let place = Place::new(&options.store, options.node.as_deref())?;
     let name = place.name();
@@ -48,8 +48,8 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
     Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }
 
-/// An array's metadata as far as they go, then what was asked of its chunks; what is wrong with either is among the
-/// findings.
+/// Reads the metadata of an array as far as possible, then answers the requests about its chunks. All faults are among
+/// the findings.
 fn inspect_reading(
     mut reading: ArrayReading,
     options: &InspectOptions,
@@ -64,13 +64,13 @@ fn inspect_reading(
     }
     let lacks_chunks = |storage: &StorageResult| storage.chunks_present < storage.chunks;
     if !result.storage.as_ref().is_some_and(lacks_chunks) {
-        // No absent chunk is known, so that what it would hold does not matter.
+        // No absent chunk is known, so the value of its elements does not matter.
         result.warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }
     Ok(result)
 }
 
-/// Answers what is asked of the chunks, as far as the metadata allow it.
+/// Answers the requests about the chunks, as far as the metadata allow.
 fn contents(
     reading: ArrayReading,
     options: &InspectOptions,
@@ -79,7 +79,7 @@ fn contents(
 ) -> Result<()> {
     let (Some(metadata), Some(pipeline)) = (&reading.metadata, &reading.pipeline) else {
         let is_at_fault = reading.diagnostics.iter().any(Diagnostic::is_error);
-        // Where nothing is wrong, the grid is one whose chunks are not read: that is said.
+        // Without a fault, the chunks of the grid are not supported. The error says so.
         return if is_at_fault || !options.asks_for_values() { Ok(()) } else { opened(reading).map(|_| ()) };
     };
     let threads = options.common.num_threads();
@@ -92,7 +92,7 @@ fn contents(
     }
     if let (true, Some(listing)) = (options.storage, &listing) {
         let array = (&reading.node, metadata, pipeline);
-        // The indexes of shards are read whatever the inner chunks hold.
+        // The indexes of shards are read for any content of the inner chunks.
         let opaque = || opaque_array(reading.node.clone(), metadata.clone(), pipeline, &reading.store).ok();
         let unread = if side.is_err() { opaque() } else { None };
         let shards = side.as_ref().ok().or(unread.as_ref());
@@ -110,13 +110,13 @@ fn contents(
                 result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
                 return Ok(());
             }
-            // Text has no statistics, whoever decodes it.
+            // Text has no statistics, in any decoder.
             let text = reading.data_type.as_ref().filter(|data_type| data_type.is_variable_length());
             if let Some(data_type) = text.filter(|_| options.chunk.is_none()) {
                 result.warnings.push(no_statistics(data_type));
                 return Ok(());
             }
-            // To `validate` it is no fault of the store; here it keeps from what was asked for.
+            // For `validate` this is not a fault of the store. Here it prevents the requested answer.
             result.warnings.extend(Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]));
             return Ok(());
         }
@@ -139,7 +139,7 @@ fn contents(
     Contents { source: &source, side: &side, driver: &driver, progress, listing }.all(options, result)
 }
 
-/// The listing of what is stored, if an option needs it.
+/// Returns the listing of the stored chunks, if an option needs it.
 fn listing(
     reading: &ArrayReading,
     metadata: &ArrayMetadata,
@@ -156,11 +156,11 @@ fn listing(
     listing.map(Some).map_err(|error| OperationError::cannot_list(&reading.store, error))
 }
 
-/// Bytes that a thread holds at once.
+/// Returns the bytes that a thread needs at a time.
 fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
     let reads_chunks =
         options.preview.is_some() || options.draws || listing.is_some_and(|listing| !listing.present.is_empty());
-    // A picture takes chunks whole, and codes are made of whole chunks.
+    // A picture needs whole chunks, and codes are made of whole chunks.
     let suggests_codecs = options.suggested_type().is_some();
     let unit = match options.draws || options.preview.is_some() || suggests_codecs {
         _ if !reads_chunks => 0,
@@ -186,7 +186,7 @@ impl InspectOptions {
         }
     }
 
-    /// True if that is asked for which only one array can answer.
+    /// True if a request needs a single array.
     fn asks_for_more_than_figures(&self) -> bool {
         self.histogram.is_some()
             || self.suggested_type().is_some()
@@ -195,7 +195,7 @@ impl InspectOptions {
             || self.preview.is_some()
     }
 
-    /// True if an option is given whose answer is in the chunks.
+    /// True if an option was given that needs the chunks.
     fn asks_for_values_by_name(&self) -> bool {
         self.stats || self.suggest.is_some() || self.asks_for_more_than_figures()
     }

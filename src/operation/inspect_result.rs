@@ -1,6 +1,6 @@
 //! The result of `inspect` for a node: the members of its `--json`, by their names.
 //!
-//! What a damaged array does not tell is `None`, which is null; the findings say why. So is what was not asked for.
+//! A member is `None` (null) if it was not requested or a damaged array does not have it. The findings say why.
 
 pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
 
@@ -23,7 +23,7 @@ pub enum InspectResult {
 }
 
 impl InspectResult {
-    /// Its findings.
+    /// Returns its findings.
     pub fn warnings(&self) -> &[Diagnostic] {
         match self {
             InspectResult::Array(array) => &array.warnings,
@@ -32,38 +32,38 @@ impl InspectResult {
     }
 }
 
-/// Several STOREs.
+/// The result for several STOREs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InspectedStores<Document> {
-    /// The document of each that could be looked at, in the order in which they were given.
+    /// The document of each readable STORE, in the order of the arguments.
     pub stores: Vec<Document>,
-    /// Those that could not.
+    /// The STOREs that could not be read.
     pub failures: Vec<Failure>,
-    /// The findings of all.
+    /// The findings of all STOREs.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A group and what is below it.
+/// A group and the nodes below it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupResult {
-    /// STORE, as the user named it.
+    /// STORE as the user wrote it.
     pub store: String,
     /// `group`.
     pub node_type: &'static str,
-    /// `/` for STORE itself, else `/a/b`.
+    /// `/` for STORE itself, otherwise `/a/b`.
     pub path: String,
     /// 2 or 3.
     pub zarr_format: Option<u64>,
-    /// As in the metadata.
+    /// The attributes in the metadata.
     pub attributes: Json,
-    /// True if the copies of the documents below it are with its own.
+    /// True if its metadata include copies of the documents of the nodes below it.
     pub consolidated: bool,
-    /// Sums over the arrays below it; those of unknown size are left out.
+    /// Sums over the arrays below it. Arrays of unknown size are not counted.
     pub totals: GroupTotals,
-    /// The nodes below it, flat, in the order of their paths.
+    /// The nodes below it as a flat list, sorted by path.
     pub nodes: Vec<NodeResult>,
-    /// Findings, of the nodes below it too.
+    /// Findings, including those of the nodes below it.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -74,41 +74,41 @@ pub struct GroupTotals {
     pub arrays: u64,
     /// Bytes of all elements.
     pub bytes_logical: u64,
-    /// Bytes of the stored chunks; `None` where they were not counted.
+    /// Bytes of the stored chunks. `None` if they were not counted.
     pub bytes_stored: Option<u64>,
 }
 
-/// The metadata of a node. For a group all but the first three and its attributes are `None`.
+/// The metadata of a node. A group has only the first three members and its attributes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeMembers {
-    /// `array`, `group`, or `unknown` where its document cannot be read.
+    /// `array` or `group`. `unknown` if its document cannot be read.
     pub node_type: &'static str,
-    /// From the root of STORE: `/a/b`; `/` for STORE itself.
+    /// Path from the root of STORE: `/a/b`. `/` for STORE itself.
     pub path: String,
-    /// 2 or 3; `None` for a folder without a document that has nodes below it.
+    /// 2 or 3. `None` for a folder without a document that contains nodes.
     pub zarr_format: Option<u64>,
-    /// In elements.
+    /// Shape in elements.
     pub shape: Option<Vec<u64>>,
-    /// v3 metadata form: a name or an object.
+    /// Data type in v3 metadata form: a name or an object.
     pub data_type: Option<Json>,
-    /// The v2 spelling, for a v2 array.
+    /// Data type in v2 form, for a v2 array.
     pub data_type_v2: Option<Json>,
-    /// As in the metadata.
+    /// The fill value in the metadata.
     pub fill_value: Option<Json>,
-    /// The smallest unit that can be decoded alone, in elements; `None` where such units are of several shapes.
+    /// Shape of the smallest unit that can be decoded alone, in elements. `None` if the units differ in shape.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The stored object of a sharded array, in elements; `None` also where shards are of several shapes.
+    /// Shape of a shard, in elements. `None` without shards, or if they differ in shape.
     pub shard_shape: Option<Vec<u64>>,
-    /// v3 form.
+    /// The chunk grid in v3 form.
     pub chunk_grid: Option<Json>,
-    /// v3 form.
+    /// The chunk key encoding in v3 form.
     pub chunk_key_encoding: Option<Json>,
-    /// One for each dimension, where they are given.
+    /// One name per dimension, if the metadata have names.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// v3 form.
+    /// The codecs in v3 form.
     pub codecs: Option<Vec<Json>>,
-    /// As in the metadata.
+    /// The attributes in the metadata.
     pub attributes: Option<Json>,
 }
 
@@ -116,16 +116,16 @@ pub struct NodeMembers {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeResult {
-    /// Members of their own in JSON.
+    /// The metadata, flattened in JSON.
     #[serde(flatten)]
     pub members: NodeMembers,
     /// Bytes of all elements.
     pub bytes_logical: Option<u64>,
-    /// Bytes of the stored chunks; `None` where they were not counted.
+    /// Bytes of the stored chunks. `None` if they were not counted.
     pub bytes_stored: Option<u64>,
-    /// `--stats` of an array; `None` also for values without an order.
+    /// `--stats` of an array. `None` also for values without an order.
     pub stats: Option<StatsResult>,
-    /// `--suggest` of an array of floats that is no coordinate and not quantised.
+    /// `--suggest` of a float array that is neither a coordinate nor quantised.
     pub ways: Option<WaysResult>,
 }
 
@@ -133,19 +133,19 @@ pub struct NodeResult {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ArrayResult {
-    /// STORE, as the user named it.
+    /// STORE as the user wrote it.
     pub store: String,
-    /// Members of their own in JSON.
+    /// The metadata, flattened in JSON.
     #[serde(flatten)]
     pub members: NodeMembers,
-    /// The chunk before the first codec; shown in text alone.
+    /// The chunk before the first codec. Shown only in text.
     #[serde(skip)]
     pub decoded: Option<Decoded>,
-    /// A row for each codec, in encode order.
+    /// One row per codec, in encode order.
     pub pipeline: Option<Vec<StageRow>>,
-    /// Chunks present and bytes stored; `None` where they were not counted.
+    /// Numbers of stored chunks and bytes. `None` if they were not counted.
     pub storage: Option<StorageResult>,
-    /// `--stats`: figures over all values; `None` also for values without an order.
+    /// `--stats`: statistics of all values. `None` also for values without an order.
     pub stats: Option<StatsResult>,
     /// `--histogram`.
     pub histogram: Option<HistogramResult>,
@@ -159,37 +159,37 @@ pub struct ArrayResult {
     pub chunk: Option<ChunkResult>,
     /// `--preview`.
     pub preview: Option<PreviewResult>,
-    /// The picture for `--preview-png`; no part of the document.
+    /// The picture for `--preview-png`. Not in the document.
     #[serde(skip)]
     pub image: Option<PreviewResult>,
-    /// The figures for a report; no part of the document.
+    /// The numbers for a report. Not in the document.
     #[serde(skip)]
     pub drawing: Option<ArrayDrawing>,
     /// Findings.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A codec and the chunk after it.
+/// A codec and its output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StageRow {
-    /// Its name.
+    /// Name of the codec.
     pub codec: String,
     /// `array->array`, `array->bytes` or `bytes->bytes`.
     pub kind: Option<&'static str>,
-    /// As in the metadata.
+    /// The configuration in the metadata.
     pub configuration: Option<Json>,
-    /// The data type after it, where there are still elements.
+    /// Data type of its output, if that is an array.
     pub data_type: Option<Json>,
-    /// The shape after it, likewise.
+    /// Shape of its output, if that is an array.
     pub shape: Option<Vec<u64>>,
-    /// The fill value after it, likewise.
+    /// Fill value of its output, if that is an array.
     pub fill_value: Option<Json>,
-    /// The size of the chunk after it, where the metadata tell it.
+    /// Size of its output in bytes, if the metadata determine it.
     pub bytes: Option<u64>,
-    /// For `sharding_indexed`: the pipeline of an inner chunk.
+    /// For `sharding_indexed`: the codecs of an inner chunk.
     pub pipeline: Option<Vec<StageRow>>,
-    /// The inner chunk before the first of these; shown in text alone.
+    /// The inner chunk before its first codec. Shown only in text.
     #[serde(skip)]
     pub inner_decoded: Option<Box<Decoded>>,
 }
@@ -198,60 +198,60 @@ pub struct StageRow {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Decoded {
-    /// v3 metadata form.
+    /// Data type in v3 metadata form.
     pub data_type: Json,
-    /// In elements.
+    /// Shape in elements.
     pub shape: Option<Vec<u64>>,
-    /// As in the metadata.
+    /// The fill value in the metadata.
     pub fill_value: Option<Json>,
-    /// In memory.
+    /// Size in memory, in bytes.
     pub bytes: Option<u64>,
 }
 
-/// Counts of what is stored of an array.
+/// Counts of the stored chunks of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StorageResult {
-    /// Smallest units that can be decoded alone, over the whole array.
+    /// Number of the smallest units that can be decoded alone, in the whole array.
     pub chunks: Option<u64>,
-    /// Those that are stored; `None` where shards cannot be looked into.
+    /// Number of these units that are stored. `None` if shard indexes cannot be read.
     pub chunks_present: Option<u64>,
-    /// Stored objects of a sharded array.
+    /// Number of shards in the grid.
     pub shards: Option<u64>,
-    /// Those that are there.
+    /// Number of stored shards.
     pub shards_present: Option<u64>,
     /// Bytes of all elements.
     pub bytes_logical: Option<u64>,
     /// Bytes of the stored objects.
     pub bytes_stored: u64,
-    /// Keys that belong to no chunk, at most 100.
+    /// Keys that are not the key of any chunk, at most 100.
     pub unknown_keys: Vec<String>,
 }
 
-/// Figures over all elements of an array: absent chunks count as the fill value, padding at the edge not at all.
+/// Statistics of all elements of an array. Absent chunks count as the fill value. Padding at the edge is not counted.
 /// `count` is the sum of `finite`, `nan`, `missing` and both infinities.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StatsResult {
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Neither NaN nor infinite nor missing; what follows `fill_value` is over these.
+    /// Number of elements that are neither NaN, infinite nor missing. The members after `fill_value` are of these.
     pub finite: u64,
-    /// NaN.
+    /// Number of NaN.
     pub nan: u64,
-    /// Equal to a value that counts as missing (`--missing`).
+    /// Number of elements equal to a missing value (`--missing`).
     pub missing: u64,
-    /// +Infinity.
+    /// Number of +Infinity.
     pub positive_infinity: u64,
-    /// -Infinity.
+    /// Number of -Infinity.
     pub negative_infinity: u64,
-    /// Equal to the fill value, absent ones among them; where that is NaN, as many as are NaN.
+    /// Number of elements equal to the fill value, including absent ones. A NaN fill value counts every NaN.
     pub fill_value: u64,
-    /// The least; an exact integer for integers, 0 or 1 for `bool`. `None` where no value is finite.
+    /// Minimum. An exact integer for integers, 0 or 1 for `bool`. `None` if no value is finite.
     pub min: Option<Json>,
-    /// The greatest, likewise.
+    /// Maximum, in the form of `min`.
     pub max: Option<Json>,
-    /// From a sum of about 106 bits.
+    /// Mean, from a sum of about 106 bits.
     #[serde(serialize_with = "figure::optional_number")]
     pub mean: Option<f64>,
     /// Population standard deviation (n degrees of freedom).
@@ -263,41 +263,41 @@ pub struct StatsResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SuggestionResult {
-    /// `scale_offset` and `cast_value`, to stand in front of the chain (of the innermost one, for shards).
+    /// `scale_offset` and `cast_value`, to be inserted before the chain. With shards: before the chain of inner chunks.
     pub codecs: Vec<Json>,
-    /// The array's whole chain with them in it, for `transcode --codecs`.
+    /// The whole chain of the array with them, for `transcode --codecs`.
     pub chain: Vec<Json>,
-    /// The least and greatest value that they were made for; `None` where there is no finite value.
+    /// The least and greatest value. `None` if no value is finite.
     pub range: Option<[Json; 2]>,
-    /// The distance of two codes' values.
+    /// Difference between the values of two neighbouring codes.
     #[serde(serialize_with = "figure::number")]
     pub step: f64,
-    /// The greatest `|decode(encode(x)) - x|` over all values, measured.
+    /// The greatest `|decode(encode(x)) - x|` of all values, measured.
     #[serde(serialize_with = "figure::number")]
     pub max_abs_error: f64,
-    /// The fill value that the codecs bring back, which the array needs with them.
+    /// A fill value that these codecs encode and decode without change. The array needs it.
     pub fill_value: Json,
-    /// The command line that does it.
+    /// The command line that applies them.
     pub command: String,
 }
 
-/// The bitwise real information of an array: of each bit, the mutual information with the same bit of the neighbour
-/// (M. Klöwer et al. 2021, Nature Computational Science 1, 713-724).
+/// The bitwise real information of an array: the mutual information of each bit and the same bit of the neighbour (M.
+/// Klöwer et al. 2021, Nature Computational Science 1, 713-724).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct InformationResult {
-    /// The type whose bits are looked at: the array's, or that of its codes.
+    /// The type of the analysed bits: of the array, or of its codes.
     pub data_type: String,
-    /// `values`, or `codes` where the chain makes integers of the elements.
+    /// `values`. `codes` if the chain encodes the elements to integers.
     pub of: &'static str,
-    /// The name of each bit from the most significant on: `sign`, `e1` and on (exponent), `m1` and on (significand). The
-    /// exponent is looked at as sign and magnitude.
+    /// Name of each bit, the most significant first: `sign`, `e1`, ... (exponent), `m1`, ... (significand). The
+    /// exponent is analysed as sign and magnitude.
     pub bits: Vec<String>,
-    /// Bits in front of the significand.
+    /// Number of bits before the significand.
     pub leading_bits: u64,
-    /// Along each dimension of the array.
+    /// The information along each dimension.
     pub dimensions: Vec<DimensionInformation>,
-    /// The bits that keep some shares of the information along every dimension.
+    /// The bits that keep certain shares of the information along every dimension.
     pub kept: Vec<KeptBits>,
 }
 
@@ -305,79 +305,79 @@ pub struct InformationResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DimensionInformation {
-    /// Its number.
+    /// Number of the dimension.
     pub axis: u64,
-    /// Its name, where it has one.
+    /// Name of the dimension, if it has one.
     pub name: Option<String>,
-    /// Pairs of neighbours of which neither is NaN nor missing.
+    /// Number of neighbour pairs without NaN and missing values.
     pub pairs: u64,
-    /// Information of each bit, from 0 to 1, as counted.
+    /// Information of each bit, from 0 to 1, before the significance test.
     pub information: Vec<f64>,
-    /// The same without the part that chance explains; drawn in text.
+    /// Information of each bit without the part that chance explains. Shown only in text.
     #[serde(skip)]
     pub real: Vec<f64>,
-    /// Information that random bits show in so many pairs, with a confidence of 99 %. No more than this counts as
-    /// none, nor does anything within half as much again as the most of the last four bits.
+    /// Information of random bits in this many pairs, with a confidence of 99 %. At most this much is treated as 0. So
+    /// is at most 1.5 times the maximum of the last four bits.
     pub insignificant: f64,
-    /// The sum of what counts, in bits.
+    /// Sum of the real information, in bits.
     pub total: f64,
-    /// The bits that keep some shares of it; none where there is no information.
+    /// The bits that keep certain shares of it. Empty if there is no information.
     pub kept: Vec<KeptBits>,
 }
 
-/// The bits of the significand, or of an integer's bits behind the sign, that keep a share of the information.
+/// The bits that keep a share of the information: of the significand, or of an integer after its sign.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KeptBits {
     /// Share of the information, from 0 to 1.
     pub share: f64,
-    /// Bits; 0 where the sign and the exponent hold so much already.
+    /// Number of bits. 0 if the sign and the exponent contain this share already.
     pub bits: u64,
 }
 
-/// A stored chunk, and its way back through the chain.
+/// A stored chunk, and the steps of its decoding.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ChunkResult {
-    /// Its place in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
+    /// Index of the chunk in the grid: of stored objects, or with `--inner-chunk` of inner chunks.
     pub indices: Vec<u64>,
-    /// True if they count inner chunks.
+    /// True if the index is in the grid of inner chunks.
     pub inner: bool,
-    /// The key of the stored object.
+    /// Key of the stored object.
     pub key: String,
     /// True if it is stored.
     pub present: bool,
-    /// Where an inner chunk begins in its shard, in bytes.
+    /// Offset of an inner chunk in its shard, in bytes.
     pub offset: Option<u64>,
-    /// Its size as it is stored.
+    /// Encoded size in bytes.
     pub bytes_stored: Option<u64>,
-    /// The part of it that lies inside the array, in elements.
+    /// Shape of the part inside the array, in elements.
     pub shape: Vec<u64>,
-    /// A row for each codec, in decode order, up to the first that failed.
+    /// One row per codec, in decode order, up to the first failure.
     pub stages: Vec<ChunkStage>,
 }
 
-/// A codec run backwards.
+/// The decoding by one codec.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChunkStage {
-    /// Its name.
+    /// Name of the codec.
     pub codec: String,
-    /// Its place in the chain.
+    /// Index of the codec in the chain.
     pub place: u64,
-    /// Bytes before it ran backwards.
+    /// Bytes before decoding.
     pub bytes_encoded: u64,
-    /// Bytes after; `None` where it failed.
+    /// Bytes after decoding. `None` if it failed.
     pub bytes: Option<u64>,
-    /// The result, where it is an array.
+    /// Data type of the output, if that is an array.
     pub data_type: Option<Json>,
-    /// Its shape, likewise.
+    /// Shape of the output, if that is an array.
     pub shape: Option<Vec<u64>>,
     /// Wall time.
     pub seconds: f64,
-    /// `ok`, or `wrong` where the codec holds a checksum that was verified; else `None`.
+    /// `ok` or `wrong` for a verified checksum. `None` if the codec has none.
     pub checksum: Option<&'static str>,
-    /// Why it failed.
+    /// The error, if it failed.
     pub error: Option<String>,
 }
 
@@ -385,25 +385,25 @@ pub struct ChunkStage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PreviewResult {
-    /// The dimension that runs down and the one that runs to the right; one alone runs to the right.
+    /// The vertical and the horizontal dimension. A single one is horizontal.
     pub axes: Vec<PreviewAxis>,
-    /// Where the slice is taken along the others.
+    /// Index of the slice along each other dimension.
     pub at: Vec<PreviewIndex>,
-    /// `mean`: of the finite values that a pixel stands for; `nearest`: the value in the middle of them, for slices of
-    /// more elements than are read for a picture.
+    /// `mean`: of the finite values of a pixel. `nearest`: the value in the middle of a pixel, for slices with more
+    /// elements than a picture reads.
     pub reduction: &'static str,
-    /// The least value of a pixel; `None` where all are NaN.
+    /// The minimum of the pixels. `None` if all are NaN.
     #[serde(serialize_with = "figure::optional_number")]
     pub min: Option<f64>,
-    /// The greatest, likewise.
+    /// The maximum of the pixels. `None` if all are NaN.
     #[serde(serialize_with = "figure::optional_number")]
     pub max: Option<f64>,
     /// The pixels, row by row.
     pub values: Vec<PreviewRow>,
-    /// The attribute `units` of the array; for pictures alone, as is the next.
+    /// The attribute `units` of the array. Only for pictures.
     #[serde(skip)]
     pub units: Option<String>,
-    /// True if the first row belongs at the bottom of a picture: the rows are latitudes from south to north.
+    /// True if the first row belongs at the bottom: the rows are latitudes from south to north. Only for pictures.
     #[serde(skip)]
     pub is_upside_down: bool,
 }
@@ -412,52 +412,52 @@ pub struct PreviewResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PreviewRow(#[serde(serialize_with = "figure::numbers")] pub Vec<f64>);
 
-/// The ways in which `transcode` could store an array of floats.
+/// Ways to store a float array with `transcode`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WaysResult {
-    /// The chunks that were tried.
+    /// The sample of chunks.
     pub sample: SampleResult,
-    /// Figures over the elements of these chunks.
+    /// Statistics of the elements of the sample.
     pub values: StatsResult,
-    /// Bytes that the array's chunks take as they are.
+    /// Bytes of the stored chunks of the array.
     pub bytes_stored: u64,
-    /// The compressor that every way adds by `--compress`, where the array is not compressed.
+    /// The compressor that every way adds with `--compress`, if the array is not compressed.
     pub compress: Option<&'static str>,
     /// The ways.
     pub ways: Vec<WayResult>,
 }
 
-/// A way, and what it makes of the sample; where it cannot be gone, all but `name` and `reason` is `None`.
+/// A way, and its result on the sample. If it is not possible, only `name` and `reason` are set.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct WayResult {
-    /// `uint8`, `uint16`; `max-error` or `keep-bits` with what it takes.
+    /// `uint8`, `uint16`, `max-error` or `keep-bits` with its argument.
     pub name: String,
     /// The options of `transcode`.
     pub options: Option<String>,
-    /// The type of the codes, or of the floats that keep some bits.
+    /// Type of the codes, or of the floats that keep some bits.
     pub data_type: Option<String>,
-    /// Bits of the significand that are kept.
+    /// Number of significand bits that are kept.
     pub keep_bits: Option<u64>,
-    /// The greatest error over the sample.
+    /// The greatest error in the sample.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,
-    /// The root of the mean square error over the sample.
+    /// The root mean square error in the sample.
     #[serde(serialize_with = "figure::optional_number")]
     pub rms_error: Option<f64>,
-    /// Bytes of the whole array, estimated, with the indexes of shards.
+    /// Estimated bytes of the whole array, including shard indexes.
     pub bytes_stored: Option<u64>,
-    /// True if these are the very bytes; for text alone.
+    /// True if `bytes_stored` is exact. Only for text.
     #[serde(skip)]
     pub is_exact: bool,
-    /// Stored bytes of the array as it is, over those of this way.
+    /// Stored bytes of the array divided by `bytes_stored`.
     pub ratio: Option<f64>,
-    /// Wall time of the whole array on this machine, in seconds, estimated.
+    /// Estimated wall time for the whole array on this machine, in seconds.
     #[serde(serialize_with = "figure::optional_number")]
     pub seconds: Option<f64>,
-    /// The command line that does it.
+    /// The command line of the way.
     pub command: Option<String>,
-    /// Why the way cannot be gone.
+    /// The reason why the way is not possible.
     pub reason: Option<String>,
 }

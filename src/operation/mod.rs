@@ -69,12 +69,12 @@ pub use transcode_result::{
 };
 pub use validate_result::{Failure, Partition, ValidateResult};
 
-/// A driver of no more than so many threads: the same, where it has no more.
+/// Returns a driver with at most `threads` threads, or the same one if it has no more.
 fn narrowed(driver: &Driver, threads: usize) -> Result<Driver> {
     if threads < driver.num_threads() { new_driver(threads, driver.interrupt()) } else { Ok(driver.clone()) }
 }
 
-/// A pool of threads that stops between its units when it is interrupted.
+/// Returns a pool of threads that stops between its units when it is interrupted.
 fn new_driver(threads: usize, interrupt: &Interrupt) -> Result<Driver> {
     Driver::new(threads).map(|driver| driver.heeding(interrupt)).map_err(|error| {
         OperationError::environment("no thread can be started: the memory of the process, or their number, is limited")

@@ -1,7 +1,7 @@
 //! `.npy` files, versions 1.0 to 3.0: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 //!
-//! The header is a Python literal; it is parsed, never evaluated. Read in either order of dimensions and bytes;
-//! written in version 1.0, little endian and C order. Elements here are in C order and the byte order of this machine.
+//! The header is a Python literal. It is parsed, never evaluated. Both orders of dimensions and of bytes are read.
+//! Version 1.0, little endian and C order are written. Elements here are in C order and the byte order of this machine.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -21,11 +21,11 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// An array in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NpyArray {
-    /// The type of its elements.
+    /// The data type of the elements.
     pub data_type: DataType,
-    /// In elements.
+    /// The shape, in elements.
     pub shape: Vec<u64>,
-    /// C order, in the byte order of this machine.
+    /// The elements in C order, in the byte order of this machine.
     pub elements: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ fn malformed(reason: impl Display) -> String {
     format!("the .npy header is malformed: {reason}")
 }
 
-/// True if bytes begin as a `.npy` file does.
+/// True if bytes begin like a `.npy` file.
 pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -72,7 +72,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     Ok(NpyArray { data_type, shape, elements: elements.into_owned() })
 }
 
-/// A file of these elements, which are in C order and the byte order of this machine.
+/// Returns a `.npy` file with these elements, which are in C order and the byte order of this machine.
 pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec<u8>, String> {
     let (descriptor, component) =
         describe(data_type).ok_or_else(|| format!("data type {data_type} cannot be written as .npy"))?;
@@ -80,7 +80,7 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     let comma = if shape.len() == 1 { "," } else { "" };
     let mut header =
         format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({}{comma}), }}", lengths.join(", "));
-    // Elements begin at a multiple of 64 bytes; the header ends in a line end.
+    // Elements begin at a multiple of 64 bytes. The header ends with a line end.
     let prefix = MAGIC.len() + 4;
     let padding = (prefix + header.len() + 1).next_multiple_of(64) - prefix - header.len() - 1;
     header.extend(std::iter::repeat_n(' ', padding));
@@ -99,7 +99,7 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     Ok(file)
 }
 
-/// The header's text, and what follows it.
+/// Returns the text of the header, and the bytes after it.
 fn split(file: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as a .npy file does")?;
     let (&[major, minor], rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
@@ -117,10 +117,9 @@ fn split(file: &[u8]) -> Result<(&[u8], &[u8]), String> {
     rest.split_at_checked(length).ok_or_else(|| TRUNCATED.to_owned())
 }
 
-/// numpy's own limit is 64.
+/// The maximum rank, which is numpy's own limit.
 const MAX_RANK: usize = 64;
 
-/// The members of a header.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -130,8 +129,8 @@ struct Header {
 }
 
 impl Header {
-    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`: JSON but for quotes, brackets, capitals, commas
-    /// after the last element, and the L behind long integers of Python 2.
+    /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`. This is JSON except for quotes, brackets,
+    /// capitals, trailing commas, and the L after long integers of Python 2.
     fn read(literal: &[u8]) -> Result<Self, String> {
         let mut text: String =
             literal.iter().filter(|byte| !byte.is_ascii_whitespace()).copied().map(char::from).collect();
@@ -156,8 +155,8 @@ impl Header {
     }
 }
 
-/// The type of elements, the bytes of what has a byte order, and whether they are big-endian. From `<f4`, `>i2`, `|u1`, `|b1`,
-/// `<c8`, `|V3`; without an order, or with `=`, that of this machine.
+/// Returns the type of elements, the size of a component in bytes, and whether it is big-endian. Descriptors are `<f4`,
+/// `>i2`, `|u1`, `|b1`, `<c8`, `|V3`. Without an order, or with `=`, it is that of this machine.
 fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
     let native = if cfg!(target_endian = "big") { '>' } else { '<' };
     let is_ordered = descriptor.starts_with(['<', '>', '|']);
@@ -168,7 +167,7 @@ fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
     Some((data_type, component, is_big_endian))
 }
 
-/// The descriptor of a type, little endian, and the bytes of what has a byte order; `None` for types that are not read.
+/// Returns the little-endian descriptor of a type, and the size of a component. `None` for types that are not read.
 fn describe(data_type: &DataType) -> Option<(String, usize)> {
     let stored = match data_type {
         _ if data_type.is_small_float() => return None,

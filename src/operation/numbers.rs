@@ -1,4 +1,4 @@
-//! An array's elements as numbers that the kernels know: their own, 0 and 1 for `bool`, float32 for smaller floats.
+//! The elements of an array as numbers for the kernels: unchanged, 0 and 1 for `bool`, float32 for smaller floats.
 
 use crate::codec::element_bits;
 use crate::codec::fault::number_value;
@@ -11,23 +11,23 @@ use crate::operation::cf::unpacking;
 use crate::operation::quantize::range::FloatType;
 use crate::operation::{CfOptions, OpenedArray, Result, cf};
 
-/// Elements that are looked up at a time: some tiles of the kernels.
+/// The number of elements that are looked up at a time: some tiles of the kernels.
 const LOOKED_UP: usize = 1 << 13;
 
-/// An array's elements as the numbers that CF readers see.
+/// A conversion of an array's elements to the numbers that CF readers see.
 #[derive(Debug, Clone)]
 pub(super) struct CfNumbers {
     stored: Numbers,
     missing: MissingFilter,
     unpack: Option<Unpack>,
-    /// The fill value as a number; it means nothing where it counts as missing.
+    /// The fill value as a number. It has no meaning if the fill value counts as missing.
     pub fill_bits: u64,
-    /// True if the fill value counts as missing. Then it is the first value of the filter.
+    /// True if the fill value counts as missing. It is then the first value of the filter.
     pub fill_is_missing: bool,
 }
 
 impl CfNumbers {
-    /// The numbers of an array; `None` for a type whose values are no real numbers.
+    /// Returns the numbers of an array. `None` for a type whose values are not real numbers.
     pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
         let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
         let number_type = stored.number_type();
@@ -48,17 +48,16 @@ impl CfNumbers {
         Ok(Some(CfNumbers { stored, missing, unpack, fill_bits, fill_is_missing }))
     }
 
-    /// The type of the numbers.
     pub(super) fn number_type(&self) -> NumberType {
         self.unpack.as_ref().map_or_else(|| self.stored.number_type(), Unpack::target)
     }
 
-    /// Bytes of a stored element.
+    /// Returns the size of a stored element, in bytes.
     pub(super) fn size(&self) -> usize {
         self.stored.size()
     }
 
-    /// The number that an element is; NaN where it is missing.
+    /// Returns the number of an element. NaN if it is missing.
     pub(super) fn value(&self, element: &[u8]) -> f64 {
         let bits = self.stored.bits(element);
         if self.missing.contains(bits) {
@@ -70,7 +69,7 @@ impl CfNumbers {
         }
     }
 
-    /// Gives elements that are not missing to `visit` as numbers, piece by piece; how many are missing.
+    /// Passes elements that are not missing to `visit` as numbers, piece by piece. Returns the number of missing ones.
     pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) -> MissingCount {
         let mut count = MissingCount::default();
         if self.missing.is_empty() {
@@ -102,19 +101,19 @@ fn unpacked(unpack: &Unpack, numbers: &[u8], visit: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// The way in which stored elements become numbers.
+/// A conversion of stored elements to numbers.
 #[derive(Debug, Clone)]
 pub(super) enum Numbers {
-    /// As they are.
+    /// The stored numbers.
     Own(NumberType),
-    /// As the floats that CF attributes make of them.
+    /// The floats that CF attributes make of them.
     Unpacked(Box<Unpack>),
-    /// By a table of float32, which holds every value of the type: an entry for each pattern of this many bytes.
+    /// A table of float32, which represents every value of the type. It has an entry per pattern of this many bytes.
     Table(usize, Vec<f32>),
 }
 
 impl Numbers {
-    /// The numbers of a type; `None` for a type whose values are no real numbers.
+    /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
     pub(super) fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Bool => Some(Numbers::Own(NumberType::of(ElementType::UInt8))),
@@ -131,7 +130,6 @@ impl Numbers {
         }
     }
 
-    /// The type of the numbers.
     pub(super) fn number_type(&self) -> NumberType {
         match self {
             Numbers::Own(number_type) => *number_type,
@@ -140,7 +138,7 @@ impl Numbers {
         }
     }
 
-    /// Bytes of a stored element.
+    /// Returns the size of a stored element, in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Numbers::Own(number_type) => number_type.size(),
@@ -149,7 +147,7 @@ impl Numbers {
         }
     }
 
-    /// The bits of the number that an element is.
+    /// Returns the bits of the number of an element.
     pub(super) fn bits(&self, element: &[u8]) -> u64 {
         let bits = element_bits(element);
         match self {
@@ -162,7 +160,7 @@ impl Numbers {
         }
     }
 
-    /// Gives elements to `visit` as numbers, piece by piece.
+    /// Passes elements to `visit` as numbers, piece by piece.
     pub(super) fn each_piece(&self, elements: &[u8], mut visit: impl FnMut(&[u8])) {
         let (size, values) = match self {
             Numbers::Own(_) => return visit(elements),

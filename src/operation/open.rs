@@ -1,4 +1,4 @@
-//! An array on a local store, read as far as it can be, and opened only if nothing about it is wrong.
+//! Reads an array as far as possible, and opens it only if it has no faults.
 
 use super::absent::{arrays_help, no_node};
 use super::document::{DocumentError, document_help, read_documents};
@@ -13,52 +13,52 @@ use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, NodeKin
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
 
-/// The readable members of an array, and everything wrong with it.
+/// The readable members of an array, and all its faults.
 #[derive(Debug, Clone)]
 pub struct ArrayReading {
-    /// Where it lies.
+    /// The root.
     pub node: Node,
-    /// As messages name it.
+    /// The name for messages.
     pub store: String,
-    /// As findings name it.
+    /// The store and path, for findings.
     pub place: Place,
-    /// As they were read; what is wrong with them is among the findings.
+    /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
-    /// Its members in v3 form, as far as they are right.
+    /// The valid members, in v3 form.
     pub members: ArrayDocument,
-    /// All members, where none is missing.
+    /// All members. `None` if one is missing.
     pub metadata: Option<ArrayMetadata>,
-    /// Its data type, where it is one.
+    /// The data type. `None` if it is missing or invalid.
     pub data_type: Option<DataType>,
-    /// The way of a stored object through the chain, where shape and type are known.
+    /// The pipeline of a stored object. `None` if the shape or the type is unknown.
     pub pipeline: Option<Pipeline>,
-    /// Every fault, and what not every reader accepts.
+    /// All faults, and everything that some readers do not accept.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// An array without faults.
 #[derive(Debug, Clone)]
 pub struct OpenedArray {
-    /// Where it lies.
+    /// The root.
     pub node: Node,
-    /// As messages name it.
+    /// The name for messages.
     pub store: String,
-    /// As they were read, but for changes of the form that are made before a plan.
+    /// The documents as read, except for changes of the form before a plan.
     pub documents: Documents,
-    /// Its members, in v3 form.
+    /// The members, in v3 form.
     pub metadata: ArrayMetadata,
-    /// Its data type.
+    /// The data type.
     pub data_type: DataType,
-    /// Its fill value; `None` for a type that is not decoded.
+    /// The fill value. `None` for a type that is not decoded.
     pub fill_value: Option<FillValue>,
-    /// The way of a stored object through the chain.
+    /// The pipeline of a stored object.
     pub pipeline: Pipeline,
     /// Findings about things that some readers do not accept.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl ArrayReading {
-    /// Bytes of the elements of the array; those of elements of any length are taken for one each.
+    /// Returns the bytes of all elements. An element of variable length counts as one byte.
     pub fn decoded_bytes(&self) -> u64 {
         let size = self.data_type.as_ref().and_then(DataType::size).unwrap_or(1) as u64;
         self.members.shape.as_deref().and_then(num_elements).map_or(0, |count| count.saturating_mul(size))
@@ -84,7 +84,7 @@ impl ArrayReading {
         let pipeline = data_type.as_ref().and_then(|data_type| build_pipeline(&members, data_type, &mut diagnostics));
         if is_v2 {
             let about_form = diagnostics.split_off(own);
-            // Of a `dtype` that v2 does not have no more is said than that.
+            // An invalid v2 `dtype` already has a finding, and gets no other.
             let is_about_dtype = |found: &Diagnostic| found.location.pointer.as_deref() == Some("/dtype");
             let is_unknown = diagnostics.iter().any(|found| found.is_error() && is_about_dtype(found));
             let is_read = |data_type: &DataType| data_type.size().is_some() || data_type.is_variable_length();
@@ -108,14 +108,14 @@ impl ArrayReading {
         }
     }
 
-    /// The `dtype` of a v2 array, as written.
+    /// Returns the `dtype` of a v2 array, as written. `None` for v3.
     pub fn data_type_v2(&self) -> Option<&Json> {
         if self.documents.zarr_format == 2 { self.documents.document.get("dtype") } else { None }
     }
 }
 
-/// True if a finding about the v3 form of a v2 array is none about the array: only v3 has registries of names. An id
-/// that numcodecs does not have was reported when it was read.
+/// True if a finding about the v3 form does not apply to a v2 array. Only v3 has registries of names. An id that
+/// numcodecs does not have was reported when it was read.
 fn is_v3_alone(found: &Diagnostic, is_decoded: bool) -> bool {
     found.is(code::CODEC_UNREGISTERED)
         || found.is(code::CODEC_UNKNOWN)
@@ -128,7 +128,7 @@ fn is_about_unknown_type(found: &Diagnostic) -> bool {
     found.is(code::DATA_TYPE_UNREGISTERED) || found.is(code::DATA_TYPE_MISNAMED)
 }
 
-/// A finding about the v3 form of a v2 array as what it is in its `.zarray`, into which the pointer leads.
+/// Converts a finding about the v3 form of a v2 array. Its pointer then refers to `.zarray`.
 fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
     if is_about_unknown_type(&found) || found.is(code::DATA_TYPE_UNSUPPORTED) {
         let message = match document.get("dtype").and_then(Json::as_str) {
@@ -159,7 +159,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
     }
 }
 
-/// Reads an array's metadata as far as it goes; an error only where there is no array to read. Findings are judged under
+/// Reads an array's metadata as far as possible. An error only if there is no array to read. Findings are judged under
 /// [`Profile::Read`].
 pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> {
     let place = Place::new(store, node)?;
@@ -172,19 +172,19 @@ pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> 
     Ok(read_array_of(place, node, documents))
 }
 
-/// The same from documents that are read already, and are an array's.
+/// Reads an array from its documents, which are already read.
 pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayReading {
     let mut reading = ArrayReading::of(place, node, documents);
     Profile::Read.judge(&mut reading.diagnostics);
     reading
 }
 
-/// The documents of a node that must be there; `name` is for messages.
+/// Reads the documents of a node. An error if there are none. `name` is for messages.
 pub fn open_documents(node: &Node, name: &str) -> Result<Documents> {
     needed_documents(read_documents(node), node, name)
 }
 
-/// The same, where they are read already.
+/// Returns documents that are already read. An error if there are none.
 pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &Node, name: &str) -> Result<Documents> {
     let found = read.map_err(|error| match error {
         DocumentError::Json { key, format: Some(format), .. } => {
@@ -198,8 +198,8 @@ pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &N
     found.ok_or_else(|| no_node(node, name))
 }
 
-/// The pipeline of a stored object (the greatest, where they differ), its fill value followed through the chain;
-/// `None` where its shape or its codecs are not known.
+/// Builds the pipeline of a stored object (the largest, if they differ), with the fill value after each codec. `None`
+/// if its shape or its codecs are unknown.
 fn build_pipeline(members: &ArrayDocument, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Option<Pipeline> {
     let fill_value = read_fill_value(members, data_type, faults);
     let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape(members.shape.as_deref())?;
@@ -214,8 +214,8 @@ fn build_pipeline(members: &ArrayDocument, data_type: &DataType, faults: &mut Ve
     Some(pipeline)
 }
 
-/// Proves that the codecs take chunks of every length that a rectilinear grid has along a dimension; the first that they
-/// do not take is told. Of very many lengths the rest shows where a chunk is read.
+/// Checks that the codecs accept chunks of every length that a rectilinear grid has along a dimension. Only the first
+/// error is reported. Only the first 1024 lengths are checked. Others fail when a chunk is read.
 pub fn check_lengths(pipeline: &Pipeline, grid: &Grid, diagnostics: &mut Vec<Diagnostic>) {
     const MOST_TRIED: usize = 1 << 10;
     if grid.uniform().is_some() {
@@ -242,7 +242,7 @@ fn read_fill_value(members: &ArrayDocument, data_type: &DataType, faults: &mut V
     match data_type.fill_value_from_json(json) {
         Ok(mut read) => {
             faults.extend(read.notes.into_iter().map(|note| note.at_pointer("/fill_value")));
-            // A struct in base64 is in the order of its chunks; it was read as little endian.
+            // A struct in base64 has the byte order of its chunks. It was read as little endian.
             if matches!((data_type, json), (DataType::Struct(_), Json::String(_))) && is_big_endian() {
                 data_type.swap_elements(&mut read.value.0);
             }
@@ -267,12 +267,12 @@ fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     })
 }
 
-/// Opens an array; one with an error is refused, with every error named.
+/// Opens an array. The error lists all its faults.
 pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray> {
     opened(read_array(store, node)?)
 }
 
-/// An array that was read without an error; one with errors is refused, with every error named.
+/// Opens an array that is already read. The error lists all its faults.
 pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
     let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
@@ -296,7 +296,7 @@ pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
     })
 }
 
-/// An error that lists findings.
+/// Returns an error that lists findings.
 pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let of_error = |error: &Diagnostic| match &error.location.pointer {
         Some(pointer) if !pointer.is_empty() => format!("{error} (at {pointer})"),
@@ -307,7 +307,7 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     errors.iter().find_map(|error| error.help.clone()).into_iter().fold(refused, OperationError::with_help)
 }
 
-/// Binds a pipeline; what cannot be run is said with the store's name.
+/// Binds a pipeline. The error names the store.
 pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain> {
     BoundChain::bind(pipeline).map_err(|error| undecoded(error, store))
 }

@@ -1,7 +1,5 @@
-//! Options of the commands, after parsing and before anything is opened.
-//!
-//! Text that is JSON, a number or a type name has been parsed here already: what cannot be parsed is a usage error.
-//! What parses but does not fit the data is found out by the operation.
+//! JSON, numbers and type names are parsed here already: text that cannot be parsed is a usage error. The operation
+//! checks whether the parsed values fit the data.
 
 use std::num::NonZeroUsize;
 
@@ -20,55 +18,54 @@ pub use crate::store::file::Stream;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct CommonOptions {
-    /// Worker threads; `None`: the cores available to the process.
+    /// Number of worker threads. `None`: the cores available to the process.
     pub threads: Option<NonZeroUsize>,
-    /// Bytes of chunk data in flight; `None`: a quarter of the memory available to the process.
+    /// Limit for the chunk data in flight, in bytes. `None`: a quarter of the memory available to the process.
     pub max_memory: Option<u64>,
 }
 
 impl CommonOptions {
-    /// The threads that were asked for; else the cores that the process may use.
+    /// Returns the requested number of threads, or the number of cores that the process may use.
     pub fn num_threads(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(available, NonZeroUsize::get)
     }
 }
 
-/// The bytes->bytes codecs of the innermost chain, in encode order, as `--compress` gives them; none: not compressed.
+/// The bytes->bytes codecs of the innermost chain, in encode order (`--compress`). An empty list: not compressed.
 ///
-/// A `blosc` that shuffles may lack its `typesize`, which is that of the elements it is given.
+/// A `blosc` with shuffle may lack its `typesize`. It is then the size of the elements that the codec encodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum Compression {
-    /// These.
+    /// The listed codecs.
     Codecs(Vec<CodecMetadata>),
-    /// `auto`: the best of a few for what is written.
+    /// `auto`: the best of several chains for the written data.
     Auto(CompressionGoal),
 }
 
-/// The goal of `--compress auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum CompressionGoal {
-    /// Few bytes at a few hundred MB/s, by codecs that zarr-python reads by default.
+    /// Few bytes at several hundred MB/s, with codecs that zarr-python reads by default.
     #[default]
     Balanced,
-    /// Fewer bytes than none, as quick as may be; likewise.
+    /// Fewer bytes than without compression, as fast as possible, with codecs that zarr-python reads by default.
     Fast,
-    /// The fewest bytes, however long it takes; likewise.
+    /// The fewest bytes, at any speed, with codecs that zarr-python reads by default.
     Small,
-    /// As balanced, with codecs that readers must install.
+    /// Like `Balanced`, with codecs that readers must install.
     Any,
 }
 
 impl CompressionGoal {
-    /// All of them.
+    /// All goals.
     pub const ALL: [CompressionGoal; 4] =
         [CompressionGoal::Balanced, CompressionGoal::Fast, CompressionGoal::Small, CompressionGoal::Any];
 
-    /// As `--compress` has it: `auto`, `auto:fast`.
+    /// Returns the name in `--compress`: `auto`, `auto:fast`.
     pub const fn name(self) -> &'static str {
         match self {
             CompressionGoal::Balanced => "auto",
@@ -93,110 +90,110 @@ pub enum QuantizeForm {
     Plain,
 }
 
-/// Values that count as NaN (`--missing`).
+/// Values that are read as NaN (`--missing`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// The attributes `_FillValue` and `missing_value`.
+    /// The values of the attributes `_FillValue` and `missing_value`.
     Auto,
-    /// These: JSON numbers or strings in the fill value encoding.
+    /// The listed values: JSON numbers or strings in the fill value encoding.
     Values(Vec<Json>),
 }
 
-/// The view of CF readers: missing values, and packing.
+/// Decoding by CF conventions: missing values, and packing.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct CfOptions {
-    /// `--missing`; `None` is the option's `none`.
+    /// `--missing`. `None`: `--missing none`.
     pub missing: Option<Missing>,
     /// `--cf`: the attributes `scale_factor`, `add_offset` and `_Unsigned` are applied.
     pub unpacks: bool,
 }
 
-/// `--quantize`, `--max-error`, `--step` and what belongs to them.
+/// `--quantize`, `--max-error`, `--step` and the options that belong to them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
 pub struct QuantizeOptions {
-    /// TYPE; `None`: the first that has the codes for `max_error` or `step`.
+    /// TYPE. `None`: the first type with enough codes for `max_error` or `step`.
     pub data_type: Option<NumberType>,
-    /// `--max-error`.
     pub max_error: Option<f64>,
     /// `--step`.
     pub step: Option<f64>,
     /// `--as`.
     pub form: QuantizeForm,
-    /// `--range LO,HI`, as JSON literals: parsed in the array's type.
+    /// `--range LO,HI`, as JSON literals. They are parsed in the array's type later.
     pub range: Option<(Json, Json)>,
-    /// `--scale`, the codec's own.
+    /// `--scale`: the `scale` of the codec.
     pub scale: Option<Json>,
-    /// `--offset`, the codec's own.
+    /// `--offset`: the `offset` of the codec.
     pub offset: Option<Json>,
     /// `--nan-value`.
     pub nan_value: Option<i64>,
     /// `--missing`.
     pub missing: Option<Missing>,
-    /// `--no-workarounds`: nothing is put into the metadata for readers that do not open what is valid.
+    /// `--no-workarounds`: the metadata get no entries for readers that cannot open some valid arrays.
     pub no_workarounds: bool,
 }
 
 impl QuantizeForm {
-    /// As options and reports have them.
+    /// The names in options and reports.
     pub const NAMES: [(&str, QuantizeForm); 3] =
         [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
 
-    /// Its name.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         named(&Self::NAMES, self)
     }
 }
 
-/// The name of a value in a table of names that has all.
+/// Returns the name of a value. The table contains all values.
 fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
 impl QuantizeOptions {
-    /// Integers of a type, of the range that is found in the data.
+    /// Quantises to integers of a type. The range is determined from the data.
     pub fn to(data_type: NumberType) -> Self {
         QuantizeOptions { data_type: Some(data_type), ..Self::default() }
     }
 
-    /// Whether the range is looked for in the data.
+    /// Returns whether the range is determined from the data.
     pub fn finds_range(&self) -> bool {
         self.range.is_none() && self.scale.is_none() && self.offset.is_none()
     }
 
-    /// Whether no value is a code that attributes declare missing: all count as NaN, or a first pass met none.
+    /// Returns whether no value is left that attributes declare missing: they are read as NaN, or a first pass found
+    /// none.
     pub fn knows_missing(&self) -> bool {
         self.missing == Some(Missing::Auto) || self.finds_range()
     }
 }
 
-/// `--keep-bits`: how many explicit bits of their significand floats keep.
+/// `--keep-bits`: the number of explicit significand bits that floats keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum KeepBits {
-    /// So many.
+    /// The number of bits.
     Bits(u32),
-    /// `auto`: the fewest that keep this share of the bitwise real information, along every dimension.
+    /// `auto`: the fewest bits that keep this share of the bitwise real information, along every dimension.
     Auto(f64),
-    /// The bits that `auto` found, and the share of information.
+    /// The bits that `auto` found, and the share of the information.
     Found(u32, f64),
 }
 
-/// `--predict`: differences along dimensions, which compress better than the codes.
+/// `--predict`: stores differences of the codes along dimensions, which compress better.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum Predict {
-    /// `none`: also under `--compress auto:small` and `auto:any`.
+    /// `none`: no differences, also with `--compress auto:small` and `auto:any`.
     None,
-    /// `auto`: those that make a sample smallest.
+    /// `auto`: the dimensions with which a sample is smallest.
     Auto,
-    /// Along these, by name or number, in their order.
+    /// The names or numbers of the dimensions, in order.
     Dimensions(Vec<String>),
 }
 
@@ -210,23 +207,23 @@ impl From<&str> for Predict {
     }
 }
 
-/// A shape as `--chunk-shape` gives it; a length of 0 is the whole axis.
+/// A shape in `--chunk-shape` and `--shard-shape`. A length of 0 means the whole axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeRequest {
-    /// A length for each dimension.
+    /// One length per dimension.
     Lengths(Vec<u64>),
-    /// Lengths for some dimensions, by their names.
+    /// Lengths of some dimensions, by name.
     Named(Vec<(String, u64)>),
-    /// `auto`: of about this many bytes, decoded.
+    /// `auto`: a shape of about this many decoded bytes.
     Auto(u64),
 }
 
 impl ShapeRequest {
-    /// Bytes of a chunk where `auto` gives no size.
+    /// Chunk size of `auto` without a size, in bytes.
     pub const CHUNK_BYTES: u64 = 1 << 20;
-    /// Bytes of a shard where `auto` gives no size.
+    /// Shard size of `auto` without a size, in bytes.
     pub const SHARD_BYTES: u64 = 256 << 20;
 }
 
@@ -237,22 +234,22 @@ impl ShapeRequest {
 pub enum ShardRequest {
     /// `none`: chunks without shards.
     None,
-    /// Shards of this shape.
+    /// The shape of the shards.
     Shape(ShapeRequest),
 }
 
-/// A part of one dimension, as `--select` gives it.
+/// A slice of one dimension (`--select`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// The name of the dimension; of an array where none has this name, its number.
+    /// Name of the dimension. If no dimension of an array has this name: its number.
     pub dimension: String,
-    /// The index of the first element; negative: counted from the end. `None`: the first there is.
+    /// Index of the first element. Negative: counted from the end. `None`: 0.
     pub start: Option<i64>,
-    /// The index after the last element; the same. `None`: the end.
+    /// Index after the last element. Negative: counted from the end. `None`: the end.
     pub stop: Option<i64>,
 }
 
-/// Changes of an array: its codecs, grid, values and metadata.
+/// Changes of an array: codecs, grid, values and metadata.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
@@ -267,34 +264,34 @@ pub struct ChangeOptions {
     pub chunk_shape: Option<ShapeRequest>,
     /// `--shard-shape`.
     pub shard_shape: Option<ShardRequest>,
-    /// `--select`: the part of the array that is taken, by dimensions; the others are taken whole.
+    /// `--select`: a slice per dimension. Other dimensions are copied whole.
     pub select: Vec<Slice>,
     /// `--data-type`.
     pub data_type: Option<DataType>,
     /// `--fill-value`.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub fill_value: Option<Json>,
-    /// `--zarr-format`: 2 or 3; `None`: SOURCE's.
+    /// `--zarr-format`: 2 or 3. `None`: the format of SOURCE.
     pub zarr_format: Option<u64>,
-    /// `--separator`, of chunk keys.
+    /// `--separator` of chunk keys.
     pub separator: Option<Separator>,
-    /// `--attributes`: all of them, anew.
+    /// `--attributes`: replaces all attributes.
     pub attributes: Option<Object>,
-    /// `--attributes-append`: top-level members.
+    /// `--attributes-append`: replaces or adds top-level members.
     pub attributes_append: Option<Object>,
     /// `--dimension-names`.
     pub dimension_names: Option<Vec<String>>,
     /// `--quantize`, `--max-error` or `--step`.
     pub quantize: Option<QuantizeOptions>,
-    /// `--as` alone: the form that a packing gets which is there.
+    /// `--as` without quantising: the new form of packed values.
     pub repack: Option<QuantizeForm>,
     /// `--keep-bits`.
     pub keep_bits: Option<KeepBits>,
-    /// `--rounding`, for `--data-type` and `--quantize`; `None`: nearest-even.
+    /// `--rounding` for `--data-type` and `--quantize`. `None`: nearest-even.
     pub rounding: Option<Rounding>,
-    /// `--out-of-range`; `None`: an error.
+    /// `--out-of-range`. `None`: an error.
     pub out_of_range: Option<OutOfRange>,
-    /// `--nan-value` with `--data-type`: what NaN becomes in an integer type.
+    /// `--nan-value` with `--data-type`: the value of NaN in an integer type.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub nan_value: Option<Json>,
     /// `--unpack`.
@@ -307,41 +304,41 @@ pub struct ChangeOptions {
     pub write_empty_chunks: bool,
 }
 
-/// A value that may be `null`, which is no missing one.
+/// Reads a member that may be `null`. A `null` is different from an absent member.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 
-/// Conduct of a job, apart from its changes: resources, beginning, checks.
+/// Options of a job other than its changes: resources, start, checks.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
     pub common: CommonOptions,
     /// `--verify`.
     pub verify: bool,
-    /// `--quality`, or what implies it.
+    /// `--quality`, or an option that implies it.
     pub quality: bool,
-    /// `--require`: what each quantised array has to keep.
+    /// `--require`: conditions that every quantised array must meet.
     pub requirements: Vec<Requirement>,
     /// `--dry-run`.
     pub dry_run: bool,
-    /// `--estimate`: whether a plan that is shown says what it comes to, from a sample.
+    /// `--estimate`: the plan includes an estimate of size and time, from a sample.
     pub estimate: bool,
     /// `--overwrite`.
     pub overwrite: bool,
     /// `--resume`.
     pub resume: bool,
-    /// `--partitions`: into how many parts the work is to be cut; those that do a job in parts set it themselves.
+    /// `--partitions`: the number of parts of the work. A job in parts sets it itself.
     pub partitions: Option<u64>,
 }
 
-/// `--rule`: changes to the arrays of a hierarchy that a pattern takes.
+/// `--rule`: changes of the arrays of a hierarchy that match a pattern.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Rule {
-    /// Matches paths without their leading slash.
+    /// The pattern of paths without their leading slash.
     pub pattern: PathPattern,
-    /// Members that are not set stay as without the rule.
+    /// The changes. Members that are not set are the same as without the rule.
     pub change: ChangeOptions,
 }
 
@@ -354,32 +351,33 @@ pub struct TranscodeOptions {
     /// DEST.
     pub destination: Location,
     pub run: RunOptions,
-    /// Changes of the arrays that `include` and `exclude` leave.
+    /// Changes of the arrays that `include` and `exclude` select.
     pub change: ChangeOptions,
-    /// `--only`: of the arrays of a hierarchy, those that are written, with what they need; empty: all.
+    /// `--only`: the arrays of a hierarchy that are written, with the arrays they need. Empty: all.
     pub only: Vec<PathPattern>,
-    /// `--include`: of the arrays of a hierarchy, those that are changed; empty: all.
+    /// `--include`: the arrays of a hierarchy that are changed. Empty: all.
     pub include: Vec<PathPattern>,
-    /// `--exclude`: those that are copied.
+    /// `--exclude`: the arrays that are only copied.
     pub exclude: Vec<PathPattern>,
-    /// `--rule`, in their order.
+    /// `--rule`, in order.
     pub rules: Vec<Rule>,
-    /// `--no-consolidate`: consolidated metadata are left out.
+    /// `--no-consolidate`: no consolidated metadata are written.
     pub no_consolidate: bool,
 }
 
 impl TranscodeOptions {
-    /// A copy of SOURCE in DEST.
+    /// Copies SOURCE to DEST.
     pub fn new(source: Location, destination: Location) -> Self {
         TranscodeOptions { source, destination, ..Self::default() }
     }
 
-    /// The changes that hold also for arrays that are only copied: no reader opens a tree of both formats.
+    /// Returns the changes that also apply to copied arrays. A hierarchy has one format, because no reader opens a
+    /// mixed one.
     #[must_use]
     pub fn change_of_a_copied_array(&self) -> ChangeOptions {
         ChangeOptions {
             zarr_format: self.change.zarr_format,
-            // Arrays of a hierarchy share dimensions: what has one goes along.
+            // Arrays of a hierarchy share dimensions, so a slice applies to all of them.
             select: self.change.select.clone(),
             ..ChangeOptions::default()
         }
@@ -387,18 +385,18 @@ impl TranscodeOptions {
 }
 
 impl ChangeOptions {
-    /// The form in which packed values are written: of a quantisation, or of a packing that is there.
+    /// Returns the form of packed values: of a quantisation, or of an existing packing.
     pub(crate) fn form(&self) -> Option<QuantizeForm> {
         self.quantize.as_ref().map(|quantize| quantize.form).or(self.repack)
     }
 
-    /// Takes what a rule says instead of what was said before; what contradicts it goes.
+    /// Overrides options with those of a rule. Options that contradict the rule are removed.
     pub fn override_by(&mut self, rule: &ChangeOptions) {
         let is_of_floats = rule.quantize.is_some() || rule.keep_bits.is_some();
         if is_of_floats || rule.data_type.is_some() || rule.unpack || rule.repack.is_some() {
             (self.quantize, self.keep_bits, self.data_type) = (None, None, None);
             self.repack = None;
-            // What is unpacked may be quantised or rounded.
+            // Unpacked values can be quantised or rounded.
             self.unpack &= is_of_floats;
         }
         if rule.codecs.is_some() {
@@ -434,17 +432,17 @@ impl ChangeOptions {
 #[non_exhaustive]
 pub struct ApplyCodecOptions {
     pub common: CommonOptions,
-    /// INPUT; `None` with `--chunk`.
+    /// INPUT. `None` with `--chunk`.
     pub input: Option<Stream>,
-    /// OUTPUT; may be left out with `--round-trip` and `--repeat`.
+    /// OUTPUT. Optional with `--round-trip` and `--repeat`.
     pub output: Option<Stream>,
-    /// `--codecs`; `None` with `--like`.
+    /// `--codecs`. `None` with `--like`.
     pub codecs: Option<Vec<Json>>,
     /// `--decode`.
     pub decode: bool,
-    /// `--data-type`, of the decoded array.
+    /// `--data-type` of the decoded array.
     pub data_type: Option<DataType>,
-    /// `--shape`, of the decoded array; empty for 0-D.
+    /// `--shape` of the decoded array. Empty for 0-D.
     pub shape: Option<Vec<u64>>,
     /// `--fill-value`.
     pub fill_value: Option<Json>,
@@ -471,7 +469,7 @@ pub struct InspectOptions {
     pub store: Location,
     /// `--node`.
     pub node: Option<String>,
-    /// Whether what is stored is counted (`--storage`).
+    /// `--storage`: stored chunks and bytes are counted.
     pub storage: bool,
     /// `--stats`.
     pub stats: bool,
@@ -486,9 +484,9 @@ pub struct InspectOptions {
     /// `--preview` and `--preview-png`.
     pub preview: Option<PreviewOptions>,
     pub cf: CfOptions,
-    /// `--depth`: how far below a group nodes are shown; `None`: all.
+    /// `--depth`: the number of levels of nodes that are shown below a group. `None`: all.
     pub depth: Option<u64>,
-    /// `--report`: whether the numbers of an array's pictures are read.
+    /// `--report`: the numbers of the pictures of an array are read.
     pub draws: bool,
 }
 
@@ -496,11 +494,11 @@ pub struct InspectOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Suggest {
-    /// TYPE: the codecs that make integers of this type.
+    /// TYPE: the codecs that encode to integers of this type.
     Codecs(NumberType),
-    /// Without it: ways to store the array smaller, tried on a sample.
+    /// Without TYPE: ways to store the array in fewer bytes, tried on a sample.
     Ways {
-        /// `--sample`: how many chunks are tried; `None`: as many as take seconds.
+        /// `--sample`: the number of chunks that are tried. `None`: as many as a few seconds allow.
         sample: Option<u64>,
     },
 }
@@ -509,9 +507,9 @@ pub enum Suggest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct HistogramOptions {
-    /// Bins, at least 1.
+    /// Number of bins, at least 1.
     pub bins: usize,
-    /// The edges of all; `None`: the least and greatest finite value.
+    /// Outer edges of the bins. `None`: the least and greatest finite value.
     pub range: Option<(f64, f64)>,
 }
 
@@ -519,9 +517,9 @@ pub struct HistogramOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChunkOptions {
-    /// Its place in the grid.
+    /// Index of the chunk in the grid.
     pub indices: Vec<u64>,
-    /// `--inner-chunk`: the grid is that of inner chunks.
+    /// `--inner-chunk`: the index is in the grid of inner chunks.
     pub inner: bool,
 }
 
@@ -529,11 +527,11 @@ pub struct ChunkOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PreviewOptions {
-    /// AXIS, a number or a dimension's name, and the index along it.
+    /// AXIS (number or dimension name), and the index along it.
     pub at: Vec<(String, u64)>,
-    /// For the result's text and JSON.
+    /// Size of the picture in text and JSON.
     pub picture: Option<PictureSize>,
-    /// For `--preview-png`.
+    /// Size of the image of `--preview-png`.
     pub image: Option<PictureSize>,
 }
 
@@ -541,31 +539,31 @@ pub struct PreviewOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PictureSize {
-    /// Pixels from left to right.
+    /// Number of pixels from left to right.
     pub columns: u64,
-    /// Pixels from top to bottom.
+    /// Number of pixels from top to bottom.
     pub rows: u64,
     /// Height of a pixel, in units of its width.
     pub pixel_height: u64,
 }
 
-/// Depth of `validate` (`--level`); each level includes those before it.
+/// Level of `validate` (`--level`). Each level includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum ValidateLevel {
-    /// The documents.
+    /// Checks the metadata documents.
     Metadata,
-    /// And the keys: unknown, out of the grid, truncated, absent.
+    /// Also checks the keys: unknown, outside the grid, truncated, absent.
     #[default]
     Keys,
-    /// And the shard indexes.
+    /// Also checks the shard indexes.
     Index,
-    /// And every chunk, decoded whole.
+    /// Also decodes every chunk.
     Data,
 }
 
 impl ValidateLevel {
-    /// As the command line has them.
+    /// The names on the command line.
     pub const NAMES: [(&str, ValidateLevel); 4] = [
         ("metadata", ValidateLevel::Metadata),
         ("keys", ValidateLevel::Keys),
@@ -573,13 +571,13 @@ impl ValidateLevel {
         ("data", ValidateLevel::Data),
     ];
 
-    /// Its name.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         named(&Self::NAMES, self)
     }
 }
 
-/// `--against OTHER`: `|a - b| <= atol + rtol * |b|`, b from OTHER.
+/// `--against OTHER`: `|a - b| <= atol + rtol * |b|`, with b from OTHER.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct AgainstOptions {
@@ -589,12 +587,12 @@ pub struct AgainstOptions {
     pub rtol: f64,
     /// `--atol`.
     pub atol: f64,
-    /// `--cf`: both sides as CF readers see them.
+    /// `--cf`: both sides are decoded by CF conventions.
     pub cf: bool,
 }
 
 impl AgainstOptions {
-    /// Values must be equal to those of `other`, as they are stored.
+    /// Requires equal stored values.
     pub fn new(other: Location) -> Self {
         AgainstOptions { other, rtol: 0.0, atol: 0.0, cf: false }
     }
@@ -611,15 +609,15 @@ pub struct ValidateOptions {
     pub node: Option<String>,
     /// `--level`.
     pub level: ValidateLevel,
-    /// `--deny CODE`: errors, whatever the table says.
+    /// `--deny CODE`: findings that are errors, whatever their default level is.
     pub deny: Vec<Code>,
     /// `--deny warnings`.
     pub deny_warnings: bool,
-    /// `--allow CODE`: not reported, not counted.
+    /// `--allow CODE`: findings that are neither reported nor counted.
     pub allow: Vec<Code>,
-    /// `--max-findings`; 0: all.
+    /// `--max-findings`. 0: all.
     pub max_findings: usize,
-    /// `--partition`; of the levels `index` and `data`.
+    /// `--partition`, for the levels `index` and `data`.
     pub partition: Option<Partition>,
     /// `--against`.
     pub against: Option<AgainstOptions>,
@@ -628,19 +626,19 @@ pub struct ValidateOptions {
 }
 
 impl ValidateOptions {
-    /// The metadata of STORE, and all that is wrong with them.
+    /// Validates STORE at the default level, with all findings.
     pub fn new(store: Location) -> Self {
         ValidateOptions { stores: vec![store], ..Self::default() }
     }
 
-    /// OTHER of `--against`, as the user named it.
+    /// Returns the name of OTHER as the user wrote it.
     pub fn other_name(&self) -> Option<String> {
         self.against.as_ref().map(|against| against.other.display().to_string())
     }
 }
 
 impl InspectOptions {
-    /// The metadata of STORE.
+    /// Shows the metadata of STORE.
     pub fn new(store: Location) -> Self {
         InspectOptions { store, ..Self::default() }
     }

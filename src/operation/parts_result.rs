@@ -9,23 +9,23 @@ use crate::diagnostic::Diagnostic;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct InitResult {
-    /// SOURCE, as the user named it.
+    /// SOURCE as the user wrote it.
     pub source: String,
-    /// DEST, as the user named it.
+    /// DEST as the user wrote it.
     pub destination: String,
-    /// Parts of each pass: fewer than asked for where there are fewer stored objects.
+    /// Number of parts of each pass: fewer than requested if there are fewer stored objects.
     pub partitions: u64,
-    /// In the order in which they run.
+    /// The passes, in the order in which they run.
     pub passes: Vec<PlannedPass>,
-    /// Bytes that a part has in memory at most.
+    /// Peak memory of a part, in bytes.
     pub memory_bytes: u64,
-    /// Bytes of the elements of the largest part, about.
+    /// Approximate bytes of the elements of the largest part.
     pub bytes: u64,
-    /// Stored objects that DEST will have, at most.
+    /// Maximum number of stored objects in DEST.
     pub objects: u64,
-    /// The choices of `--compress auto`, array by array.
+    /// The choices of `--compress auto`, per array.
     pub compressors: Vec<ChosenCompressor>,
-    /// True if the same plan was there already.
+    /// True if the same plan existed already.
     pub was_there: bool,
     pub warnings: Vec<Diagnostic>,
 }
@@ -34,47 +34,47 @@ pub struct InitResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ChosenCompressor {
-    /// `/` for SOURCE itself, else `/a/b`.
+    /// `/` for SOURCE itself, otherwise `/a/b`.
     pub path: String,
-    /// As `--compress` takes it.
+    /// The argument of `--compress`.
     pub compress: String,
 }
 
-/// A pass as it is planned.
+/// A planned pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedPass {
     /// `range`, `staging` or `write`.
     pub name: &'static str,
-    /// The number of its parts.
+    /// Number of its parts.
     pub partitions: u64,
 }
 
-/// The work of one part.
+/// The result of one part.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PartResult {
-    /// SOURCE, as the user named it.
+    /// SOURCE as the user wrote it.
     pub source: String,
-    /// DEST, as the user named it.
+    /// DEST as the user wrote it.
     pub destination: String,
-    /// True if the whole job is complete already: then nothing was done.
+    /// True if the whole job was complete already, and nothing was done.
     pub complete: bool,
-    /// The pass; `None` where the whole job is complete.
+    /// The pass. `None` if the whole job was complete already.
     pub pass: Option<&'static str>,
-    /// Its number, from 0.
+    /// Number of the part, from 0.
     pub partition: u64,
-    /// The number of parts of the pass.
+    /// Number of parts of the pass.
     pub partitions: u64,
-    /// True if it was done already: then nothing was done.
+    /// True if the part was done already, and nothing was done.
     pub was_done: bool,
-    /// Stored objects written.
+    /// Number of stored objects written.
     pub chunks_written: u64,
-    /// Bytes of chunks, encoded, from SOURCE.
+    /// Encoded bytes of chunks read from SOURCE.
     pub bytes_read: u64,
-    /// Bytes of chunks, encoded, to DEST or the intermediate data.
+    /// Encoded bytes of chunks written to DEST or the intermediate data.
     pub bytes_written: u64,
-    /// Wall time.
+    /// Wall time in seconds.
     #[serde(serialize_with = "super::figure::number")]
     pub seconds: f64,
     pub warnings: Vec<Diagnostic>,
@@ -84,24 +84,24 @@ pub struct PartResult {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct StatusResult {
-    /// SOURCE, as the user named it.
+    /// SOURCE as the user wrote it.
     pub source: String,
-    /// DEST, as the user named it.
+    /// DEST as the user wrote it.
     pub destination: String,
-    /// True if DEST is published: then nothing is left to do.
+    /// True if DEST is published, and nothing is left to do.
     pub complete: bool,
-    /// The passes, in their order.
+    /// The passes, in order.
     pub passes: Vec<PassStatus>,
     pub warnings: Vec<Diagnostic>,
 }
 
 impl StatusResult {
-    /// True if parts are missing.
+    /// Returns whether parts are missing.
     pub fn is_missing_any(&self) -> bool {
         self.passes.iter().any(|pass| !pass.missing.is_empty())
     }
 
-    /// The same with parts counted from another number than 0.
+    /// Renumbers the parts from `first` instead of 0.
     #[must_use]
     pub fn counted_from(mut self, first: u64) -> Self {
         let moved = |text: &str| {
@@ -123,10 +123,10 @@ impl StatusResult {
 pub struct PassStatus {
     /// `range`, `staging` or `write`.
     pub name: &'static str,
-    /// The number of its parts.
+    /// Number of its parts.
     pub partitions: u64,
-    /// The number of parts that are done.
+    /// Number of parts that are done.
     pub done: u64,
-    /// The others, as schedulers take them: `3,7-9`.
+    /// The missing parts, in the notation of schedulers: `3,7-9`.
     pub missing: String,
 }

@@ -1,4 +1,4 @@
-//! Patterns of the paths of arrays, as `--include` and its kin take them.
+//! Patterns of the paths of arrays, for `--include` and similar options.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// A pattern of paths inside a store, which have no leading slash.
 ///
-/// `*` and `?` stay within a name, `**` stands for any number of whole names; `[ab]` and `[!ab]` are one character of a name, and
-/// `{a,b}` is either. A backslash is a character like others: `[*]` is an asterisk.
+/// `*` and `?` match within a name, and `**` matches any number of whole names. `[ab]` and `[!ab]` match one character
+/// of a name, and `{a,b}` matches either. A backslash is an ordinary character: `[*]` is an asterisk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PathPattern {
@@ -16,15 +16,15 @@ pub struct PathPattern {
     matcher: GlobMatcher,
 }
 
-/// Why a text is no pattern: one clause.
+/// The reason why a text is not a pattern, as one clause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PatternError(String);
 
 impl PathPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn new(text: &str) -> Result<Self, PatternError> {
-        // globset would take it for `*`, which is not what it looks like.
+        // globset would read it as `*`, which is not what it looks like.
         let is_mixed = |name: &str| name.contains("**") && name != "**";
         if text.split(['/', '{', ',', '}']).any(is_mixed) {
             return Err(PatternError("`**` must be a whole name of the path".to_owned()));
@@ -36,7 +36,7 @@ impl PathPattern {
         Ok(PathPattern { text, matcher: glob.compile_matcher() })
     }
 
-    /// True if it takes a node by its path; a leading slash is not looked at.
+    /// True if it matches the path of a node. A leading slash is ignored.
     pub fn matches(&self, path: &str) -> bool {
         self.matcher.is_match(path.trim_start_matches('/'))
     }
@@ -47,7 +47,7 @@ impl PathPattern {
     }
 }
 
-/// The pattern with a slash among the characters that a negated class leaves out: for globset, `[!x]` is a slash, too.
+/// Returns the pattern with a slash in each negated class. In globset, `[!x]` also matches a slash.
 fn negations_within_names(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 8);
     let mut letters = text.chars().peekable();
@@ -60,7 +60,7 @@ fn negations_within_names(text: &str) -> String {
             is_class = true;
             let negation = letters.next_if(|next| matches!(next, '!' | '^'));
             pattern.extend(negation);
-            // These two stand for themselves where they come first.
+            // These two are literal if they are first.
             pattern.extend(letters.next_if(|next| matches!(next, ']' | '-')));
             if negation.is_some() {
                 pattern.push('/');

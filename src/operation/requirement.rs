@@ -1,4 +1,4 @@
-//! `--require`: what a quantisation has to keep, measure by measure.
+//! `--require`: the required quality of a quantisation, measure by measure.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -19,7 +19,7 @@ const MEASURES: [&str; 10] = [
     "rms_error",
 ];
 
-/// The measure of a quantisation, by its name; where it is not defined, why.
+/// Returns the measure of a quantisation by its name. The error is the reason why it is not defined.
 fn measured(name: &str, result: &QuantizationResult) -> Result<f64, &'static str> {
     const NOT_MEASURED: &str = "it was not measured";
     match name {
@@ -46,7 +46,7 @@ fn measured(name: &str, result: &QuantizationResult) -> Result<f64, &'static str
     value.filter(|value| !value.is_nan()).ok_or(if reason.is_empty() { "it exceeds float64" } else { reason })
 }
 
-/// Relations of a measure to its bound; one that begins like another comes before it.
+/// Relations of a measure to its bound. A relation is before its own prefix.
 const RELATIONS: [&str; 5] = [">=", "<=", "==", ">", "<"];
 
 /// One requirement: `pearson>=0.99999`.
@@ -58,7 +58,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// The sentence for a quantisation that does not keep the requirement.
+    /// Returns the sentence for a quantisation that fails the requirement. `None` if it passes.
     pub fn fault(&self, result: &QuantizationResult) -> Option<String> {
         let Requirement { measure, relation, number } = *self;
         let value = match measured(measure, result) {
@@ -70,7 +70,7 @@ impl Requirement {
             "<=" => value <= number,
             ">" => value > number,
             "<" => value < number,
-            // What was asked for and what was found are both the nearest float64.
+            // The requested and the found number are both the nearest float64.
             _ => value.total_cmp(&number).is_eq() || (value == 0.0 && number == 0.0),
         };
         (!is_kept).then(|| format!("{self}: {measure} is {value}"))

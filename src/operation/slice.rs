@@ -1,5 +1,5 @@
 //! A slice of an array as a picture: two dimensions, each reduced to pixels, at one index along all others. Only the
-//! chunks that hold what is drawn are read.
+//! chunks that contain drawn elements are read.
 
 use std::ops::Range;
 
@@ -13,72 +13,68 @@ use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
 use crate::grid::{Region, ravel};
 use crate::metadata::{ArrayMetadata, Json};
 
-/// Chunks (inner ones of shards) that are read of a slice in the middle of an array, at most.
+/// The maximum number of chunks (inner ones of shards) that a slice in the middle of an array may need.
 const MOST_CHUNKS: u64 = 1 << 11;
 
-/// Bytes of these, decoded.
+/// The maximum size of these chunks, decoded, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Elements of a dimension reduced to pixels.
+/// The elements of a dimension, reduced to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Side {
-    /// The dimension; `None` where the array has too few.
+    /// The dimension. `None` if the array has too few.
     pub dimension: Option<usize>,
-    /// The first element, and how many there are.
+    /// The first element, and the number of elements.
     pub first: u64,
     pub length: u64,
-    /// Pixels, no more than elements.
+    /// The number of pixels, at most the number of elements.
     pub pixels: u64,
-    /// True if a pixel is the mean of its elements; else the one in the middle of them.
+    /// True if a pixel is the mean of its elements, otherwise the middle one.
     pub is_mean: bool,
 }
 
-/// A slice of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// Down, and to the right.
+    /// The vertical side, and the horizontal one.
     pub sides: [Side; 2],
-    /// The index along each dimension that is not one of `sides`.
+    /// The index along each dimension that is not in `sides`.
     pub at: Vec<u64>,
 }
 
 impl Side {
-    /// The pixel of an element.
     fn pixel_of(&self, element: u64) -> u64 {
         let product = u128::from(element - self.first) * u128::from(self.pixels);
         u64::try_from(product / u128::from(self.length.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// The first element of a pixel.
+    /// Returns the first element of a pixel.
     fn first_of(&self, pixel: u64) -> u64 {
         let product = u128::from(pixel) * u128::from(self.length);
         self.first + u64::try_from(product.div_ceil(u128::from(self.pixels.max(1)))).unwrap_or(u64::MAX)
     }
 
-    /// The number of elements of a pixel.
+    /// Returns the number of elements that a pixel is computed from.
     fn weight_of(&self, pixel: u64) -> u64 {
         if self.is_mean { self.first_of(pixel + 1) - self.first_of(pixel) } else { 1 }
     }
 
-    /// The element in the middle of a pixel.
     fn middle_of(&self, pixel: u64) -> u64 {
         let (first, end) = (self.first_of(pixel), self.first_of(pixel + 1));
         first + (end - first) / 2
     }
 
-    /// The elements in the middle of all pixels.
     fn middles(&self) -> Vec<u64> {
         (0..self.pixels).map(|pixel| self.middle_of(pixel)).collect()
     }
 
-    /// The elements of a chunk along the side.
+    /// Returns the elements of the side that a chunk contains.
     fn elements_in(&self, chunk: &Region) -> Range<u64> {
         let Some(dimension) = self.dimension else { return 0..1 };
         let start = chunk.start[dimension];
         start.max(self.first)..(start + chunk.shape[dimension]).min(self.first + self.length)
     }
 
-    /// The pixels that need some of a chunk; none where it is empty.
+    /// Returns the pixels that need elements of a chunk. Empty if there are none.
     fn pixels_in(&self, chunk: &Region) -> Range<u64> {
         let elements = self.elements_in(chunk);
         if elements.is_empty() {
@@ -93,7 +89,7 @@ impl Side {
         from..to
     }
 
-    /// Calls `visit` with each element of a chunk that is needed, counted from the first of the chunk, and its pixel.
+    /// Calls `visit` with each needed element of a chunk, relative to the chunk, and its pixel.
     fn each(&self, chunk: &Region, mut visit: impl FnMut(u64, u64)) {
         let start = self.dimension.map_or(0, |dimension| chunk.start[dimension]);
         let elements = self.elements_in(chunk);
@@ -107,7 +103,7 @@ impl Side {
         }
     }
 
-    /// The objects along the side that are needed, or the subchunks.
+    /// Returns the indices of the needed objects, or subchunks, along the side.
     fn chunks(&self, array: &StoredArray, are_subchunks: bool) -> Vec<u64> {
         let Some(dimension) = self.dimension else { return vec![0] };
         let inner = array.layout.as_ref().filter(|_| are_subchunks);
@@ -126,9 +122,9 @@ impl Side {
 }
 
 impl Slice {
-    /// The last two dimensions of arrays of this shape at the middle of all others, with at most so many pixels a side. However
-    /// large the arrays are, a bounded number of chunks is read: where a slice has more, a window in its middle is taken. `None`
-    /// where they have no elements.
+    /// Returns a slice of the last two dimensions at the middle of all others. A side has at most `pixels` pixels. The
+    /// number of chunks is bounded, whatever the size of the arrays. A slice that has more is a window in the middle.
+    /// `None` if the arrays have no elements.
     pub(super) fn in_middle(shape: &[u64], arrays: &[&StoredArray], pixels: u64) -> Option<Self> {
         if shape.contains(&0) {
             return None;
@@ -148,7 +144,7 @@ impl Slice {
             if chunks == 1 || (chunks <= MOST_CHUNKS && bytes <= MOST_BYTES) {
                 return Some(slice);
             }
-            // The window keeps its middle and loses half of the side that takes more chunks.
+            // The window keeps its middle. The side that needs more chunks loses half of its length.
             let side = &mut slice.sides[usize::from(needed[1] >= needed[0])];
             let half = (side.length / 2).max(1);
             side.first += (side.length - half) / 2;
@@ -156,7 +152,7 @@ impl Slice {
         }
     }
 
-    /// The same slice of an array that has so many more elements in front of it along each dimension.
+    /// Returns the slice for an array with `skipped` more elements before it along each dimension.
     pub(super) fn moved_by(&self, skipped: &[u64]) -> Self {
         let mut moved = self.clone();
         moved.at.iter_mut().zip(skipped).for_each(|(at, skipped)| *at += skipped);
@@ -166,12 +162,12 @@ impl Slice {
         moved
     }
 
-    /// The side that a dimension is.
+    /// Returns the side of a dimension. `None` if the dimension is not in `sides`.
     fn side(&self, dimension: usize) -> Option<&Side> {
         self.sides.iter().find(|side| side.dimension == Some(dimension))
     }
 
-    /// Bytes of an array that are read of it: chunks, decoded, and the indexes of shards.
+    /// Returns the bytes of an array that the slice reads: decoded chunks and shard indexes.
     fn bytes_of(&self, array: &StoredArray) -> u64 {
         let count = |are_subchunks| {
             let along = self.sides.iter().map(|side| side.chunks(array, are_subchunks).len() as u64);
@@ -181,7 +177,7 @@ impl Slice {
         decoded.saturating_mul(count(true)).saturating_add(array.index_bytes().saturating_mul(count(false)))
     }
 
-    /// The objects of an array that hold it.
+    /// Returns the objects of an array that contain the slice.
     pub(super) fn objects(&self, array: &StoredArray) -> ChunkSet {
         let grid = array.metadata.chunk_grid_shape();
         let mut position = array.metadata.grid.chunks_in(&Region::between(self.at.clone(), &self.at)).start;
@@ -200,7 +196,7 @@ impl Slice {
         ChunkSet::from_indices(indices)
     }
 
-    /// The box of the array that holds it.
+    /// Returns the box of the array that contains the slice.
     fn region(&self) -> Region {
         let along =
             |(dimension, at): (usize, &u64)| self.side(dimension).map_or((*at, 1), |side| (side.first, side.length));
@@ -208,7 +204,7 @@ impl Slice {
         Region { start, shape }
     }
 
-    /// The rows and columns of pixels that need some of a chunk: none of either where it lies elsewhere.
+    /// Returns the rows and columns of pixels that need elements of a chunk. Both are empty if there are none.
     fn pixels_in(&self, chunk: &Region) -> [Range<u64>; 2] {
         let holds = |(dimension, at): (usize, &u64)| {
             self.side(dimension).is_some()
@@ -221,7 +217,7 @@ impl Slice {
         [rows, columns]
     }
 
-    /// Its dimensions, and the indices along the others.
+    /// Returns the dimensions of the slice, and the indices along the others.
     pub(super) fn axes(&self, metadata: &ArrayMetadata) -> (Vec<PreviewAxis>, Vec<PreviewIndex>) {
         let names = metadata.dimension_names.as_deref().unwrap_or_default();
         let name = |dimension: usize| names.get(dimension).cloned().flatten();
@@ -233,7 +229,7 @@ impl Slice {
         (axes.collect(), at.collect())
     }
 
-    /// Its description, with these values.
+    /// Returns the description of the slice with these values.
     pub(super) fn level(&self, metadata: &ArrayMetadata, values: Vec<f64>) -> LevelResult {
         let (axes, at) = self.axes(metadata);
         let lines = self.sides.iter().filter(|side| side.dimension.is_some()).map(Side::middles).collect();
@@ -241,16 +237,15 @@ impl Slice {
     }
 }
 
-/// The attribute `units` of an array.
 pub(super) fn units(metadata: &ArrayMetadata) -> Option<String> {
     metadata.attributes.get("units").and_then(Json::as_str).map(ToOwned::to_owned)
 }
 
-/// Reads a slice of an array.
+/// An accumulator of the pixels of a slice.
 pub(super) struct SliceReader<'a> {
     slice: &'a Slice,
     numbers: &'a CfNumbers,
-    /// The value of elements that are not stored; NaN where they count as missing.
+    /// The value of elements that are not stored. NaN if they count as missing.
     absent: f64,
 }
 
@@ -259,16 +254,16 @@ pub(super) struct SliceReader<'a> {
 pub(super) struct Pixels {
     rows: Range<u64>,
     columns: Range<u64>,
-    /// Row after row.
+    /// The pixels in row-major order.
     of_rows: Vec<Pixel>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Pixel {
-    /// Sum of the values that count: the finite ones; in a picture of nearest values infinities too.
+    /// The sum of the values that count. Those are the finite ones, and infinities in a picture of nearest values.
     sum: f64,
     count: u64,
-    /// Elements that are stored.
+    /// The number of stored elements.
     seen: u64,
 }
 
@@ -336,7 +331,8 @@ impl<'a> SliceReader<'a> {
         SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(fill.as_bytes())) }
     }
 
-    /// The value of each pixel, row by row, with that of absent elements where it has some; NaN where nothing counted.
+    /// Returns the value of each pixel in row-major order, with absent elements that have a value. NaN if nothing
+    /// counted.
     #[expect(clippy::cast_precision_loss, reason = "a mean of a few million values")]
     pub(super) fn values(&self, picture: &Pixels) -> Vec<f64> {
         let [down, right] = &self.slice.sides;
@@ -365,19 +361,19 @@ impl Pixels {
     }
 }
 
-/// Bytes that may be needed to read a coordinate: of a larger one the order is not known.
+/// The maximum bytes to read a coordinate. The order of a larger one is unknown.
 const MOST_COORDINATE_BYTES: u64 = 16 << 20;
 
 /// Units of latitudes (CF conventions 4.1).
 const UNITS: [&str; 6] = ["degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"];
 
-/// True if the rows of a slice are latitudes from south to north, by the coordinate of their dimension.
+/// True if the rows of a slice are latitudes from south to north, according to the coordinate of their dimension.
 pub(super) fn is_upside_down(source: &OpenedArray, slice: &Slice, driver: &Driver) -> bool {
     let rows = slice.sides[0].dimension.and_then(|dimension| latitudes(source, dimension, driver));
     rows.is_some_and(|rows| rows.is_sorted_by(|south, north| south < north))
 }
 
-/// Two latitudes along a dimension in its order; `None` if it has no coordinate array, or one of something else.
+/// Returns two latitudes along a dimension in its order. `None` if it has no small coordinate array of latitudes.
 fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<Vec<f64>> {
     let name = source.metadata.dimension_names.as_ref()?.get(dimension)?.as_deref()?;
     let node = source.node.parent()?.child(name).ok()?;

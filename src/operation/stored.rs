@@ -1,5 +1,5 @@
-//! An array of SOURCE or DEST with its chain bound, and its shards as streams where they can be; and its stored objects, chunks
-//! and shards: possible and present, and their bytes.
+//! Arrays of SOURCE or DEST with their chain bound, and their shards as streams if possible. Also their stored objects,
+//! chunks and shards: possible and present, and their bytes.
 
 use super::inspect_result::StorageResult;
 use crate::array::reader::ReadBuffers;
@@ -15,8 +15,8 @@ use crate::operation::{OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, Part};
 
-/// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel takes
-/// their place: they work on each value by itself, so that no `transpose` in front of the shard makes a difference.
+/// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel
+/// replaces them. They convert each value by itself, so a `transpose` before the shard makes no difference.
 pub(crate) fn side(
     node: Node,
     metadata: ArrayMetadata,
@@ -34,12 +34,12 @@ pub(crate) fn side(
     })
 }
 
-/// Binds an array that was opened.
+/// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
     side(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
 }
 
-/// Binds an array whose chunks are not decoded to elements, or only by who knows how.
+/// Binds an array whose chunks are not decoded to elements, or only by a caller that knows how.
 pub(crate) fn opaque_array(
     node: Node,
     metadata: ArrayMetadata,
@@ -61,7 +61,7 @@ fn bound(
     Ok(StoredArray::new(node, metadata, chain, layout))
 }
 
-/// The way of an inner chunk from the array itself, where shards can be streamed.
+/// Returns the pipeline from the array itself to an inner chunk. `None` if shards cannot be streamed.
 fn subchunk_pipeline(pipeline: &Pipeline, chain: &BoundChain, hoisted: usize) -> Option<Pipeline> {
     let place = ShardLayout::place_in(chain)?;
     let (_, sharding) = pipeline.sharding()?;
@@ -73,24 +73,24 @@ fn subchunk_pipeline(pipeline: &Pipeline, chain: &BoundChain, hoisted: usize) ->
     Some(Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new()))
 }
 
-/// Findings that are kept; the count of all is in the last of them.
+/// The maximum number of findings about single shards. If there are more, another one contains the count of all.
 const MOST_FINDINGS: usize = 100;
 
-/// The bytes of one stored object, its inner chunks, and why its index cannot be read.
+/// The bytes of a stored object, the number of its inner chunks, and the fault of its index, if any.
 type Object = (u64, u64, Option<(Code, String)>);
 
-/// Shards that are counted.
+/// The shards of an array, to be counted.
 struct Shards<'a> {
     node: &'a Node,
     metadata: &'a ArrayMetadata,
-    /// `None` where their indexes are not read.
+    /// `None` if their indexes are not read.
     side: Option<&'a StoredArray>,
-    /// Bytes of an index, which no shard is shorter than; 0 where that is not known.
+    /// The bytes of an index, which no shard is shorter than. 0 if unknown.
     least_bytes: u64,
 }
 
-/// Counts what is stored, inner chunks by the shard indexes; a shard whose index is damaged counts as an object without
-/// any, and is a finding. Of these there are some, with the count of all.
+/// Counts stored objects, and inner chunks by the shard indexes. A shard with a damaged index counts as an object
+/// without inner chunks, and is a finding. The number of these findings is limited.
 pub(super) fn census(
     store: &str,
     (node, metadata, pipeline): (&Node, &ArrayMetadata, &Pipeline),
@@ -99,7 +99,7 @@ pub(super) fn census(
     driver: &Driver,
 ) -> Result<(StorageResult, Vec<Diagnostic>)> {
     let side = side.filter(|side| side.layout.is_some());
-    // Of shards of many shapes each tells its own.
+    // Shards of many shapes have indexes of different sizes.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
     let shards = Shards { node, metadata, side, least_bytes: least_bytes.unwrap_or(0) };
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
@@ -149,7 +149,7 @@ pub(super) fn census(
     Ok((storage, findings))
 }
 
-/// The warning for names that are not keys, which listings leave out.
+/// Returns the warning for names that are not keys. Listings omit them.
 pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
     let first = names.first()?;
     let message = match names.len() {
@@ -159,7 +159,7 @@ pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
     Some(Diagnostic::new(code::KEY_NOT_UTF8, message).with_help("rename or remove them").at_key(first.as_str()))
 }
 
-/// The warning for chunks that are links to nothing: they count as absent, in every command (SEMANTICS D8).
+/// Returns the warning for chunks that are broken links. They count as absent in every command (SEMANTICS D8).
 pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let first = listing.broken_links().next()?;
     let message = match listing.broken_links().count() {
@@ -187,7 +187,7 @@ impl Reads for Shards<'_> {
 }
 
 impl Shards<'_> {
-    /// Reads the index of a shard; only the operating system's refusals are errors.
+    /// Reads the index of a shard. Only errors of the operating system are errors.
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
         let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
         let (bytes, least) = (reader.length(), self.least_bytes);

@@ -1,6 +1,6 @@
 //! The result of `transcode`, or with `--dry-run` its plan: the members of its `--json`, by their names.
 //!
-//! A member that does not apply, or is not known, is `None`, which is null.
+//! A member that does not apply or is unknown is `None` (null).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,39 +12,39 @@ use crate::metadata::Json;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TranscodeResult {
-    /// SOURCE, as the user named it.
+    /// SOURCE as the user wrote it.
     pub source: String,
-    /// DEST, as the user named it.
+    /// DEST as the user wrote it.
     pub destination: String,
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub dry_run: bool,
-    /// Whether DEST is there and whole.
+    /// True if DEST exists and is complete.
     pub complete: bool,
-    /// Wall time.
+    /// Wall time in seconds.
     #[serde(serialize_with = "figure::number")]
     pub seconds: f64,
-    /// The nodes, by path.
+    /// The nodes, sorted by path.
     pub nodes: Vec<NodeResult>,
     /// Sums over the nodes.
     pub totals: Totals,
-    /// With `--dry-run`, the objects that would be made.
+    /// With `--dry-run`: the objects that the run would write.
     pub plan: Option<PlannedObjects>,
-    /// Paths of arrays that are not quantised or rounded as others are: coordinates, and what CF attributes name.
+    /// Paths of arrays that are not quantised or rounded: coordinates, and arrays that CF attributes name.
     pub spared: Vec<String>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The way a node's chunks take.
+/// The route of the chunks of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RouteName {
-    /// Encoded bytes as they are.
+    /// Encoded bytes are copied.
     Copy,
-    /// The grid stays, codecs change.
+    /// Same grid, other codecs.
     Recode,
-    /// Inner chunks as they are, other shards.
+    /// Inner chunks are copied into other shards.
     Reshard,
     /// Another grid.
     Rechunk,
@@ -54,7 +54,7 @@ pub enum RouteName {
 }
 
 impl RouteName {
-    /// As reports have it.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             RouteName::Copy => "copy",
@@ -70,68 +70,68 @@ impl RouteName {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct NodeResult {
-    /// `/` for SOURCE itself, else `/a/b`.
+    /// `/` for SOURCE itself, otherwise `/a/b`.
     pub path: String,
     /// `array` or `group`.
     pub node_type: &'static str,
-    /// The way of its chunks.
+    /// Route of its chunks.
     pub route: RouteName,
-    /// As it was read; `None` for a group.
+    /// The array in SOURCE. `None` for a group.
     pub source: Option<ArrayDescription>,
-    /// As it is written; `None` for a group.
+    /// The array in DEST. `None` for a group.
     pub destination: Option<ArrayDescription>,
-    /// For each dimension the first index that `--select` takes and the one after the last. `None`: all is taken.
+    /// The first index and the index after the last of `--select`, for each dimension. `None`: everything.
     pub selection: Option<Vec<[u64; 2]>>,
-    /// Chunks and bytes.
+    /// Numbers of chunks and bytes.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Times that chunk data are read: twice where intermediate data are written between; `None` for a group.
+    /// Number of passes over chunk data: 2 with intermediate data. `None` for a group.
     pub passes: Option<u64>,
-    /// Pieces of work, of all passes: objects, or blocks of them where the grid changes.
+    /// Number of work units in all passes: objects, or blocks of objects if the grid changes.
     pub units: Option<u64>,
-    /// Chunks read by chunks needed, in the mean; of two passes, in the one that reads more than it needs.
+    /// Mean ratio of chunks read to chunks needed. With two passes: of the one that reads more than it needs.
     #[serde(serialize_with = "figure::optional_number")]
     pub read_amplification: Option<f64>,
-    /// Peak of the chunk data in flight, in bytes.
+    /// Peak memory of the chunk data in flight, in bytes.
     pub memory_bytes: Option<u64>,
     pub quantization: Option<QuantizationResult>,
     pub verify: Option<VerifyResult>,
     pub compression: Option<CompressionResult>,
-    /// With `--estimate`, what a plan comes to.
+    /// With `--estimate`: the size and time of the plan.
     pub estimate: Option<EstimateResult>,
 }
 
-/// An array's metadata, in v3 form.
+/// The metadata of an array in v3 form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArrayDescription {
     /// 2 or 3.
     pub zarr_format: u64,
-    /// Metadata form: a name or an object; null where a first pass decides.
+    /// Data type in metadata form: a name or an object. Null if a first pass determines it.
     pub data_type: Json,
-    /// As in the metadata.
+    /// The fill value in the metadata.
     pub fill_value: Json,
-    /// The smallest unit that can be decoded alone, in elements; `None` where these are of several shapes.
+    /// Shape of the smallest unit that can be decoded alone, in elements. `None` if the units differ in shape.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The stored object of a sharded array, in elements; `None` also where these are of several shapes.
+    /// Shape of a shard, in elements. `None` without shards, or if they differ in shape.
     pub shard_shape: Option<Vec<u64>>,
     /// The whole chain.
     pub codecs: Vec<Json>,
 }
 
-/// Chunks (stored objects of the grid) and bytes.
+/// Numbers of chunks (stored objects of the grid) and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Chunks of DEST's grid.
+    /// Chunks in the grid of DEST.
     pub chunks: Option<u64>,
-    /// Chunks of SOURCE's grid that are not stored.
+    /// Chunks in the grid of SOURCE that are not stored.
     pub chunks_absent: Option<u64>,
-    /// Chunks of SOURCE that this run was refused and took for absent (`--missing-status 403`).
+    /// Chunks of SOURCE that the server refused in this run. They were treated as absent (`--missing-status 403`).
     pub chunks_refused: Option<u64>,
-    /// Read from SOURCE.
+    /// Chunks read from SOURCE.
     pub chunks_read: Option<u64>,
-    /// Written to DEST.
+    /// Chunks written to DEST.
     pub chunks_written: Option<u64>,
     /// Encoded bytes of the chunks read from SOURCE.
     pub bytes_read: Option<u64>,
@@ -139,10 +139,10 @@ pub struct Counts {
     pub bytes_written: Option<u64>,
     /// Bytes of intermediate data.
     pub bytes_temporary: Option<u64>,
-    /// Bytes of all elements, in DEST's data type.
+    /// Bytes of all elements, in the data type of DEST.
     pub bytes_logical: Option<u64>,
-    /// Bytes of the chunks that are taken, as SOURCE stores them; `bytes_read` counts chunks read again. `None` where
-    /// some are and their sizes were not asked for, as in a job in parts.
+    /// Encoded bytes of the selected chunks of SOURCE. `bytes_read` counts a chunk again if it is read again. `None` if
+    /// chunks are read again and their sizes were not requested, as in a job in parts.
     pub bytes_source: Option<u64>,
 }
 
@@ -150,26 +150,27 @@ pub struct Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Totals {
-    /// Chunks and bytes.
+    /// Numbers of chunks and bytes.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Keys copied that belong to no node.
+    /// Number of copied keys that belong to no node.
     pub other_keys: u64,
 }
 
-/// The objects that a plan makes at most, documents included: chunks that hold only the fill value are found out later.
+/// The maximum number of objects of a plan, including documents. Chunks that contain only the fill value are known
+/// later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PlannedObjects {
-    /// Keys of DEST.
+    /// Number of keys in DEST.
     pub keys: u64,
-    /// Files; `None` in an object store.
+    /// Number of files. `None` in an object store.
     pub files: Option<u64>,
-    /// Folders, likewise, with DEST's own.
+    /// Number of folders, including DEST itself. `None` in an object store.
     pub folders: Option<u64>,
-    /// Requests that read SOURCE's chunks, at least; `None` where it is local.
+    /// Minimum number of requests that read chunks of SOURCE. `None` if SOURCE is local.
     pub requests_read: Option<u64>,
-    /// Requests that write DEST, about; `None` where it is local.
+    /// Approximate number of requests that write DEST. `None` if DEST is local.
     pub requests_write: Option<u64>,
 }
 
@@ -177,109 +178,111 @@ pub struct PlannedObjects {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct QuantizationResult {
-    /// `codecs`, `cf` or `plain`; `bitround` where floats stay floats (`--keep-bits`), of which there are neither range
-    /// nor codes nor a bound.
+    /// `codecs`, `cf` or `plain`. `bitround` for floats that stay floats (`--keep-bits`), without range, codes and
+    /// bound.
     #[serde(rename = "as")]
     pub form: &'static str,
-    /// Whether the codes were there before, in another form.
+    /// Whether the codes existed before, in another form.
     #[serde(skip)]
     pub is_repacked: bool,
-    /// The codes' type; `None` where a plan that reads no chunk leaves it to `--max-error`.
+    /// Type of the codes. `None` if `--max-error` determines it and the plan reads no chunk.
     pub data_type: Option<String>,
-    /// For `bitround`: the explicit bits of the significand that are kept; `None` also in a plan that reads no chunk.
+    /// For `bitround`: the explicit significand bits that are kept. `None` also in a plan that reads no chunk.
     pub keep_bits: Option<u32>,
-    /// For `bitround`: the share of the bitwise real information that they keep (`--keep-bits auto`).
+    /// For `bitround`: the share of the bitwise real information in these bits (`--keep-bits auto`).
     #[serde(serialize_with = "figure::optional_number")]
     pub information: Option<f64>,
-    /// The least and the greatest value that the codes are for, as literals of the array's type.
+    /// The least and greatest value of the range, as literals of the array's type.
     pub range: Option<[Json; 2]>,
-    /// The codec's offset, a literal of the array's type; `None` where a plan that reads no chunk cannot know it.
+    /// `offset` of the codec, as a literal of the array's type. `None` if a plan reads no chunk and it depends on the
+    /// data.
     pub offset: Option<Json>,
-    /// The codec's scale, likewise.
+    /// `scale` of the codec, as a literal of the array's type. `None` if a plan reads no chunk and it depends on the
+    /// data.
     pub scale: Option<Json>,
-    /// `|1/scale|`, the distance of two codes' values.
+    /// `|1/scale|`, the difference between the values of neighbouring codes.
     #[serde(serialize_with = "figure::optional_number")]
     pub step: Option<f64>,
-    /// The first and the last code that numbers get; `None` where a plan that reads no chunk cannot know them.
+    /// The first and the last code of numbers. `None` if a plan reads no chunk and they depend on the data.
     pub codes: Option<[i64; 2]>,
-    /// NaN's code.
+    /// Code of NaN.
     pub nan_code: Option<i64>,
-    /// The dimensions along which differences of the codes are stored; `None` where there are none.
+    /// The dimensions along which differences of the codes are stored. `None` without differences.
     pub predict: Option<Vec<String>>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
-    /// Elements that are NaN, missing values included; `None` of a plan.
+    /// Number of NaN elements, including missing values. `None` in a plan.
     pub nan: Option<u64>,
-    /// Elements that got a bound; `None` of a plan.
+    /// Number of elements that were clamped to the range. `None` in a plan.
     pub clamped: Option<u64>,
-    /// Over finite unclamped elements.
+    /// The root mean square error of the finite elements that were not clamped.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,
-    /// Over clamped elements.
+    /// The greatest error of the clamped elements.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error_clamped: Option<f64>,
-    /// Over finite unclamped elements.
+    /// The root mean square error of the finite elements that were not clamped.
     #[serde(serialize_with = "figure::optional_number")]
     pub rms_error: Option<f64>,
-    /// Bound of the error: `--max-error`, or the one that follows from step and rounding.
+    /// Limit of the error: `--max-error`, or the one that follows from step and rounding.
     #[serde(serialize_with = "figure::optional_number")]
     pub bound: Option<f64>,
-    /// Who reads the result; `None` where only its maker knows what the codes mean.
+    /// Readers that can decode the result. `None` if the metadata do not say what the codes mean.
     pub readers: Option<&'static str>,
-    /// An entry of `scalar_map.encode` that is there so that zarr-python 3.4.1 and 3.4.2 open the shards: a value of the
-    /// array's type, which no element has, and its code.
+    /// An entry of `scalar_map.encode` with which zarr-python 3.4.1 and 3.4.2 open the shards. It has a value of the
+    /// array's type that no element has, and its code.
     pub reader_workaround: Option<(Json, i64)>,
-    /// With `--verify`, up to 16 bits.
+    /// Number of different codes, with `--verify` and at most 16 bits.
     pub distinct_codes: Option<u64>,
-    /// Bytes of stored chunks.
+    /// Bytes of stored chunks in SOURCE.
     pub bytes_source: Option<u64>,
-    /// Bytes of stored chunks.
+    /// Bytes of stored chunks in DEST.
     pub bytes_destination: Option<u64>,
     /// With `--quality` or `--require`.
     pub quality: Option<QualityResult>,
 }
 
-/// Why there is no Kolmogorov-Smirnov test.
+/// Reason for a missing Kolmogorov-Smirnov test.
 pub const NO_KS_TEST: &str = "the result can hold more than 2^20 different values";
 
-/// Measures of DEST beside SOURCE, as readers see both, over points that are finite in both. A measure that is not
-/// defined is `None`.
+/// Comparison of DEST with SOURCE as readers decode them, over points that are finite in both. An undefined measure is
+/// `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct QualityResult {
-    /// Points that are finite in SOURCE and in DEST.
+    /// Number of points that are finite in SOURCE and in DEST.
     pub points: u64,
-    /// The mean of DEST less SOURCE.
+    /// Mean of DEST minus SOURCE.
     #[serde(serialize_with = "figure::optional_number")]
     pub bias: Option<f64>,
-    /// `20 log10(range of SOURCE / rms error)`, in dB; of a constant SOURCE `None`.
+    /// `20 log10(range of SOURCE / rms error)`, in dB. `None` if SOURCE is constant.
     #[serde(serialize_with = "figure::optional_number")]
     pub psnr: Option<f64>,
-    /// Pearson's correlation coefficient; `None` where either side is constant.
+    /// Pearson's correlation coefficient. `None` if SOURCE or DEST is constant.
     #[serde(serialize_with = "figure::optional_number")]
     pub pearson: Option<f64>,
-    /// The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
+    /// The share of points with a relative error above 1e-4. Where SOURCE is 0, the absolute error.
     #[serde(serialize_with = "figure::optional_number")]
     pub relative_error_share: Option<f64>,
-    /// The greatest distance of the distribution functions of SOURCE and DEST; `None` where DEST can hold more than 2^20
-    /// different values.
+    /// The greatest difference between the distribution functions of SOURCE and DEST. `None` if DEST can contain more
+    /// than 2^20 different values.
     #[serde(serialize_with = "figure::optional_number")]
     pub ks_statistic: Option<f64>,
-    /// The p-value of the two-sample Kolmogorov-Smirnov test, where there is a statistic.
+    /// The p-value of the two-sample Kolmogorov-Smirnov test, if there is a statistic.
     #[serde(serialize_with = "figure::optional_number")]
     pub ks_p: Option<f64>,
-    /// The least DSSIM of all levels, the last two dimensions at each index of the others.
+    /// The minimum DSSIM of all levels. A level is a slice of the last two dimensions.
     #[serde(serialize_with = "figure::optional_number")]
     pub dssim: Option<f64>,
-    /// The level that has it: its indices along the other dimensions.
+    /// Indices of this level along the other dimensions.
     pub dssim_level: Option<Vec<u64>>,
-    /// The share of zeros that stay 0; 1 where there are none.
+    /// The share of zeros that stay 0. 1 if there are no zeros.
     #[serde(serialize_with = "figure::optional_number")]
     pub zeros_kept: Option<f64>,
-    /// The share of other numbers that keep their sign; 1 where there are none.
+    /// The share of other numbers that keep their sign. 1 if there are none.
     #[serde(serialize_with = "figure::optional_number")]
     pub signs_kept: Option<f64>,
-    /// Why there is no DSSIM.
+    /// The reason why there is no DSSIM.
     #[serde(skip)]
     pub no_dssim: Option<&'static str>,
 }
@@ -288,22 +291,22 @@ pub struct QualityResult {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyResult {
-    /// Equal in value, or under quantisation within the bound.
+    /// True if all values are equal. For quantised values: within the bound.
     pub equal: bool,
-    /// Elements compared.
+    /// Number of compared elements.
     pub elements: u64,
-    /// Elements that differ (under quantisation: by more than the bound).
+    /// Number of elements that differ. For quantised values: by more than the bound.
     pub differing: u64,
     /// The greatest difference.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,
-    /// The bound under quantisation.
+    /// The bound of quantised values.
     #[serde(serialize_with = "figure::optional_number")]
     pub bound: Option<f64>,
 }
 
 impl Totals {
-    /// Sums what is known of the nodes.
+    /// Sums the known counts of the nodes.
     pub fn of(nodes: &[NodeResult], other_keys: u64) -> Self {
         let sum = |member: fn(&Counts) -> Option<u64>| {
             nodes.iter().filter_map(|node| member(&node.counts)).reduce(u64::saturating_add)
@@ -326,20 +329,20 @@ impl Totals {
     }
 }
 
-/// Chunks that stand for all of an array: of stretches of equal length, in the C order of the grid, one each, at places that
-/// look like chance and are the same each time.
+/// Chunks that represent an array: one of each stretch of equal length, in C order of the grid. Their positions are
+/// pseudorandom and the same each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SampleResult {
-    /// Chunks of the sample.
+    /// Number of chunks in the sample.
     pub chunks: u64,
-    /// Chunks that are there.
+    /// Number of chunks that are written for the whole array.
     pub of: u64,
-    /// The shape of each, the smallest unit that can be decoded alone, in elements.
+    /// Shape of these chunks in elements: the smallest unit that can be decoded alone.
     pub chunk_shape: Vec<u64>,
-    /// Where they stand in the grid of these chunks; the first 100.
+    /// Indices in the grid of these chunks, at most the first 100.
     pub positions: Vec<Vec<u64>>,
-    /// Encoded bytes that were read for it.
+    /// Encoded bytes that were read for the sample.
     pub bytes_read: u64,
 }
 
@@ -347,9 +350,9 @@ pub struct SampleResult {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EstimateResult {
-    /// Bytes of the stored chunks, with the indexes of shards.
+    /// Bytes of the stored chunks, including shard indexes.
     pub bytes_stored: u64,
-    /// True if these are the very bytes; for text alone.
+    /// True if `bytes_stored` is exact. Only for text.
     #[serde(skip)]
     pub is_exact: bool,
     /// Wall time on this machine, in seconds.
@@ -365,26 +368,26 @@ pub struct EstimateResult {
 pub struct CompressionResult {
     /// `auto`, `auto:fast`, `auto:small` or `auto:any`.
     pub goal: String,
-    /// The best of those that were tried, as `compress` of one of them; `None` of a plan that reads no chunk.
+    /// The best of the tried chains, with the name in `compress`. `None` in a plan that reads no chunk.
     pub chosen: Option<String>,
-    /// The chains, the quicker ones first.
+    /// The tried chains, faster ones first.
     pub tried: Vec<TriedResult>,
-    /// On what.
+    /// The sample on which they were tried.
     pub sample: Option<SampleResult>,
 }
 
-/// A chain, and what it gave.
+/// A chain, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TriedResult {
-    /// In short, as `--compress` takes it; or `numcodecs.pcodec`, which it does not.
+    /// Short name for `--compress`. `numcodecs.pcodec` is listed too, although `--compress` does not accept it.
     pub compress: String,
-    /// The dimensions along which differences are taken in front of it.
+    /// The dimensions along which differences are stored before the chain.
     pub predict: Vec<String>,
     /// The codecs, without `typesize`.
     pub codecs: Vec<Json>,
-    /// Bytes of all chunks, estimated; `None` where the chain is not for these elements.
+    /// Estimated bytes of all chunks. `None` if the chain does not support these elements.
     pub bytes_stored: Option<u64>,
-    /// Why it is not.
+    /// The reason why it does not support them.
     pub reason: Option<String>,
 }

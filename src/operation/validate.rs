@@ -1,7 +1,7 @@
-//! `validate`: every STORE checked down to the level that was asked for, all findings collected.
+//! `validate`: checks every STORE down to the requested level, and collects all findings.
 //!
-//! The order of the findings: store, node, documents, keys, chunks. A store's data are read once, in parallel; memory
-//! is bounded by `--max-memory` and `--max-findings`, whatever a store claims to be.
+//! The order of the findings: store, node, documents, keys, chunks. The data of a store are read once, in parallel.
+//! Memory is limited by `--max-memory` and `--max-findings`, whatever a store declares.
 
 mod array;
 mod gathered;
@@ -22,17 +22,17 @@ use crate::store::Location;
 use array::ArrayCheck;
 use gathered::{Failures, Findings, Gathered};
 
-/// The result, and the STOREs that could not be looked at.
+/// The result, and the STOREs that could not be checked.
 #[derive(Debug)]
 pub struct ValidateOutcome {
-    /// The findings about the others.
+    /// The findings about the other STOREs.
     pub result: ValidateResult,
-    /// An error for each STORE, or part of one, that could not be looked at, in their order.
+    /// An error for each STORE, or part of one, that could not be checked, in their order.
     pub failures: Vec<OperationError>,
 }
 
-/// Checks every STORE; what is wrong with one hides nothing of another. OTHER of `--against` is opened first: where it
-/// cannot be, nothing is checked.
+/// Checks every STORE. Faults of one hide nothing of another. OTHER of `--against` is opened first. If that fails,
+/// nothing is checked.
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let (findings, failures) = (Findings::new(options, room), Failures::default());
@@ -44,7 +44,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
             for store in &options.stores {
                 checked.extend(check_store(store, options, &driver, progress, &mut gathered));
             }
-            // A STORE that could not be opened has been named once.
+            // A STORE that could not be opened is already reported.
             if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted()) {
                 match other.compare(progress) {
                     Ok(result) => against = Some(result),
@@ -75,7 +75,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     ValidateOutcome { result, failures: failures.errors }
 }
 
-/// Checks a store; `None` where there is nothing to look at.
+/// Checks a store. `None` if there is nothing to check.
 fn check_store(
     store: &Location,
     options: &ValidateOptions,
@@ -95,14 +95,14 @@ fn check_store(
     let level = options.level.name();
     let mut checked = CheckedStore { store: name.clone(), level, ..CheckedStore::default() };
     let root = &store.node();
-    // One bar for the store, of which each array is a share as large as its elements.
+    // One progress bar for the store. The share of each array is the size of its elements.
     if options.level > ValidateLevel::Keys {
         let bytes = nodes.iter().filter_map(HierarchyNode::array).map(ArrayReading::decoded_bytes);
         progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
     }
     for node in &nodes {
         checked.nodes.push(node.place.path.clone());
-        // What a null fill value stands for matters where a chunk is absent; the level `keys` tells.
+        // A null fill value matters only if a chunk is absent. The level `keys` reports that.
         let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         of_documents.for_each(|found| gathered.findings.push(found.clone()));
         match &node.content {

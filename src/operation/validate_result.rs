@@ -7,42 +7,42 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::Json;
 
-/// The findings about all STOREs.
+/// The findings of all STOREs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ValidateResult {
-    /// True if every STORE could be looked at and nothing is at `error` level; a comparison has its own `equal`.
+    /// True if every STORE could be read and there is no finding at `error` level. A comparison has its own `equal`.
     pub valid: bool,
-    /// The verdict in words: `valid` alone where every chunk was decoded, `not valid`, `differs`, `incomplete`, else
-    /// the things found right and those left out.
+    /// The verdict in words. `valid` only if every chunk was decoded. Otherwise `not valid`, `differs`, `incomplete`,
+    /// or the checks that passed and those that were left out.
     pub verdict: String,
-    /// The share of the stored objects that was looked at; `None` where all were.
+    /// The checked share of the stored objects. `None` if all were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
-    /// Findings at `error` level, also those not shown.
+    /// Number of findings at `error` level, including those not shown.
     pub errors: u64,
-    /// Findings at `warning` level, likewise.
+    /// Number of findings at `warning` level, including those not shown.
     pub warnings: u64,
-    /// Findings at `info` level, likewise.
+    /// Number of findings at `info` level, including those not shown.
     pub infos: u64,
-    /// Things that no rule could look at, by reason, in the order in which they were met.
+    /// Objects that no rule could check, by reason, in the order of their detection.
     pub unchecked: Vec<Unchecked>,
-    /// The absent chunks of each array that has any: 100 ranges in all.
+    /// The absent chunks of each array that has any, at most 100 ranges in total.
     pub absent: Vec<AbsentChunks>,
     /// The STOREs, nodes and chunks that could not be read.
     pub failures: Vec<Failure>,
-    /// True if there are more findings than are shown.
+    /// True if some findings are not shown.
     pub truncated: bool,
-    /// The first `--max-findings` of them, in stable order: store, node, documents, keys, chunks.
+    /// The first `--max-findings` findings, in stable order: store, node, documents, keys, chunks.
     pub findings: Vec<Diagnostic>,
-    /// The comparison, where one was asked for.
+    /// The comparison, if it was requested.
     pub against: Option<AgainstResult>,
-    /// The checks that were made; shown in text and in the formats of test runners alone.
+    /// The completed checks. Shown only in text and in the formats of test runners.
     #[serde(skip)]
     pub checked: Vec<CheckedStore>,
 }
 
-/// One of N shares of the stored objects, as `--partition I/N` asks for it.
+/// One of N shares of the stored objects (`--partition I/N`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Partition {
@@ -52,24 +52,24 @@ pub struct Partition {
     pub partitions: u64,
 }
 
-/// Things that no rule could look at, for one reason.
+/// Objects that no rule could check, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// The things and the reason: "chunks not decoded: codec 1 (mystery) is not supported".
+    /// The objects and the reason: "chunks not decoded: codec 1 (mystery) is not supported".
     pub reason: String,
     pub count: u64,
 }
 
-/// Chunks of an array that are not stored, and so read as its fill value.
+/// Absent chunks of an array, which are read as its fill value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AbsentChunks {
-    /// STORE, as the user named it.
+    /// STORE as the user wrote it.
     pub store: String,
-    /// The array, `/a/b`.
+    /// Path of the array: `/a/b`.
     pub node: String,
-    /// The number of stored chunks along each dimension; for text, which has no linear indices.
+    /// The number of stored chunks along each dimension. Text shows no linear indices, so it needs the shape.
     #[serde(skip)]
     pub grid_shape: Vec<u64>,
     /// The first and the last index of each range, in C order of the grid of stored chunks.
@@ -80,43 +80,43 @@ pub struct AbsentChunks {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// STORE or OTHER, as the user named it; `None` where it is none of them in particular.
+    /// STORE or OTHER as the user wrote it. `None` for an error that belongs to none of them.
     pub store: Option<String>,
-    /// The node, `/a/b`.
+    /// Path of the node: `/a/b`.
     pub node: Option<String>,
-    /// The key of the chunk, relative to the store.
+    /// Key of the chunk, relative to the store.
     pub key: Option<String>,
-    /// The error with its causes, in one line.
+    /// The error with its causes, on one line.
     pub message: String,
 }
 
-/// The checks that were made of a STORE.
+/// The completed checks of a STORE.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CheckedStore {
-    /// As the user named it.
+    /// STORE as the user wrote it.
     pub store: String,
-    /// The level that was reached: `metadata`, `keys`, `index`, `data`.
+    /// The completed level: `metadata`, `keys`, `index`, `data`.
     pub level: &'static str,
     /// Paths of its nodes (`/`, `/a/b`), in the order of the findings.
     pub nodes: Vec<String>,
-    /// Stored chunks and shards that were looked at, by what the level looks at.
+    /// Number of stored chunks and shards that the level checked.
     pub objects: u64,
 }
 
-/// True if two stores hold equal values.
+/// The comparison of two stores.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AgainstResult {
-    /// OTHER, as the user named it.
+    /// OTHER as the user wrote it.
     pub other: String,
-    /// True if every pair of nodes is equal, and none lacks its other.
+    /// True if all pairs of nodes are equal, and each node has one in the other store.
     pub equal: bool,
-    /// A pair for each array, by path.
+    /// The compared arrays, sorted by path.
     pub nodes: Vec<AgainstNode>,
 }
 
-/// An array and its other.
+/// An array and its counterpart in OTHER.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct AgainstNode {
@@ -124,27 +124,27 @@ pub struct AgainstNode {
     pub path: String,
     /// True if every element is equal within the tolerance.
     pub equal: bool,
-    /// Why they could not be compared, or are not equal; null where they are equal.
+    /// The reason why they could not be compared or are not equal. Null if they are equal.
     pub reason: Option<String>,
-    /// Elements compared.
+    /// Number of compared elements.
     pub elements: u64,
-    /// Elements that differ by more than the tolerance.
+    /// Number of elements that differ by more than the tolerance.
     pub differing: u64,
-    /// Greatest absolute difference over elements that differ; null where none is a number.
+    /// The greatest absolute difference of elements that differ. Null if none is a number.
     pub max_abs_difference: Option<Json>,
-    /// Greatest `|a - b| / |b|` over elements that differ, likewise.
+    /// The greatest `|a - b| / |b|` of elements that differ. Null if none is a number.
     pub max_rel_difference: Option<Json>,
-    /// Indices of the element where the difference is greatest.
+    /// Indices of the element with the greatest difference.
     pub at: Option<Vec<u64>>,
-    /// The value there.
+    /// The value of this element.
     pub value: Option<Json>,
-    /// OTHER's value there.
+    /// The value of this element in OTHER.
     pub other_value: Option<Json>,
 }
 
 impl ValidateResult {
-    /// The findings that are shown, and one for each pair of arrays that are not equal: what the formats list that
-    /// have no place of their own for a comparison.
+    /// Returns the shown findings, and one finding per pair of unequal arrays. It is for formats that list a comparison
+    /// as findings.
     pub fn findings_and_differences(&self) -> Vec<Diagnostic> {
         let store = self.checked.first().map(|checked| checked.store.as_str());
         let mut findings = self.findings.clone();
@@ -158,13 +158,13 @@ impl ValidateResult {
 }
 
 impl Partition {
-    /// The I-th of N shares; `None` where N has no such share.
+    /// Returns the I-th of N shares. `None` if N has no such share.
     pub fn new(index: u64, partitions: u64) -> Option<Self> {
         (index < partitions).then_some(Partition { index, partitions })
     }
 
-    /// The objects of the `number`-th array that are in the share: a stretch, since neighbours are read faster. The stretches of
-    /// each array begin with another share, so that many small arrays do not all fall to the first.
+    /// Returns the objects of the `number`-th array that are in the share. They are neighbours, because neighbours are
+    /// read faster. Each array starts with another share, otherwise many small arrays would all be in the first.
     pub(super) fn objects(self, all: &ChunkSet, number: u64) -> ChunkSet {
         let Partition { index, partitions } = self;
         let first = number % partitions;
@@ -176,7 +176,7 @@ impl Partition {
 }
 
 impl AgainstNode {
-    /// The sentence about the comparison, clause by clause.
+    /// Returns the sentence about the comparison, clause by clause.
     pub fn comparison(&self) -> Vec<String> {
         let mut clauses: Vec<String> = self.reason.clone().into_iter().collect();
         if self.equal {

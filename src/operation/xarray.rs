@@ -1,5 +1,5 @@
-//! What xarray keeps of a variable in each format: in v2 the names of the dimensions are an attribute and the array's
-//! fill value is what it masks; in v3 the names are metadata, and it masks by the attribute `_FillValue` alone, floats
+//! The parts of a variable that xarray reads in each format. In v2, the dimension names are an attribute, and xarray
+//! masks the fill value. In v3, the names are metadata. It then masks only by the attribute `_FillValue`, with floats
 //! in base64.
 
 use super::quantize::range::FloatType;
@@ -7,24 +7,24 @@ use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_js
 use crate::element::NumberType;
 use crate::metadata::{Json, Object};
 
-/// The attribute that names the dimensions in v2.
+/// The attribute with the dimension names in v2.
 pub(super) const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
-/// The attribute by which values are masked.
+/// The attribute with the masked value.
 pub(super) const FILL_VALUE: &str = "_FillValue";
 
-/// The names of all dimensions, where attributes give as many as there are.
+/// Returns the names of all dimensions. `None` if the attribute does not have one for each.
 pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Json>> {
     let names = attributes.get(DIMENSIONS)?.as_array()?;
     (names.len() == rank && names.iter().all(|name| name.as_str().is_some())).then(|| names.to_vec())
 }
 
-/// The names of all dimensions of a v2 array as the metadata of v3 have them.
+/// Returns the names of all dimensions of a v2 array in the form of v3 metadata.
 pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     Some(dimension_names(attributes, rank)?.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
 }
 
-/// A number (also a bare `NaN`), its string form, or the base64 of its little-endian bytes, as xarray writes it.
+/// Returns the bits of a number (or bare `NaN`), its string, or base64 of little-endian bytes, as xarray writes it.
 pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
     if let Json::NotFinite(word) = json {
         return value_from_json(number_type, &Json::from(*word)).ok().map(|read| read.value);
@@ -47,7 +47,7 @@ pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
     }
 }
 
-/// NaN in the form of a masked value: base64 of as many bytes, or JSON's word for it.
+/// Returns NaN in the form of a masked value: base64 of as many bytes, or JSON's word for it.
 pub(super) fn nan_like(masked: &Json) -> Json {
     if let Some([only]) = masked.as_array() {
         return Json::Array(vec![nan_like(only)]);
@@ -61,7 +61,7 @@ pub(super) fn nan_like(masked: &Json) -> Json {
     })
 }
 
-/// A masked value as the attribute of v3 has it; `None` for types that xarray does not decode there.
+/// Returns a masked value as the v3 attribute. `None` for types that xarray does not decode there.
 pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
     let double = |component: crate::element::NumberType, bytes: &[u8]| {
         let bits = FillValue(bytes.to_vec()).to_bits(&DataType::Number(component))?;
@@ -80,7 +80,7 @@ pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
     }
 }
 
-/// The value of the attribute of either format; `None` where it is none of the type.
+/// Returns the value of the attribute in either format. `None` if the type does not have it.
 pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
     match data_type {
         _ if data_type.is_small_float() => None,
@@ -96,7 +96,7 @@ pub(super) fn decode(data_type: &DataType, json: &Json) -> Option<FillValue> {
     }
 }
 
-/// True if two values mask the same: each NaN is one.
+/// True if two values mask the same: all NaNs are equal.
 pub(super) fn is_same_mask(data_type: &DataType, a: &FillValue, b: &FillValue) -> bool {
     a == b || (is_nan(data_type, a) && is_nan(data_type, b))
 }

@@ -1,4 +1,4 @@
-//! Errors and findings: as they stand on stderr, and in results. Findings that hold for many nodes are said once.
+//! Errors and findings on stderr and in results. A finding about many nodes is reported once.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use crate::operation::OperationError;
 use crate::operation::error::says_more;
 use crate::store::RemoteError;
 
-/// `error: `, what happened, each cause that says more on a line of its own, and the next step.
+/// Writes `error: `, the message, each cause that adds information on a line of its own, and the next step.
 pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn Write) -> io::Result<()> {
     let headline = error.to_string();
     write_clause((Role::Error, "error:", 0), &headline, style, output)?;
@@ -30,7 +30,7 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
         if let Some(operation) = cause.downcast_ref::<OperationError>() {
             help = help.or(operation.help());
         }
-        // The store knows best what to do about what it answered.
+        // The store knows best what to do about its own response.
         if let Some(remote) = cause.downcast_ref::<Box<RemoteError>>() {
             help = Some(&remote.help);
         }
@@ -39,10 +39,10 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
     help.map_or(Ok(()), |help| write_clause((Role::Good, "help:", 2), help, style, output))
 }
 
-/// Columns by which text that goes on is indented more than its first line.
+/// The extra indent of continuation lines, in columns.
 const HANGING: usize = 4;
 
-/// A label behind an indent, and text in as many lines as the terminal needs.
+/// Writes an indent, a label, and text in as many lines as the terminal needs.
 fn write_clause(
     (role, label, indent): (Role, &str, usize),
     text: &str,
@@ -53,7 +53,7 @@ fn write_clause(
     write_hanging(&first, indent + HANGING, &broken(&one_line(text), label.len() + 1, indent, style), output)
 }
 
-/// Text behind a label, broken where the terminal ends; what goes on is indented.
+/// Returns the lines of text after a label, wrapped at the width of the terminal. Continuation lines are indented.
 fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
     let Some(columns) = style.width else { return vec![text.to_owned()] };
     let room = columns.saturating_sub(indent);
@@ -63,7 +63,7 @@ fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> 
     [first].into_iter().chain(rest).collect()
 }
 
-/// Writes the message of the argument parser, each line broken where the terminal ends.
+/// Writes the message of the argument parser, each line wrapped at the width of the terminal.
 pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
     const LABELS: [(&str, Role); 3] = [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
     for line in text.lines() {
@@ -79,8 +79,8 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
     Ok(())
 }
 
-/// One finding after the other: severity, code, message, place, help. One that holds for many nodes is said once. On a terminal
-/// place and help have lines of their own; else a finding is one line.
+/// Writes findings: severity, code, message, place, help. A finding about many nodes is reported once. On a terminal,
+/// place and help have separate lines. Otherwise a finding is one line.
 pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();
@@ -134,7 +134,7 @@ pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, outp
     if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
 }
 
-/// The output, and the headings of the last finding.
+/// The output, and the location of the last finding.
 struct Page<'a> {
     style: Style,
     output: &'a mut dyn Write,
@@ -142,7 +142,7 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// A finding, or one of many nodes, on one line.
+    /// Writes a finding, or one of many nodes, on one line.
     fn line(&mut self, group: &Group) -> io::Result<()> {
         let finding = group.first();
         let (place, severity) = (group.place("(no store)"), self.severity(finding));
@@ -181,7 +181,7 @@ impl<'a> Page<'a> {
         self.style.paint(Role::of(finding.severity), finding.severity.name())
     }
 
-    /// The store, the node and the key, where they are others than before.
+    /// Writes the store, the node and the key, if they differ from the last ones.
     fn headings(&mut self, location: &'a Location) -> io::Result<()> {
         let before = self.before.replace(location);
         let is_new = |same: fn(&Location, &Location) -> bool| before.is_none_or(|b| !same(b, location));
@@ -207,7 +207,7 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Text under an indent, in as many lines as the terminal needs.
+    /// Writes text after an indent, in as many lines as the terminal needs.
     fn paragraph(&mut self, label: &str, text: &str) -> io::Result<()> {
         const INDENT: usize = 6;
         let text = one_line(text);
@@ -218,23 +218,23 @@ impl<'a> Page<'a> {
     }
 }
 
-/// ` at /codecs/0`, or nothing for a whole document.
+/// Returns ` at /codecs/0`, or nothing for a whole document.
 pub(super) fn pointer(location: &Location) -> String {
     let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
     pointer.map_or_else(String::new, |pointer| format!(" at {pointer}"))
 }
 
-/// The nodes of a group that are named unless all are asked for.
+/// The number of nodes of a group that are named by default.
 const SHOWN: usize = 3;
 
 /// One finding, or the same finding about several nodes.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
-    /// In their order; never empty.
+    /// The findings in their order. Never empty.
     findings: Vec<&'a Diagnostic>,
 }
 
-/// Code, severity, message, help and pointer: what two findings have in common if they say the same; numbers may differ.
+/// Code, severity, message, help and pointer. They are equal for findings of one kind, whose numbers may differ.
 type Kind = (&'static str, Severity, String, Option<String>, Option<String>);
 
 fn kind_of(finding: &Diagnostic) -> Kind {
@@ -243,12 +243,12 @@ fn kind_of(finding: &Diagnostic) -> Kind {
     (finding.code, finding.severity, without_numbers(&finding.message), help, pointer)
 }
 
-/// The text, each run of digits as one `0`: two arrays that lack chunks seldom lack equally many.
+/// Returns the text with each run of digits as one `0`. Two arrays that lack chunks rarely lack equally many.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        // A comma between digits sets thousands apart.
+        // A comma between digits separates thousands.
         let is_comma = letter == ',' && letters.peek().is_some_and(char::is_ascii_digit);
         let is_of_number = letter.is_ascii_digit() || (is_comma && kept.ends_with('0'));
         if !is_of_number {
@@ -260,8 +260,8 @@ fn without_numbers(text: &str) -> String {
     kept
 }
 
-/// The groups: those of errors first, each kind in the order of the first findings. A finding about a chunk stands alone, and so does what only one node
-/// has, however often.
+/// Returns the groups, errors first, then in the order of the first findings. Findings about chunks are not grouped,
+/// nor are those of a kind that only one node has.
 pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
     let mut places: HashMap<Kind, Vec<usize>> = HashMap::new();
     let of_nodes = |finding: &&Diagnostic| finding.location.chunk.is_none();
@@ -290,17 +290,16 @@ pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
 }
 
 impl<'a> Group<'a> {
-    /// The first finding, which stands for all.
+    /// Returns the first finding, which represents all.
     pub(super) fn first(&self) -> &'a Diagnostic {
         self.findings[0]
     }
 
-    /// True if it is about several nodes.
     pub(super) fn is_of_many(&self) -> bool {
         self.findings.len() > 1
     }
 
-    /// The file or folder, and the chunk; of several nodes, how many there are.
+    /// Returns the file or folder, and the chunk. For several nodes, returns their number.
     pub(super) fn place(&self, no_store: &str) -> String {
         if self.is_of_many() {
             return format!("{} nodes", quantity::count(self.num_nodes() as u64));
@@ -310,20 +309,19 @@ impl<'a> Group<'a> {
         path_of(location).unwrap_or_else(|| no_store.to_owned()) + &chunk
     }
 
-    /// The number of nodes.
     pub(super) fn num_nodes(&self) -> usize {
         self.of_nodes().len()
     }
 
-    /// The first finding of each node.
+    /// Returns the first finding of each node.
     fn of_nodes(&self) -> Vec<&Diagnostic> {
         let (mut seen, mut first) = (HashSet::new(), self.findings.clone());
         first.retain(|&found| seen.insert((&found.location.store, &found.location.node)));
         first
     }
 
-    /// The nodes, each once; all of them, or the first three and how many more there are. Where what is said of them
-    /// differs in its numbers, each with what is said of it. A store that they share is named once.
+    /// Returns the nodes, each once: all of them, or the first three and the number of others. If the messages differ
+    /// in their numbers, each node has its own. A common store is named once.
     pub(super) fn nodes(&self, all: bool) -> String {
         let first = self.first();
         let is_same = self.findings.iter().all(|found| found.message == first.message);
@@ -347,7 +345,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A node by its store and path.
+/// Returns the store and path of a node.
 fn named(location: &Location) -> String {
     let store = location.store.as_deref().unwrap_or_default().trim_end_matches('/');
     let node = location.node.as_deref().unwrap_or_default();

@@ -1,15 +1,15 @@
-//! `validate` in the formats of other programs, and where the file of a finding is: as a path, and as a URI reference
-//! (RFC 3986).
+//! `validate` in the formats of other programs. Also the file of a finding, as a path and as a URI reference (RFC
+//! 3986).
 //!
 //! SARIF 2.1.0, which code scanning reads: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 //!
-//! `JUnit` XML: a test suite for each store, a test case for each of its nodes. An error is a `failure` of its node, what else
-//! was found stands in its `system-out`; a store that could not be looked at is a test case with an `error`. Schema:
+//! `JUnit` XML: a test suite for each store, and a test case for each of its nodes. An error is a `failure` of its
+//! node. Other findings are in its `system-out`. A store that could not be read is a test case with an `error`. Schema:
 //! `jenkins-junit.xsd`, which the common readers follow.
 //!
 //! Workflow commands of GitHub Actions, which shows them as annotations. Grammar:
-//! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>; what must be escaped is what the
-//! runner unescapes: `%`, CR and LF everywhere, `:` and `,` in properties too.
+//! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>. The runner unescapes `%`, CR
+//! and LF everywhere, and `:` and `,` in properties. These are therefore escaped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
 use crate::operation::validate::ValidateOutcome;
 use crate::operation::{OperationError, ValidateResult};
 
-/// Where the schema is published.
+/// The address of the published schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
 /// Writes a SARIF log.
@@ -53,7 +53,7 @@ pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     writeln!(output)
 }
 
-/// An object without the members that are null.
+/// Returns an object without the members that are null.
 fn object(mut value: Value) -> Value {
     if let Some(members) = value.as_object_mut() {
         members.retain(|_, value| !value.is_null());
@@ -88,7 +88,7 @@ fn level(severity: Severity) -> &'static str {
     if severity == Severity::Info { "note" } else { severity.name() }
 }
 
-/// The file, and what it is inside the store: the node, the pointer into the document, the chunk.
+/// Returns the file, and the location inside the store: the node, the pointer into the document, the chunk.
 fn location(location: &Location) -> Option<Value> {
     let uri = uri_of(location).map(|uri| json!({ "artifactLocation": { "uri": uri } }));
     let chunk = location.chunk.as_ref().map(|chunk| format!("{chunk:?}"));
@@ -102,10 +102,10 @@ fn location(location: &Location) -> Option<Value> {
     is_any.then(|| object(json!({ "physicalLocation": uri, "logicalLocations": logical })))
 }
 
-/// The findings about each node.
+/// The nodes, each with its findings.
 type Cases = Vec<(String, Vec<Diagnostic>)>;
 
-/// Writes it.
+/// Writes a `JUnit` report.
 pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
     let suites = suites(&outcome.result);
     let errors = outcome.failures.len();
@@ -131,17 +131,17 @@ pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     writeln!(output, "</testsuites>")
 }
 
-/// The name of a suite, and the numbers of its tests, failures and errors.
+/// Returns the name of a suite, and the numbers of its tests, failures and errors.
 fn attributes(name: &str, [tests, failures, errors]: [usize; 3]) -> String {
     format!(r#"name="{}" tests="{tests}" failures="{failures}" errors="{errors}""#, escape(name))
 }
 
-/// Nodes with an error.
+/// Returns the number of nodes with an error.
 fn num_failures(cases: &Cases) -> usize {
     cases.iter().filter(|(_, findings)| findings.iter().any(Diagnostic::is_error)).count()
 }
 
-/// The findings by store and node; nodes without any are there, too.
+/// Returns the findings by store and node. Nodes without findings are included.
 fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
     let cases = |nodes: &[String]| nodes.iter().map(|node| (node.clone(), Vec::new())).collect();
     let mut suites: Vec<(String, Cases)> =
@@ -154,8 +154,8 @@ fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
     suites
 }
 
-/// The entry of a name, which is added where there is none. Findings come in the order of the nodes: the one before is nearly
-/// always of the same.
+/// Returns the entry of a name, and adds it if it is missing. Findings are in the order of the nodes, so the last entry
+/// is nearly always the right one.
 fn entry<'a, T: Default>(entries: &'a mut Vec<(String, T)>, name: &str) -> &'a mut T {
     let place = entries.iter().rposition(|(known, _)| known == name).unwrap_or_else(|| {
         entries.push((name.to_owned(), T::default()));
@@ -183,7 +183,7 @@ fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn
     writeln!(output, "    </testcase>")
 }
 
-/// Where it is and what to do, a line each.
+/// Returns the location and the help of a finding, a line each.
 fn describe(finding: &Diagnostic) -> String {
     let location = &finding.location;
     let parts = [
@@ -195,7 +195,7 @@ fn describe(finding: &Diagnostic) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// Text for an element or an attribute. What XML 1.0 has no place for, even escaped, becomes U+FFFD.
+/// Escapes text for an element or an attribute. Characters that XML 1.0 does not even allow escaped become U+FFFD.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -240,17 +240,17 @@ fn command(finding: &Diagnostic) -> String {
     format!("::{word} {file}title={title}::{}", data(&parts.into_iter().flatten().collect::<String>()))
 }
 
-/// The text behind the last `::`.
+/// Escapes the text after the last `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property.
+/// Escapes the value of a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The file or folder: the store, and the key or else the node below it.
+/// Returns the file or folder: the store, and below it the key or else the node.
 pub(super) fn path_of(location: &Location) -> Option<String> {
     let store = location.store.as_deref()?.trim_end_matches('/');
     let below = location.key.as_deref().or(location.node.as_deref()).unwrap_or_default();
@@ -258,7 +258,7 @@ pub(super) fn path_of(location: &Location) -> Option<String> {
     Some(if below.is_empty() { store.to_owned() } else { format!("{store}/{below}") })
 }
 
-/// The same as a reference: a path on this machine is percent-encoded, one from the root is a `file` URI.
+/// Returns this path as a URI reference. A local path is percent-encoded, and an absolute one is a `file` URI.
 fn uri_of(location: &Location) -> Option<String> {
     let path = path_of(location)?;
     let scheme = path.split_once("://").map(|(scheme, _)| scheme);
@@ -267,7 +267,7 @@ fn uri_of(location: &Location) -> Option<String> {
     Some(format!("{prefix}{}", encode(&path, is_url)))
 }
 
-/// Percent-encodes what may not stand in a path; of a URL what may stand nowhere in it.
+/// Percent-encodes characters that a path does not allow. In a URL, only those that no part of it allows.
 fn encode(text: &str, is_url: bool) -> String {
     let stays = |byte: u8| {
         let is_plain = byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);

@@ -1,4 +1,4 @@
-//! `inspect` of an array: the metadata, a row for each codec, what is in the chunks; of a group: its members as a tree.
+//! The report of `inspect`. For an array: metadata, codecs and chunks. For a group: its members as a tree.
 
 use super::block::{Block, Members, Report, heading, known};
 use super::inspect_values;
@@ -9,10 +9,10 @@ use crate::metadata::Json;
 use crate::operation::inspect_result::{Decoded, GroupResult, NodeResult, StageRow, StorageResult};
 use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
-/// The most characters of a dimension's name that text shows.
+/// The maximum number of characters of a dimension's name in text.
 const MAX_NAME: usize = 200;
 
-/// The report of a result.
+/// Returns the report of a result.
 pub fn report(result: &InspectResult) -> Report<'_> {
     let (mut report, warnings) = match result {
         InspectResult::Array(array) => (self::array(array), &array.warnings),
@@ -25,7 +25,7 @@ pub fn report(result: &InspectResult) -> Report<'_> {
     report
 }
 
-/// A STORE that cannot be read.
+/// Returns the report of a STORE that cannot be read.
 pub fn unread(failure: &Failure) -> Report<'static> {
     Report {
         title: failure.store.clone().unwrap_or_default(),
@@ -35,12 +35,12 @@ pub fn unread(failure: &Failure) -> Report<'static> {
     }
 }
 
-/// The name of a node, and what it is.
+/// Returns the name of a node: the store and the path.
 pub(super) fn title(store: &str, path: &str) -> String {
     if path == "/" { store.to_owned() } else { format!("{store}{path}") }
 }
 
-/// `array, Zarr v3`.
+/// Returns the kind of a node: `array, Zarr v3`.
 pub(super) fn kind(node_type: &str, zarr_format: Option<u64>) -> String {
     zarr_format.map_or_else(|| node_type.to_owned(), |format| format!("{node_type}, Zarr v{format}"))
 }
@@ -86,7 +86,7 @@ fn array(array: &ArrayResult) -> Report<'_> {
     }
 }
 
-/// The figures and pictures of the chunks, with which a page begins.
+/// Returns the figures and pictures of the chunks, which are first on a page.
 fn drawn(array: &ArrayResult) -> Vec<Block<'_>> {
     let drawing = array.drawing.as_ref();
     let preview = array.preview.as_ref().or(array.image.as_ref());
@@ -99,7 +99,7 @@ fn drawn(array: &ArrayResult) -> Vec<Block<'_>> {
     is_any.then(|| heading(2, "values")).into_iter().chain(blocks).collect()
 }
 
-/// The few figures that say most.
+/// Returns the most important figures.
 fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
     let mut figures = Vec::new();
     if let Some(shape) = &array.members.shape {
@@ -122,7 +122,7 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
     figures
 }
 
-/// Metadata and storage, label by label.
+/// Returns metadata and storage with their labels.
 fn members(result: &ArrayResult) -> Members<'_> {
     let (of_node, storage) = (&result.members, result.storage.as_ref());
     let v2 = of_node.data_type_v2.as_ref().map_or_else(String::new, |v2| format!(" (v2: {})", quantity::json(v2)));
@@ -152,7 +152,7 @@ fn members(result: &ArrayResult) -> Members<'_> {
     known(members).collect()
 }
 
-/// `time=12, lat=180`; lengths alone where there are no names.
+/// Returns `time=12, lat=180`, or only lengths if there are no names.
 pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
     let Some(names) = names.filter(|names| names.len() == shape.len() && !shape.is_empty()) else {
         return quantity::shape(shape);
@@ -164,7 +164,7 @@ pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
     shape.iter().zip(names).map(length).collect::<Vec<_>>().join(", ")
 }
 
-/// An extension point: its name, and its configuration where there is one.
+/// Returns the name of an extension point, and its configuration if there is one.
 fn extension(metadata: &Json) -> String {
     let configuration =
         metadata.get("configuration").map_or_else(String::new, |json| format!(" {}", quantity::json(json)));
@@ -185,7 +185,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
         let names = [format!("{indent}{}", stage.codec), stage.kind.unwrap_or("unknown").to_owned()];
         let array = quantity::array_cells(data_type.as_ref(), shape.as_deref(), fill_value.as_ref());
         let bytes = bytes.map_or_else(|| "varies".to_owned(), quantity::count);
-        // A shard's own rows say what its configuration says.
+        // The rows of a shard already show its configuration.
         let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
         let note = configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty()));
         table.push(names.into_iter().chain(array).chain([bytes]), note.map(quantity::json));
@@ -195,7 +195,7 @@ fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, tab
     }
 }
 
-/// Nodes that have a row on a page; of more, the sums are said.
+/// The maximum number of nodes with a row on a page. The others are only in the sums.
 const MOST_NODES: usize = 2000;
 
 pub(super) fn group(group: &GroupResult) -> Report<'_> {
@@ -234,7 +234,7 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
     }
 }
 
-/// The few figures that say most.
+/// Returns the most important figures.
 fn group_figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     let logical = group.totals.bytes_logical;
     let arrays = ("Arrays", count(group.totals.arrays), String::new());
@@ -247,10 +247,10 @@ fn group_figures(group: &GroupResult) -> Vec<(&'static str, String, String)> {
     figures
 }
 
-/// The nodes, at most so many; more have one row together. Bars are of stored bytes, of decoded ones where none are known.
+/// Returns at most `most` nodes, and one row for the others. Bars are of stored bytes, or decoded ones if unknown.
 fn tree(result: &GroupResult, most: usize) -> Table {
     let mut table = Table::new(&["node", "shape", "type", "chunks", "codecs", ">decoded", ">stored", ">ratio"])
-        // What `inspect` of the array shows goes first.
+        // `inspect` of the array shows these, so they are omitted first.
         .with_spare(&["codecs", "chunks", "ratio"]);
     let (shown, rest) = result.nodes.split_at(result.nodes.len().min(most));
     for node in shown {
@@ -275,7 +275,7 @@ fn tree(result: &GroupResult, most: usize) -> Table {
     table
 }
 
-/// A row for each array whose values were read; without the columns of NaN and of missing values where none has any.
+/// Returns a row for each array with read values. Columns of NaN or missing values are omitted if no array has any.
 fn stats(result: &GroupResult) -> Option<Table> {
     let read = || result.nodes.iter().filter_map(|node| Some((node, node.stats.as_ref()?)));
     read().next()?;
@@ -306,12 +306,12 @@ fn stats(result: &GroupResult) -> Option<Table> {
     Some(table)
 }
 
-/// The path of a node from the group that is shown.
+/// Returns the path of a node relative to the group.
 fn below<'a>(path: &'a str, root: &str) -> &'a str {
     path.strip_prefix(root.trim_end_matches('/')).unwrap_or(path)
 }
 
-/// A node's row: its name, shape, type, chunks and codecs; decoded and stored bytes, and their ratio.
+/// Returns the row of a node: its name, shape, type, chunks and codecs, decoded and stored bytes, and their ratio.
 fn row(node: &NodeResult, root: &str) -> Vec<String> {
     let members = &node.members;
     let below = below(&members.path, root);
@@ -340,7 +340,7 @@ fn row(node: &NodeResult, root: &str) -> Vec<String> {
     cells
 }
 
-/// Bytes decoded and stored, and how many times smaller they are stored.
+/// Returns decoded bytes, stored bytes, and their ratio.
 fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     let ratio = |(decoded, stored)| format!("{:.2}", quantity::approximate(decoded) / quantity::approximate(stored));
     let ratio = decoded.zip(stored.filter(|stored| *stored > 0)).map(ratio);
@@ -348,12 +348,12 @@ fn sizes(decoded: Option<u64>, stored: Option<u64>) -> [String; 3] {
     [text(decoded), text(stored), ratio.unwrap_or_default()]
 }
 
-/// A shape without spaces.
+/// Returns a shape without spaces.
 fn extents(shape: &[u64]) -> String {
     quantity::shape(shape).replace(' ', "")
 }
 
-/// The names of codecs; those inside a shard in brackets.
+/// Returns the names of codecs, those inside a shard in brackets.
 fn chain(codecs: &[Json]) -> String {
     let name = |codec: &Json| {
         let name = quantity::name(codec);

@@ -9,10 +9,10 @@ use super::terminal::{Role, Style};
 use crate::operation::PreviewResult;
 use crate::operation::inspect_result::{PreviewAxis, PreviewIndex};
 
-/// From the least to the greatest; a space is NaN.
+/// The characters from the minimum to the maximum. A space is NaN.
 const RAMP: &[u8] = b".:-=+*#%@";
 
-/// Writes the picture under its heading: two pixels in each letter with colours, else one.
+/// Writes the picture under its heading: two pixels in each character with colours, otherwise one.
 pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
     writeln!(output, "{}", style.paint(Role::Heading, &heading(preview)))?;
@@ -36,12 +36,12 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
     writeln!(output, "{}", legend(preview, style))
 }
 
-/// The heading of a preview: `preview: lat (180) down, lon (360) to the right, at time=3`.
+/// Returns the heading of a preview: `preview: lat (180) down, lon (360) to the right, at time=3`.
 pub(super) fn heading(preview: &PreviewResult) -> String {
     format!("preview: {}", place(&preview.axes, &preview.at, preview.is_upside_down))
 }
 
-/// The dimensions and indices that are drawn: `lat (180) down, lon (360) to the right, at time=3`.
+/// Returns the dimensions and indices that are drawn: `lat (180) down, lon (360) to the right, at time=3`.
 pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: bool) -> String {
     let down = if is_upside_down { " up, " } else { " down, " };
     let axes: Vec<String> = axes.iter().map(axis).collect();
@@ -50,7 +50,7 @@ pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: b
     if at.is_empty() { slice } else { format!("{slice}, at {}", at.join(", ")) }
 }
 
-/// The rows from top to bottom.
+/// Returns the rows from top to bottom.
 fn rows(preview: &PreviewResult) -> Vec<&[f64]> {
     let mut rows: Vec<&[f64]> = preview.values.iter().map(|row| row.0.as_slice()).collect();
     if preview.is_upside_down {
@@ -59,7 +59,7 @@ fn rows(preview: &PreviewResult) -> Vec<&[f64]> {
     rows
 }
 
-/// A dimension with its length.
+/// Returns a dimension with its length.
 pub(super) fn axis(axis: &PreviewAxis) -> String {
     format!("{} ({})", name(axis.name.as_ref(), axis.axis), count(axis.length))
 }
@@ -68,7 +68,7 @@ fn name(own: Option<&String>, axis: u64) -> String {
     own.cloned().unwrap_or_else(|| format!("axis {axis}"))
 }
 
-/// The values that the colours or characters stand for.
+/// Returns the values that the colours or characters represent.
 fn legend(preview: &PreviewResult, style: Style) -> String {
     let (Some(min), Some(max)) = (preview.min, preview.max) else { return "no finite values".to_owned() };
     let ramp: String = if style.is_coloured {
@@ -88,7 +88,7 @@ fn letter(share: Option<f64>) -> char {
     share.map_or(' ', |share| char::from(RAMP[whole(share * approximate(RAMP.len() as u64)).min(RAMP.len() - 1)]))
 }
 
-/// The picture as a PNG image with 8 bits of red, green, blue and alpha; NaN is transparent.
+/// Returns the picture as a PNG image with 8 bits of red, green, blue and alpha. NaN is transparent.
 pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, EncodingError> {
     let (min, max) = range(preview);
     let width = preview.values.first().map_or(0, |row| row.0.len());
@@ -103,7 +103,7 @@ pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, EncodingError> {
     png((width, preview.values.len()), None, &pixels)
 }
 
-/// Nine evenly spaced colours of viridis (Stéfan van der Walt and Nathaniel Smith, CC0), from the least to the greatest.
+/// Nine evenly spaced colours of viridis (Stéfan van der Walt and Nathaniel Smith, CC0), from minimum to maximum.
 const VIRIDIS: [[f64; 3]; 9] = [
     [68.0, 1.0, 84.0],
     [71.0, 45.0, 123.0],
@@ -116,7 +116,7 @@ const VIRIDIS: [[f64; 3]; 9] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// A PNG image of 8-bit pixels, row by row: indices of the palette, or red, green, blue and alpha without one.
+/// Returns a PNG image of 8-bit pixels, row by row: indices of the palette, or red, green, blue and alpha without one.
 pub(super) fn png(size: (usize, usize), palette: Option<Vec<u8>>, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let mut bytes = Vec::new();
@@ -132,22 +132,22 @@ pub(super) fn png(size: (usize, usize), palette: Option<Vec<u8>>, pixels: &[u8])
     Ok(bytes)
 }
 
-/// The position of a value in a range, from 0 to 1; 0.5 if the range is one value. `None` where it is NaN.
+/// Returns the position of a value in a range, from 0 to 1. 0.5 if the range is one value, `None` for NaN.
 pub(super) fn share(value: f64, min: f64, max: f64) -> Option<f64> {
     if value.is_nan() {
         return None;
     }
-    // Halves, since the width of the range may be more than the greatest number.
+    // It uses halves, since the width of the range may be more than the greatest float.
     let (width, above) = (max / 2.0 - min / 2.0, value / 2.0 - min / 2.0);
     Some(if width > 0.0 { (above / width).clamp(0.0, 1.0) } else { 0.5 })
 }
 
-/// The colour of a share: red, green, blue.
+/// Returns the colour of a share: red, green, blue.
 pub(super) fn colour(share: f64) -> [u8; 3] {
     mixed(&VIRIDIS, share)
 }
 
-/// The colour at a share of the way through evenly spaced colours.
+/// Returns the colour at a share of the way through evenly spaced colours.
 pub(super) fn mixed(colours: &[[f64; 3]], share: f64) -> [u8; 3] {
     let place = share * approximate(colours.len() as u64 - 1);
     let below = whole(place).min(colours.len() - 2);

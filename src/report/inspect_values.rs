@@ -1,5 +1,5 @@
-//! Results of reading the chunks, as blocks: figures, suggestion, ways to store an array smaller, a sample and what is
-//! estimated from it, one chunk, and the bitwise real information with a drawing of the bits.
+//! Results about the values as blocks: statistics, a suggestion, ways to store an array smaller, a sample, one chunk.
+//! Also the bitwise real information with a drawing of the bits.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::operation::inspect_result::{
 use crate::operation::transcode_result::{SampleResult, TriedResult};
 use crate::operation::{CompressionResult, EstimateResult, InformationResult, StatsResult};
 
-/// The figures, label by label.
+/// Returns the statistics with their labels.
 pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     let share = |part: u64| format!("{} ({})", count(part), percent(part, stats.count));
     let mut members = vec![("elements", count(stats.count)), ("finite", share(stats.finite))];
@@ -38,7 +38,7 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     members
 }
 
-/// The effect of the suggested codecs on the values, and the command and codecs to copy.
+/// Returns the effect of the suggested codecs on the values, and the command and codecs to copy.
 pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
     let range = |[lo, hi]: &[Json; 2]| format!("{} to {}", quantity::json(lo), quantity::json(hi));
     let range = suggestion.range.as_ref().map_or_else(|| "no finite value".to_owned(), range);
@@ -56,7 +56,7 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
     ]
 }
 
-/// Ways to store an array smaller: the sample, a row for each way, the commands.
+/// Returns ways to store an array smaller: the sample, a row for each way, the commands.
 pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
     let mut members = vec![("sample", sample(&ways.sample)), ("values", values(&ways.values))];
     if let Some(codecs) = ways.compress {
@@ -80,7 +80,7 @@ pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
     blocks
 }
 
-/// `-2.05841 to 34.4533, deviation 11.7952, 45.13 % NaN`.
+/// Returns a summary: `-2.05841 to 34.4533, deviation 11.7952, 45.13 % NaN`.
 fn values(values: &StatsResult) -> String {
     let mut texts = match (&values.min, &values.max) {
         (Some(min), Some(max)) => vec![format!("{} to {}", json_figure(min), json_figure(max))],
@@ -103,7 +103,7 @@ fn json_figure(json: &Json) -> String {
     }
 }
 
-/// A row for the array as it is, and one for each way.
+/// Returns a row for the unchanged array, and one for each way.
 fn ways_table(ways: &WaysResult) -> Table {
     let mut table = Table::new(&["option", "as", ">max error", ">stored", ">ratio"]);
     table.push(["as it is", "", "0", &bytes(ways.bytes_stored), "1"], None);
@@ -117,19 +117,19 @@ fn ways_table(ways: &WaysResult) -> Table {
     table
 }
 
-/// True if no other option, nor the array as it is, is better in error or size and worse in neither.
+/// True if no other option, nor the unchanged array, is better in error or size and worse in neither.
 fn is_best(way: &WayResult, ways: &WaysResult) -> bool {
     let Some(own) = way.max_abs_error.zip(way.bytes_stored) else { return false };
     let others = ways.ways.iter().filter_map(|other| other.max_abs_error.zip(other.bytes_stored));
     !others.chain([(0.0, ways.bytes_stored)]).any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
 }
 
-/// The type of the codes, or the bits that are kept.
+/// Returns the type of the codes, or the number of kept bits.
 fn kind(way: &WayResult) -> Option<String> {
     way.keep_bits.map(|bits| counted(bits, "bit")).or_else(|| way.data_type.clone())
 }
 
-/// The bitwise real information: a table, a drawing of the bits, what it comes to.
+/// Returns the bitwise real information: a table, a drawing of the bits, and the conclusion.
 pub(super) fn information(information: &InformationResult) -> Vec<Block<'_>> {
     let words = format!("bitwise real information of {} {}", information.data_type, information.of);
     vec![
@@ -140,7 +140,7 @@ pub(super) fn information(information: &InformationResult) -> Vec<Block<'_>> {
     ]
 }
 
-/// A chunk as it is stored, and its way back through the codecs.
+/// Returns a chunk as stored, and each step of its decoding.
 pub(super) fn chunk(chunk: &ChunkResult) -> Vec<Block<'_>> {
     let kind = if chunk.inner { "inner chunk" } else { "chunk" };
     let mut members = vec![("key", chunk.key.clone())];
@@ -175,16 +175,16 @@ fn chunk_stages(chunk: &ChunkResult) -> Table {
     table
 }
 
-/// Letters of a dimension's name that are drawn, so that the 64 bits of a float64 stand on a line of 80.
+/// The drawn characters of a dimension's name. The 64 bits of a float64 then fit on a line of 80.
 const NAME: usize = 10;
 
-/// Letters for a bit, from an eighth of a bit of information on.
+/// The characters of a bit, from an eighth of a bit of information on.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Where there is none.
+/// The character of a bit without information.
 const NONE: char = '·';
 
-/// A row for each dimension.
+/// Returns a row for each dimension.
 pub(super) fn information_table(information: &InformationResult) -> Table {
     let shares: Vec<String> = information.kept.iter().map(|kept| format!(">{} % in", share(kept))).collect();
     let mut columns = vec!["dimension", ">pairs", ">information"];
@@ -198,7 +198,7 @@ pub(super) fn information_table(information: &InformationResult) -> Table {
     table
 }
 
-/// The sentence below the drawing.
+/// Returns the sentence below the drawing.
 pub(super) fn verdict(information: &InformationResult) -> String {
     let Some((first, others)) = information.kept.split_first() else {
         return "neighbours share no information: it does not tell how many bits matter".to_owned();
@@ -212,7 +212,7 @@ pub(super) fn verdict(information: &InformationResult) -> String {
     text
 }
 
-/// Writes the drawing, with a line of space around it.
+/// Writes the drawing, with an empty line before and after it.
 pub(super) fn write_bits(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
     let leading = usize::try_from(information.leading_bits).unwrap_or(0);
@@ -226,7 +226,7 @@ pub(super) fn write_bits(information: &InformationResult, style: Style, output: 
     writeln!(output, "  {:<width$}  {}\n", "", style.paint(Role::Label, &legend))
 }
 
-/// A letter for each bit; a space behind the sign and behind the exponent.
+/// Returns a character for each bit, with a space after the sign and after the exponent.
 pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String {
     let mut text = String::new();
     for (position, found) in dimension.real.iter().enumerate() {
@@ -239,7 +239,7 @@ pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String 
     text
 }
 
-/// The line below the drawing: sign, exponent, significand.
+/// Returns the line below the drawing: sign, exponent, significand.
 fn legend(bits: usize, leading: usize) -> String {
     let significand = if bits - leading >= 11 { "significand" } else { "bits" };
     match leading {
@@ -265,7 +265,7 @@ fn kept_bits(kept: &KeptBits) -> String {
     counted(kept.bits, "bit")
 }
 
-/// The bytes and the time of arrays together, one after the other: `~164 KiB, about 3.0 s`.
+/// Returns the total bytes and time of arrays, one after the other: `~164 KiB, about 3.0 s`.
 pub(super) fn estimated(estimates: &[&EstimateResult]) -> String {
     let bytes_stored = estimates.iter().fold(0_u64, |all, one| all.saturating_add(one.bytes_stored));
     let is_exact = estimates.iter().all(|one| one.is_exact);
@@ -273,18 +273,18 @@ pub(super) fn estimated(estimates: &[&EstimateResult]) -> String {
     format!("{}, about {}", approximately(bytes_stored, is_exact), seconds(time))
 }
 
-/// The bytes; of the whole, without the sign of what is not exact.
+/// Returns the estimated bytes, with a `~` unless they are exact.
 pub(super) fn about(estimate: &EstimateResult) -> String {
     approximately(estimate.bytes_stored, estimate.is_exact)
 }
 
-/// The same of bytes that are exact or not.
+/// Returns bytes, with a `~` unless they are exact.
 fn approximately(bytes_stored: u64, is_exact: bool) -> String {
     let sign = if is_exact { "" } else { "~" };
     format!("{sign}{}", bytes(bytes_stored))
 }
 
-/// The number of chunks, and their choice.
+/// Returns the number of chunks of a sample, and their choice.
 pub(super) fn sample(sample: &SampleResult) -> String {
     let of = if sample.chunks == sample.of {
         format!("all {}", counted(sample.of, "chunk"))
@@ -307,7 +307,7 @@ pub(super) fn chosen(compression: &CompressionResult) -> String {
     }
 }
 
-/// The chains that were tried, with what each would give: of all chunks, estimated.
+/// Returns the chains that were tried, with the estimated bytes of all chunks.
 pub(super) fn tried(compression: &CompressionResult) -> String {
     let one = |tried: &TriedResult| {
         let predict = if tried.predict.is_empty() { "" } else { &*format!(" --predict {}", tried.predict.join(",")) };

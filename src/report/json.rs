@@ -1,7 +1,7 @@
 //! Results as JSON: one document with the version of its schema first.
 //!
-//! The members are those of the result structs in `operation`, by their names. Members may be added within a
-//! version; none is renamed, removed or given another meaning.
+//! The members are those of the result structs in `operation`, by their names. A version may get new members. None is
+//! renamed, removed or changed in meaning.
 
 use std::io::{self, BufWriter, Write};
 
@@ -26,7 +26,7 @@ impl<'a, T> Document<'a, T> {
 /// Writes the result of a command, and a line end.
 pub fn write<T: Serialize>(command: &str, result: &T, output: &mut dyn Write) -> io::Result<()> {
     let document = Document::new(command, result);
-    // Pieces of text reach the output many at a time, none of them divided.
+    // The buffer joins small writes and splits none. The output must not get part of a character.
     let mut output = BufWriter::with_capacity(1 << 16, output);
     serde_json::to_writer_pretty(&mut output, &document)?;
     writeln!(output)?;

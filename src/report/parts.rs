@@ -1,4 +1,4 @@
-//! The commands of a job in parts.
+//! The reports of a job in parts.
 
 use super::block::{Block, Members, Report};
 use super::quantity::{self, bytes, count, counted};
@@ -11,7 +11,7 @@ fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) 
     Report { title, state: state.to_owned(), role: Some(role), blocks, ..Report::default() }
 }
 
-/// The plan of `--init`.
+/// Returns the report of `--init`: the plan.
 pub fn init(result: &InitResult) -> Report<'_> {
     let state = if result.was_there { "the same plan is there already" } else { "planned in parts" };
     let passes = result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
@@ -33,7 +33,7 @@ pub fn init(result: &InitResult) -> Report<'_> {
     report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
 }
 
-/// The choices of `--compress auto`: for an array alone, or array by array.
+/// Returns the choices of `--compress auto`: for a single array, or array by array.
 fn compressors(chosen: &[ChosenCompressor]) -> String {
     let one = |of: &ChosenCompressor| match of.path.as_str() {
         "/" => of.compress.clone(),
@@ -42,7 +42,7 @@ fn compressors(chosen: &[ChosenCompressor]) -> String {
     chosen.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The work of a part.
+/// Returns the report of a part.
 pub fn part(result: &PartResult) -> Report<'_> {
     let PartResult { destination, partition, partitions, .. } = result;
     let Some(pass) = result.pass else {
@@ -59,7 +59,7 @@ pub fn part(result: &PartResult) -> Report<'_> {
     }
     let read = format!("{} read", bytes(result.bytes_read));
     let mut members = if pass == "range" {
-        // Such a part looks for the range of the values, and writes nothing.
+        // A part of this pass finds the range of the values, and writes nothing.
         vec![("stored", read)]
     } else {
         let chunks = format!("{} written", count(result.chunks_written));
@@ -69,7 +69,7 @@ pub fn part(result: &PartResult) -> Report<'_> {
     report(title, (Role::Good, "done"), members)
 }
 
-/// The parts that are done, and those that are missing.
+/// Returns the report of `--status`: the parts that are done, and those that are missing.
 pub fn status(result: &StatusResult) -> Report<'_> {
     let title = result.destination.clone();
     if result.complete {

@@ -16,7 +16,7 @@ use crate::operation::progress::Progress;
 /// A bar for the work that is being done. A thread of its own draws it: those that work do not wait for it.
 #[derive(Debug, Default)]
 pub struct Bar {
-    /// Bytes that are done.
+    /// The number of bytes that are done.
     done: Arc<AtomicU64>,
     /// The thread, which ends when the sender is dropped.
     drawing: Mutex<Option<(Sender<Infallible>, JoinHandle<()>)>>,
@@ -29,7 +29,7 @@ impl Progress for Bar {
         let (name, done) = (one_line(name).into_owned(), Arc::clone(&self.done));
         let (sender, end) = channel();
         let thread = Builder::new().spawn(move || draw(&name, (&done, length), &end));
-        // A poisoned lock means that a worker panicked: the bar is still only a bar.
+        // A poisoned lock means that a worker panicked. The bar is still valid.
         let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
         *drawing = thread.ok().map(|thread| (sender, thread));
     }
@@ -64,7 +64,7 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
         let room = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
         let state = State { name, done, all, elapsed, rate: pace / (1.0 - weight(elapsed)) };
         let line = state.line(room);
-        // A closed stderr cannot be told about.
+        // A closed stderr cannot report an error.
         let _ = stderr().write_all(format!("\r{}", pad(&line, shown.min(room))).as_bytes());
         shown = width(&line);
         if end.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
@@ -74,7 +74,7 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
     let _ = stderr().write_all(format!("\r{:shown$}\r", "").as_bytes());
 }
 
-/// A line for each piece of work when it ends, for `--verbose`: its name, when it began, and its bytes.
+/// A log for `--verbose`, a line at the end of each piece of work. Contains its name, its start, and its bytes.
 #[derive(Debug, Default)]
 pub struct Log(Mutex<Option<(String, Instant, u64)>>);
 
@@ -95,34 +95,34 @@ impl Progress for Log {
         let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((name, begin, bytes)) = ended {
             let time = quantity::seconds(begin.elapsed().as_secs_f64());
-            // A closed stderr cannot be told about.
+            // A closed stderr cannot report an error.
             let _ = writeln!(stderr(), "{name}: {} in {time}", quantity::bytes(bytes));
         }
     }
 }
 
-/// The widest bar, and the narrowest that says something.
+/// The maximum and the minimum width of the bar.
 const BAR: (usize, usize) = (24, 8);
 
-/// Before so much is known of the pace, no time that is left is told.
+/// The time before which the pace is unknown, so that no remaining time is shown.
 const LEAST_TIME: Duration = Duration::from_secs(2);
 
 /// A piece of work and its progress.
 #[derive(Debug, Clone)]
 pub(super) struct State<'a> {
     pub name: &'a str,
-    /// Bytes that are done.
+    /// The number of bytes that are done.
     pub done: u64,
-    /// Bytes in all, where that is known.
+    /// The number of all bytes. `None` if it is unknown.
     pub all: Option<u64>,
-    /// Since it began.
+    /// The time since it began.
     pub elapsed: Duration,
-    /// Bytes in a second, lately.
+    /// The recent rate, in bytes per second.
     pub rate: f64,
 }
 
 impl State<'_> {
-    /// The line, of at most so many columns: the bar becomes shorter, then what is least needed is left out.
+    /// Returns the line, of at most `columns` columns. First the bar is shortened, then the least important is omitted.
     pub(super) fn line(&self, columns: usize) -> String {
         let done = quantity::bytes(self.done);
         let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
@@ -142,17 +142,17 @@ impl State<'_> {
                 return plain;
             }
         }
-        // A long name gives way to the share that is done.
+        // A long name is cut, so that the percentage is visible.
         let percent = format!(" {} %", u128::from(self.done) * 100 / u128::from(all));
         format!("{}{percent}", cut(self.name, columns.saturating_sub(percent.len())))
     }
 
-    /// The pace, once there is one.
+    /// Returns the rate. Empty if there is none yet.
     fn rate(&self) -> String {
         if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() }
     }
 
-    /// The time that is left, once 2 s and 1 % of the work are done.
+    /// Returns the remaining time. `None` until 2 s and 1 % of the work are done.
     fn left(&self, all: u64) -> Option<String> {
         let is_known = self.elapsed >= LEAST_TIME && u128::from(self.done) * 100 >= u128::from(all);
         if !is_known || self.rate <= 0.0 {

@@ -7,7 +7,7 @@ use crate::diagnostic::quantity::three_digits;
 pub use crate::diagnostic::quantity::{approximate, bytes, count, counted, shortened};
 use crate::metadata::Json;
 
-/// Bytes in a second.
+/// Returns a rate, from bytes per second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of three digits, which saturates")]
 pub fn rate(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second as u64))
@@ -19,7 +19,7 @@ pub fn whole(number: f64) -> usize {
     number as usize
 }
 
-/// Seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
+/// Returns a duration, from seconds: `12.3 ms`, `4.56 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn seconds(seconds: f64) -> String {
     if seconds <= 0.0 {
         return "0 s".to_owned();
@@ -38,18 +38,18 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A measured number: six significant digits, as it would be written by hand.
+/// Returns a measured number with six significant digits, as if written by hand.
 pub fn figure(value: f64) -> String {
     exact(format!("{value:.5e}").parse().unwrap_or(value))
 }
 
-/// All digits of a number.
+/// Returns all digits of a number.
 pub fn exact(value: f64) -> String {
     let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e15).contains(&value.abs());
     if is_plain { value.to_string() } else { format!("{value:e}") }
 }
 
-/// A share of something, in per cent.
+/// Returns a share in per cent.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
@@ -57,7 +57,7 @@ pub fn percent(part: u64, whole: u64) -> String {
     format!("{} %", figure((approximate(part) / approximate(whole) * 1e4).round() / 100.0))
 }
 
-/// The ratio of two sizes: `3.97 times smaller`.
+/// Returns the ratio of two sizes: `3.97 times smaller`. `None` if one is 0.
 pub fn ratio(before: u64, after: u64) -> Option<String> {
     if before == 0 || after == 0 {
         return None;
@@ -71,34 +71,34 @@ pub fn ratio(before: u64, after: u64) -> Option<String> {
     })
 }
 
-/// A shape: `12, 180, 360`; `scalar` for 0-D.
+/// Returns a shape: `12, 180, 360`, or `scalar` for 0-D.
 pub fn shape(shape: &[u64]) -> String {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     if shape.is_empty() { "scalar".to_owned() } else { lengths.join(", ") }
 }
 
-/// The most bytes of JSON that text shows: `--json` has all of it.
+/// The maximum bytes of JSON in text. `--json` has all of it.
 const MAX_JSON_BYTES: usize = 4000;
 
-/// JSON on one line, a plain name without its quotes; cut where it is very long.
+/// Returns JSON on one line, and a plain name without its quotes. It is cut if it is very long.
 pub fn json(json: &Json) -> String {
     let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"');
     let plain = json.as_str().filter(|text| text.len() <= MAX_JSON_BYTES && is_name(text));
     plain.map_or_else(|| json_text(json), str::to_owned)
 }
 
-/// The data type, shape and fill value of an array, each empty where it is not known.
+/// Returns the data type, shape and fill value of an array. Each is empty if unknown.
 pub fn array_cells(data_type: Option<&Json>, shape: Option<&[u64]>, fill_value: Option<&Json>) -> [String; 3] {
     let text = |value: Option<&Json>| value.map_or_else(String::new, json);
     [text(data_type), shape.map_or_else(String::new, self::shape), text(fill_value)]
 }
 
-/// The name of an extension, which may stand alone or in an object with its configuration.
+/// Returns the name of an extension, which may be alone or in an object with its configuration.
 pub fn name(extension: &Json) -> String {
     json(extension.get("name").unwrap_or(extension))
 }
 
-/// JSON on one line, cut where it is very long.
+/// Returns JSON on one line. It is cut if it is very long.
 pub fn json_text(json: &Json) -> String {
     shortened(json.to_string_cut(MAX_JSON_BYTES + 1), MAX_JSON_BYTES)
 }

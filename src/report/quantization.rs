@@ -1,4 +1,4 @@
-//! The effect of a quantisation on the values, label by label.
+//! The effect of a quantisation on the values, with labels.
 
 use super::block::{Members, known};
 use super::quantity::{self, count, counted, figure};
@@ -6,7 +6,7 @@ use crate::metadata::Json;
 use crate::operation::transcode_result::NO_KS_TEST;
 use crate::operation::{QualityResult, QuantizationResult};
 
-/// The result of a quantisation: `quantised to uint8`.
+/// Returns the result of a quantisation: `quantised to uint8`.
 pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     let to_be = if result.max_abs_error.is_some() { "" } else { "to be " };
     if result.form == "bitround" {
@@ -35,7 +35,7 @@ pub(super) fn quantized_to(result: &QuantizationResult) -> String {
     }
 }
 
-/// The effect on the values, label by label.
+/// Returns the effect on the values, with labels.
 pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'static> {
     let all = result.count;
     let share = |number| format!("{} of {} ({})", count(number), count(all), quantity::percent(number, all));
@@ -69,7 +69,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
     known(members).chain(quality).chain(known(readers)).collect()
 }
 
-/// The measures of a quantisation; what is not defined says so, and why.
+/// Returns the measures of a quantisation, with labels. An undefined measure has the reason instead.
 fn describe_quality(quality: &QualityResult) -> Members<'static> {
     if quality.points == 0 {
         return vec![("quality", "not defined: there are no finite values".to_owned())];
@@ -96,17 +96,17 @@ fn describe_quality(quality: &QualityResult) -> Members<'static> {
     known(members).collect()
 }
 
-/// A figure whose distance from 1 tells: ten places, without the zeros at their end.
+/// Returns a figure whose distance from 1 matters: ten decimals, without the zeros at their end.
 fn near_one(value: f64) -> String {
     trimmed(&format!("{value:.10}"))
 }
 
-/// A share in per cent: as near to all, or to none, as it is.
+/// Returns a share in per cent. Six decimals show how near it is to all, or to none.
 fn percent(share: f64) -> String {
     format!("{} %", trimmed(&format!("{:.6}", share * 100.0)))
 }
 
-/// Decimals without the zeros at their end.
+/// Returns decimals without the zeros at their end.
 pub(super) fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

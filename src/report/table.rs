@@ -9,36 +9,36 @@ use super::terminal::{Role, Style, one_line};
 /// The width that text is fitted to, in columns.
 pub const WIDTH: usize = 80;
 
-/// Columns are aligned up to this width: a document holds names of any length.
+/// The maximum width of an aligned column. Names in a document have any length.
 const MAX_ALIGNED: usize = 200;
 
-/// No column is cut to fewer letters.
+/// The minimum width of a column that is cut.
 const LEAST_COLUMN: usize = 5;
 
-/// Letters of a cell that tell enough where the whole of it has no room.
+/// The width at which a cell is readable, if the whole cell does not fit.
 const READABLE: usize = 24;
 
-/// Rows under a heading; a row may have a note on lines of its own.
+/// Rows under a heading. A row may have a note on separate lines.
 #[derive(Debug)]
 pub struct Table {
-    /// True if each column is of numbers, which stand on the right.
+    /// True for each column of numbers. They are right-aligned.
     numbers: Vec<bool>,
     rows: Vec<Row>,
-    /// Columns that a narrow terminal does without, the first of these first.
+    /// Columns that a narrow terminal omits, in this order.
     spare: &'static [&'static str],
 }
 
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) cells: Vec<String>,
-    /// On lines of its own below the row.
+    /// The note on separate lines below the row.
     pub(super) note: Option<String>,
-    /// Drawn as bars on pages; `None` where a size is not known.
+    /// Sizes that pages draw as bars. `None` for an unknown size.
     pub(super) sizes: Vec<Option<u64>>,
 }
 
 impl Table {
-    /// A table with these columns. A `>` in front of a name says that the column is of numbers, which stand on the right.
+    /// Returns a table with these columns. A `>` before a name means a column of numbers, which are right-aligned.
     pub fn new(columns: &[&str]) -> Self {
         let cells = columns.iter().map(|name| name.trim_start_matches('>').to_owned()).collect();
         Table {
@@ -48,13 +48,13 @@ impl Table {
         }
     }
 
-    /// With columns that a narrow terminal does without, the first of these first.
+    /// Sets the columns that a narrow terminal omits, in this order.
     #[must_use]
     pub(super) fn with_spare(self, spare: &'static [&'static str]) -> Self {
         Table { spare, ..self }
     }
 
-    /// Adds a row, and a note under it.
+    /// Adds a row, and a note below it.
     pub fn push(&mut self, cells: impl IntoIterator<Item: Into<String>>, note: Option<String>) {
         let line = |text: String| one_line(&text).into_owned();
         let (cells, note) = (cells.into_iter().map(Into::into).map(line).collect(), note.map(line));
@@ -69,18 +69,18 @@ impl Table {
         }
     }
 
-    /// The names of the columns, and whether each is of numbers.
+    /// Returns the names of the columns, and whether each contains numbers.
     pub(super) fn columns(&self) -> impl Iterator<Item = (&str, bool)> {
         let names = self.rows.first().map_or(&[][..], |heading| &heading.cells);
         names.iter().map(String::as_str).zip(self.numbers.iter().copied())
     }
 
-    /// The rows below the heading.
+    /// Returns the rows below the heading.
     pub(super) fn body(&self) -> &[Row] {
         self.rows.get(1..).unwrap_or_default()
     }
 
-    /// Writes it, two columns of space before each line and between two columns. What is wider than the terminal is cut.
+    /// Writes the table with two spaces before each line and between two columns. Text wider than the terminal is cut.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width);
         for (number, row) in self.rows.iter().enumerate() {
@@ -92,13 +92,13 @@ impl Table {
                 let pad = if self.numbers[*column] { pad_left } else { pad };
                 line.push_str(&pad(&cell, *columns));
             }
-            // Where the columns of numbers alone are wider than the terminal, the line ends there.
+            // If the columns of numbers alone are wider than the terminal, the line is cut.
             let line = style.width.map_or_else(|| line.clone(), |columns| cut(line.trim_end(), columns));
             let line = line.trim_end();
             let line = if number == 0 { style.paint(Role::Faint, line) } else { line.to_owned() };
             writeln!(output, "{line}")?;
             if let Some(note) = &row.note {
-                // Nested rows are indented; their notes stand under them.
+                // Nested rows are indented, and their notes with them.
                 let indent = 4 + row.cells.first().map_or(0, |cell| cell.len() - cell.trim_start().len());
                 for line in wrapped(note, style, indent) {
                     writeln!(output, "{:indent$}{}", "", style.paint(Role::Faint, &line))?;
@@ -108,9 +108,9 @@ impl Table {
         Ok(())
     }
 
-    /// The columns that are shown, each with its width: what it needs, the widest of text cut until all fit. Spare ones are
-    /// left out while there is no room for what can be read of all. The first, which names the row, keeps twice as much as
-    /// the others.
+    /// Returns the shown columns with their widths. Each has the width that it needs, and the widest text columns are
+    /// cut until all fit. Spare columns are omitted until the readable part of all columns fits. The first column names
+    /// the row, and keeps twice the width of the others.
     fn widths(&self, room: Option<usize>) -> Vec<(usize, usize)> {
         let needed = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
@@ -137,7 +137,7 @@ impl Table {
     }
 }
 
-/// Labels and values; a value that is wider than the terminal goes on under itself.
+/// Writes labels and values. A value that is wider than the terminal continues below itself.
 pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn Write) -> io::Result<()> {
     let most = style.width.map_or(MAX_ALIGNED, |columns| columns / 2);
     let members: Vec<_> = members.iter().map(|(label, value)| (one_line(label), one_line(value))).collect();
@@ -151,14 +151,14 @@ pub fn write_members(members: &[(&str, String)], style: Style, output: &mut dyn 
     Ok(())
 }
 
-/// Writes lines: the first behind `first`, the others behind so many spaces.
+/// Writes lines: the first after `first`, the others after `indent` spaces.
 pub(super) fn write_hanging(first: &str, indent: usize, lines: &[String], output: &mut dyn Write) -> io::Result<()> {
     let spaces = " ".repeat(indent);
     let before = std::iter::once(first).chain(std::iter::repeat(&*spaces));
     before.zip(lines).try_for_each(|(before, line)| writeln!(output, "{before}{line}"))
 }
 
-/// Text that stands behind an indent: broken where the terminal ends, whole in pipes and files.
+/// Returns the lines of text after an indent: wrapped at the width of the terminal, whole in pipes and files.
 pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
     match style.width {
         Some(columns) => wrap(text, columns.saturating_sub(indent)),
@@ -166,13 +166,13 @@ pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
     }
 }
 
-/// Breaks text after spaces and commas; a piece without either stays whole.
+/// Wraps text after spaces and commas. A piece without either stays whole.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     filled(text.split_inclusive([' ', ',']), columns)
 }
 
-/// Breaks sentences after spaces; inside of backticks, and after commas, only what is wider than a line: a command is
-/// copied and pasted.
+/// Wraps sentences after spaces. A piece is wrapped inside backticks or after commas only if it is wider than a line: a
+/// command is copied and pasted.
 pub(super) fn wrap_prose(text: &str, columns: usize) -> Vec<String> {
     let mut is_quoted = false;
     let pieces = text.split_inclusive(|letter| {
@@ -186,7 +186,7 @@ pub(super) fn wrap_prose(text: &str, columns: usize) -> Vec<String> {
     filled(fitting, columns)
 }
 
-/// Lines of as many pieces as fit into so many columns; a piece that is wider has a line of its own.
+/// Returns lines of as many pieces as fit into `columns`. A wider piece has a line of its own.
 fn filled<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -206,18 +206,18 @@ fn filled<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Stri
     lines
 }
 
-/// Columns that text takes: two for wide characters, none for combining ones.
+/// Returns the width of text in columns: two for wide characters, none for combining ones.
 pub(super) fn width(text: &str) -> usize {
-    // Most text is of characters that take one column each.
+    // Most text is ASCII, with one column per character.
     if text.is_ascii() { text.len() } else { text.chars().map(width_of).sum() }
 }
 
-/// Characters one by one, so that a text and its pieces agree; what is no character for terminals takes none.
+/// Returns the width of one character, so that a text and its pieces agree. Control characters have none.
 fn width_of(letter: char) -> usize {
     letter.width().unwrap_or(0)
 }
 
-/// Text of at most so many columns; dots stand for the rest.
+/// Returns text of at most `columns` columns. An ellipsis replaces the rest.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -231,12 +231,12 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain((columns > 0).then_some('\u{2026}')).collect()
 }
 
-/// Text followed by as many spaces as bring it to so many columns.
+/// Returns text with spaces after it, up to `columns` columns.
 pub(super) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Text after as many spaces as bring it to so many columns.
+/// Returns text with spaces before it, up to `columns` columns.
 pub(super) fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }

@@ -1,5 +1,5 @@
-//! Whether there is a terminal, how text looks on it, and output without what a terminal would act on: names and texts of a
-//! store reach it as they are otherwise.
+//! Terminals: their size, the style of text, and safe output. Names and texts from a store may contain control
+//! characters, and a terminal would act on them. They are escaped.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
@@ -9,10 +9,10 @@ use anstyle::{AnsiColor, RgbColor, Style as Ansi};
 
 use crate::diagnostic::Severity;
 
-/// Text is not fitted to fewer columns than this.
+/// The minimum width that text is fitted to, in columns.
 const LEAST_WIDTH: usize = 40;
 
-/// The two streams.
+/// The two output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// stdout.
@@ -22,7 +22,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// True if somebody watches.
+    /// True if the stream is a terminal.
     pub fn is_terminal(self) -> bool {
         match self {
             Output::Result => stdout().is_terminal(),
@@ -31,7 +31,7 @@ impl Output {
     }
 }
 
-/// The columns and lines of the terminal that a stream goes to; `None` where it goes elsewhere.
+/// Returns the columns and lines of the terminal of a stream. `None` if it is not a terminal.
 pub fn size(output: Output) -> Option<(u16, u16)> {
     let size = match output {
         Output::Result => terminal_size::terminal_size_of(stdout()),
@@ -40,13 +40,13 @@ pub fn size(output: Output) -> Option<(u16, u16)> {
     size.map(|(width, height)| (width.0, height.0))
 }
 
-/// The columns alone.
+/// Returns the columns of the terminal of a stream. `None` if it is not a terminal.
 pub fn columns(output: Output) -> Option<usize> {
     size(output).map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
 }
 
-/// True if text on a stream is coloured by ANSI escapes: on a terminal that knows escapes (`TERM`), unless `NO_COLOR` is set to
-/// something; wherever text goes with `CLICOLOR_FORCE`.
+/// True if text on a stream is coloured by ANSI escapes. It is on a terminal that supports escapes (`TERM`), unless
+/// `NO_COLOR` is set and not empty. With `CLICOLOR_FORCE` it is on any stream.
 pub fn has_colours(output: Output) -> bool {
     let choice = match output {
         Output::Result => AutoStream::choice(&stdout()),
@@ -58,33 +58,32 @@ pub fn has_colours(output: Output) -> bool {
 /// The role of a piece of text, which decides its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The name of the thing that follows.
+    /// A heading.
     Heading,
     /// The name of a member.
     Label,
-    /// Text of less interest.
+    /// Less important text.
     Faint,
-    /// Well.
+    /// A good result.
     Good,
-    /// Worth a look.
+    /// A warning.
     Warning,
-    /// Wrong.
+    /// An error.
     Error,
 }
 
-/// Paints text, or leaves it plain, and fits it to a terminal, or leaves it whole.
+/// The style of text: coloured or plain, fitted to a terminal or whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// True if escapes are written.
     pub is_coloured: bool,
-    /// The columns that text is fitted to; `None` in pipes and files, where nothing is cut or wrapped.
+    /// The columns that text is fitted to. `None` in pipes and files, where nothing is cut or wrapped.
     pub width: Option<usize>,
-    /// True if all of what is mostly summed up is said.
+    /// True if details are written that otherwise are only summed up.
     pub is_verbose: bool,
 }
 
 impl Role {
-    /// The look of a finding.
     pub(super) fn of(severity: Severity) -> Self {
         match severity {
             Severity::Error => Role::Error,
@@ -95,16 +94,16 @@ impl Role {
 }
 
 impl Style {
-    /// Plain text as it goes into pipes and files.
+    /// Plain text for pipes and files.
     pub const PLAIN: Style = Style { is_coloured: false, width: None, is_verbose: false };
 
-    /// For a terminal of so many columns; for a pipe or a file with `None`.
+    /// Returns the style for a terminal of `width` columns. `None` is for a pipe or a file.
     #[must_use]
     pub fn within(self, width: Option<usize>) -> Self {
         Style { width: width.map(|columns| columns.max(LEAST_WIDTH)), ..self }
     }
 
-    /// Two pixels, one above the other, in the place of a letter; `None` leaves the terminal's own background.
+    /// Returns two pixels, one above the other, as one character. `None` leaves the terminal's own background.
     pub fn pixels(self, upper: Option<[u8; 3]>, lower: Option<[u8; 3]>) -> String {
         let colour = |[red, green, blue]: [u8; 3]| RgbColor(red, green, blue).into();
         let letter = match (upper, lower) {
@@ -116,7 +115,7 @@ impl Style {
         if self.is_coloured { format!("{ansi}{letter}{ansi:#}") } else { letter.to_string() }
     }
 
-    /// The text, which is part of one line, in its role.
+    /// Returns the text in the look of its role. It is part of one line.
     pub fn paint(self, role: Role, text: &str) -> String {
         let text = one_line(text);
         if !self.is_coloured {
@@ -134,17 +133,17 @@ impl Style {
     }
 }
 
-/// Passes text on, with control characters as JSON escapes (`\u001b`), which text shows and JSON reads.
+/// A writer that escapes control characters like JSON (`\u001b`): text shows them, and JSON readers read them.
 ///
-/// Line ends pass, and the colours that [`Style`](super::terminal::Style) paints, where there are any. Characters that
-/// turn the direction of writing are escaped, too. A character must not be divided between two writes.
+/// Line ends pass, and the colours of [`Style`](super::terminal::Style) if there are any. Characters that change the
+/// direction of writing are escaped, too. A character must not be divided between two writes.
 pub struct Defused<'a> {
     output: &'a mut dyn Write,
     has_colours: bool,
 }
 
 impl<'a> Defused<'a> {
-    /// Writes to `output`; `has_colours` lets escape sequences for colours pass, and no others.
+    /// Returns a writer to `output`. If `has_colours`, escape sequences for colours pass, and no others.
     pub fn new(output: &'a mut dyn Write, has_colours: bool) -> Self {
         Defused { output, has_colours }
     }
@@ -152,7 +151,7 @@ impl<'a> Defused<'a> {
 
 impl Write for Defused<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        // Most text has nothing that could be part of a control character.
+        // Most text contains no byte of a control character.
         if text.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
             self.output.write_all(text)?;
             return Ok(text.len());
@@ -182,32 +181,32 @@ impl Write for Defused<'_> {
     }
 }
 
-/// Text from a store as part of one line: what [`Defused`] escapes, and line ends too, as `\n`.
+/// Returns text from a store as part of one line: escaped like in [`Defused`], and line ends as `\n`.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
     let mut line = Vec::with_capacity(text.len());
-    // A vector takes everything.
+    // Writing to a vector never fails.
     let _ = Defused::new(&mut line, false).write_all(text.as_bytes());
     Cow::Owned(String::from_utf8_lossy(&line).replace('\n', "\\n"))
 }
 
-/// The length of an escape sequence for a colour that the text begins with.
+/// Returns the length of an escape sequence for a colour at the start of the text.
 fn colour(text: &[u8]) -> Option<usize> {
     let parameters = text.strip_prefix(b"\x1b[")?;
     let length = parameters.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
     (parameters.get(length) == Some(&b'm')).then_some(length + 3)
 }
 
-/// The length and number of a control character that the text begins with.
+/// Returns the length and the number of a control character at the start of the text.
 fn control(text: &[u8]) -> Option<(usize, u32)> {
     match *text {
         [b'\n', ..] => None,
         [byte @ (..0x20 | 0x7f), ..] => Some((1, u32::from(byte))),
-        // U+0080 to U+009F, of which U+009B begins sequences as ESC [ does.
+        // U+0080 to U+009F. U+009B begins sequences like ESC [.
         [0xc2, byte @ 0x80..0xa0, ..] => Some((2, u32::from(byte))),
-        // U+2028 and U+2029, which end a line for some, U+202A to U+202E, and U+2066 to U+2069.
+        // U+2028 and U+2029, which end a line in some programs, U+202A to U+202E, and U+2066 to U+2069.
         [0xe2, 0x80, byte @ 0xa8..=0xae, ..] => Some((3, 0x2000 + u32::from(byte - 0x80))),
         [0xe2, 0x81, byte @ 0xa6..=0xa9, ..] => Some((3, 0x2040 + u32::from(byte - 0x80))),
         _ => None,

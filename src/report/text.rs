@@ -1,4 +1,4 @@
-//! The blocks of a result as text. `apply-codec` is a row for each codec, and what a round trip found.
+//! The blocks of a result as text. For `apply-codec`, a row for each codec and the result of a round trip.
 
 use std::io::{self, Write};
 
@@ -11,11 +11,11 @@ use crate::metadata::Json;
 use crate::operation::HistogramResult;
 use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
 
-/// The most attributes that a terminal shows.
+/// The maximum number of attributes on a terminal.
 const MAX_ATTRIBUTES: usize = 1000;
 
 impl Report<'_> {
-    /// Writes it as text.
+    /// Writes the report as text.
     pub fn write(&self, style: Style, output: &mut dyn Write) -> io::Result<()> {
         let painted = |state: &str| self.role.map_or_else(|| state.to_owned(), |role| style.paint(role, state));
         if !self.ends_with_state {
@@ -83,7 +83,7 @@ fn write_attributes(attributes: &Json, style: Style, output: &mut dyn Write) -> 
     }
 }
 
-/// Lines that are copied, under their label.
+/// Writes lines to copy, under their label.
 fn write_code(label: &str, lines: &[String], style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "  {}", style.paint(Role::Label, label))?;
     lines.iter().try_for_each(|line| writeln!(output, "    {}", one_line(line)))
@@ -106,8 +106,8 @@ fn write_verified(
     write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
 }
 
-/// Writes what there is to tell; nothing for a plain run, which is a filter. The rows of a `--repeat` are part of
-/// the result unless they stand on stderr already.
+/// Writes the result of `apply-codec`. A plain run is a filter, and writes nothing. The rows of `--repeat` are part of
+/// the result, unless they are already on stderr.
 pub fn write_applied(result: &ApplyCodecResult, stages: bool, style: Style, output: &mut dyn Write) -> io::Result<()> {
     if stages && result.repeat.is_some() {
         write_stages(result, style, output)?;
@@ -118,7 +118,7 @@ pub fn write_applied(result: &ApplyCodecResult, stages: bool, style: Style, outp
     }
 }
 
-/// A row for each codec.
+/// Writes a row for each codec.
 pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     let times = result.repeat.map_or_else(String::new, |repeat| format!(", medians of {repeat}"));
     writeln!(output, "{}", style.paint(Role::Heading, &format!("{}{times}", result.direction)))?;
@@ -151,7 +151,7 @@ fn write_round_trip(round_trip: &RoundTrip, style: Style, output: &mut dyn Write
     writeln!(output)
 }
 
-/// The edges of the bins, one more than there are bins.
+/// Returns the edges of the bins, one more than there are bins.
 #[expect(clippy::cast_precision_loss, reason = "there are at most a million bins")]
 fn edges(histogram: &HistogramResult) -> Vec<String> {
     let bins = histogram.counts.len();
@@ -159,13 +159,13 @@ fn edges(histogram: &HistogramResult) -> Vec<String> {
     let edge = |bin: usize| {
         let share = bin as f64 / bins.max(1) as f64;
         let edge = histogram.min * (1.0 - share) + histogram.max * share;
-        // What is left of a zero after roundings is shown as one.
+        // The rounding error of a zero is shown as zero.
         figure(if edge.abs() < 1e-12 * scale { 0.0 } else { edge })
     };
     (0..=bins).map(edge).collect()
 }
 
-/// Each bin by its edges, with its count.
+/// Returns each bin with its edges and its count.
 pub(super) fn bins(histogram: &HistogramResult) -> Table {
     let mut table = Table::new(&["bin", ">values"]);
     for (edges, part) in edges(histogram).windows(2).zip(&histogram.counts) {
@@ -174,7 +174,7 @@ pub(super) fn bins(histogram: &HistogramResult) -> Table {
     table
 }
 
-/// A bar for each bin, as long as its count against the greatest.
+/// Writes a bar for each bin, relative to the greatest count.
 fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn Write) -> io::Result<()> {
     let edges = edges(histogram);
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
@@ -200,7 +200,7 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
     Ok(())
 }
 
-/// A bar of at most `room` letters; what is more than nothing is seen.
+/// Returns a bar of at most `room` characters. A bar of more than nothing is visible.
 fn bar(share: f64, room: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = whole((share * approximate(room as u64) * 8.0).round()).max(usize::from(share > 0.0));

@@ -1,4 +1,4 @@
-//! `transcode`: what became of each array, and what a quantisation did to its values.
+//! The report of `transcode`: the outcome of each array, and the effect of a quantisation on its values.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::metadata::Json;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
 use crate::operation::{ComparedArray, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult};
 
-/// Arrays that have a section of their own on a page.
+/// The maximum number of arrays with a section of their own on a page.
 const MOST_SECTIONS: usize = 100;
 
-/// The report of a run or a plan. `compared` are the pictures of quantised arrays; `is_verbose` says what `--verify`
-/// found of each array where all are as they should be.
+/// Returns the report of a run or a plan. `compared` contains the pictures of quantised arrays. `is_verbose` lists the
+/// results of `--verify` for each array, also if all are right.
 pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool) -> Report<'a> {
     let (role, state) = if result.dry_run {
         (Role::Warning, "plan, nothing written")
@@ -59,7 +59,7 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
     }
 }
 
-/// The words above the sizes of a job that is done, or of a plan.
+/// Returns the caption of the sizes of a finished job, or of a plan.
 fn sizes_of(result: &TranscodeResult) -> &'static str {
     if result.dry_run {
         "Stored chunks: the upper bar is SOURCE, the lower an estimate of DEST where there is one"
@@ -68,7 +68,7 @@ fn sizes_of(result: &TranscodeResult) -> &'static str {
     }
 }
 
-/// A hierarchy: a row for each array, what a quantisation did below them, and the sums.
+/// Adds a hierarchy: a row for each array, the effects of quantisations, and the sums.
 fn tree<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool, blocks: &mut Vec<Block<'a>>) {
     let arrays = arrays(result);
     let table = |is_page| Block::Table(sizes_of(result), rows(&arrays, is_page));
@@ -89,12 +89,12 @@ fn tree<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbo
     blocks.push(Block::Members(sums(result)));
 }
 
-/// The path of a node from SOURCE.
+/// Returns the path of a node in SOURCE, or `the array` for the root.
 fn name(node: &NodeResult) -> String {
     if node.path == "/" { "the array".to_owned() } else { node.path.trim_start_matches('/').to_owned() }
 }
 
-/// A row for each array, on a page with its chunks and codecs. Bars are of stored bytes before and after.
+/// Returns a row for each array, on a page with its chunks and codecs. Bars show the stored bytes before and after.
 fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
     let columns = ["array", "route", "type", ">stored", "", "chunks", "codecs"];
     let shown = if is_page { columns.len() } else { 5 };
@@ -132,18 +132,18 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
     table
 }
 
-/// The shape of chunks, and of the shards that they are in.
+/// Returns the shape of chunks, and of their shards.
 fn chunks(array: &ArrayDescription) -> String {
     let shard = array.shard_shape.as_deref();
     chunk_shape(array) + &shard.map_or_else(String::new, |shard| format!(" in {}", quantity::shape(shard)))
 }
 
-/// One text if both are equal, else both with an arrow.
+/// Returns one text if both are equal, otherwise both with an arrow.
 fn changed(before: String, after: &str) -> String {
     if before == after { before } else { format!("{before} -> {after}") }
 }
 
-/// The effect of a quantisation: figures of all values, pictures of some.
+/// Returns the effect of a quantisation: figures of all values, pictures of some.
 fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [ComparedArray]) -> Vec<Block<'a>> {
     let Some(quantization) = &node.quantization else { return Vec::new() };
     let pictures = match compared.iter().find(|compared| compared.path == node.path) {
@@ -161,7 +161,7 @@ fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [C
     ]
 }
 
-/// The outcome of `--verify`: one line for all arrays that are right (with `--verbose` one each), and one for each other.
+/// Returns the outcome of `--verify`: a line for all equal arrays (with `--verbose` one each), and one for each other.
 fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> {
     let of_arrays = || arrays.iter().filter_map(|node| Some((node, node.verify.as_ref()?)));
     let (mut sum, mut right) = (VerifyResult { equal: true, ..VerifyResult::default() }, 0);
@@ -183,12 +183,12 @@ fn is_copy(node: &NodeResult) -> bool {
     node.route == RouteName::Copy
 }
 
-/// The outcome of `--verify`, and the number of elements compared; of copies no element was looked at.
+/// Returns the outcome of `--verify`, and the number of compared elements. Copies are compared byte for byte instead.
 fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match (verify.equal, verify.bound) {
         (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
-        // Values that were rounded or converted on the way.
+        // The values were rounded or converted as planned.
         (true, None) if error.is_some() => (Role::Good, "as planned".to_owned()),
         (true, None) => (Role::Good, "equal".to_owned()),
         (false, _) => {
@@ -205,13 +205,13 @@ fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a>
     Block::Verified(name, outcome, compared + &error)
 }
 
-/// The few figures that say most.
+/// Returns the most important figures.
 fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static str, String, String)> {
     let mut figures = Vec::new();
     match bytes_of_all(result) {
         [Some(before), Some(after)] => {
             let ratio = quantity::ratio(before, after).unwrap_or_default();
-            // A line is not broken between a number and its unit.
+            // A line break must not separate a number from its unit.
             let [before, after] = [before, after].map(|size| bytes(size).replace(' ', "\u{a0}"));
             figures.push(("Stored", format!("{before} \u{2192} {after}"), ratio));
         }
@@ -240,14 +240,14 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
     figures
 }
 
-/// The arrays among the nodes, in the order of their paths: `level 2` before `level 10`.
+/// Returns the arrays among the nodes in the order of their paths: `level 2` before `level 10`.
 fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
     let mut arrays: Vec<_> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
     arrays.sort_by_cached_key(|node| node.path.split('/').map(with_long_numbers).collect::<Vec<_>>());
     arrays
 }
 
-/// A name whose numbers have 20 digits, so that names are in the order of their numbers.
+/// Returns a name whose numbers are padded to 20 digits, so that names sort by their numbers.
 fn with_long_numbers(name: &str) -> String {
     let is_same = |a: &u8, b: &u8| a.is_ascii_digit() == b.is_ascii_digit();
     let run = |run: &[u8]| match std::str::from_utf8(run) {
@@ -257,7 +257,7 @@ fn with_long_numbers(name: &str) -> String {
     name.as_bytes().chunk_by(is_same).map(run).collect()
 }
 
-/// The sums of a hierarchy, label by label.
+/// Returns the sums of a hierarchy with their labels.
 fn sums(result: &TranscodeResult) -> Members<'static> {
     let arrays = arrays(result);
     let groups = result.nodes.len() - arrays.len();
@@ -284,7 +284,7 @@ fn data_type(data_type: &Json) -> String {
     if data_type.is_null() { "integers".to_owned() } else { quantity::json(data_type) }
 }
 
-/// The time, and the rate of logical bytes.
+/// Returns the time, and the rate of logical bytes.
 fn time(result: &TranscodeResult) -> String {
     let time = quantity::seconds(result.seconds);
     match result.totals.counts.bytes_logical {
@@ -295,7 +295,7 @@ fn time(result: &TranscodeResult) -> String {
     }
 }
 
-/// The changes of a node, label by label, without its values.
+/// Returns the changes of a node with their labels, without its values.
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let both = node.source.as_ref().zip(node.destination.as_ref());
     let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
@@ -316,12 +316,12 @@ fn route_text(route: RouteName) -> &'static str {
     }
 }
 
-/// The shape of what can be decoded alone, in words where there is no one.
+/// Returns the shape of a subchunk, or `rectilinear` if there is no single shape.
 fn chunk_shape(array: &ArrayDescription) -> String {
     array.chunk_shape.as_deref().map_or_else(|| "rectilinear".to_owned(), quantity::shape)
 }
 
-/// The members that SOURCE and DEST both have.
+/// Returns the members of SOURCE and DEST, with an arrow if they differ.
 fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<'static> {
     let both = |text: fn(&ArrayDescription) -> String| Some(changed(text(source), &text(destination)));
     let has_shards = source.shard_shape.is_some() || destination.shard_shape.is_some();
@@ -339,7 +339,7 @@ fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<
     known(members).collect()
 }
 
-/// The names of the codecs that SOURCE has and DEST has not, those inside shards too.
+/// Returns the names of the codecs that only SOURCE has, also inside shards.
 fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<String> {
     let mut kept = names(&destination.codecs);
     let mut dropped = names(&source.codecs);
@@ -360,13 +360,13 @@ fn names(codecs: &[Json]) -> Vec<String> {
     names
 }
 
-/// The codecs that the arrays of a hierarchy lose, each with the number of arrays.
+/// Returns the codecs that the arrays of a hierarchy lose, each with the number of arrays.
 fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
     let both = arrays.iter().filter_map(|node| node.source.as_ref().zip(node.destination.as_ref()));
     by_count(both.flat_map(|(source, destination)| dropped(source, destination)), "of")
 }
 
-/// The compressors that `--compress auto` chose, each with the number of arrays.
+/// Returns the compressors that `--compress auto` chose, each with the number of arrays.
 fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
     let mut compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
     let chosen = compressed.clone().filter_map(|compression| compression.chosen.clone());
@@ -374,7 +374,7 @@ fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
     open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))
 }
 
-/// Names with the number of arrays that each is of: `zstd of 2 arrays`.
+/// Returns names with the number of their arrays: `zstd of 2 arrays`.
 fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     names.for_each(|name| *counts.entry(name).or_default() += 1);
@@ -383,7 +383,7 @@ fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// The names of a chain's codecs, those of a shard in brackets.
+/// Returns the names of a chain's codecs, those inside a shard in brackets.
 fn chain(codecs: &[Json]) -> String {
     let name = |codec: &Json| {
         let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
@@ -392,14 +392,14 @@ fn chain(codecs: &[Json]) -> String {
     codecs.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Bytes of all arrays as SOURCE and as DEST store them, where they are known of each.
+/// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
     let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
     let is_known = |bytes: fn(&Counts) -> Option<u64>| arrays(result).iter().all(|node| bytes(&node.counts).is_some());
     sides.map(|bytes| bytes(&result.totals.counts).filter(|_| is_known(bytes)))
 }
 
-/// Bytes before, where they are known, and after, and how many times fewer there are.
+/// Returns the bytes before, if known, the bytes after, and their ratio.
 fn stored(before: Option<u64>, written: Option<u64>) -> String {
     let after = written.map_or_else(|| "unknown until written".to_owned(), bytes);
     let Some(before) = before else { return after };
@@ -408,7 +408,7 @@ fn stored(before: Option<u64>, written: Option<u64>) -> String {
     format!("{} -> {after}{ratio}", bytes(before))
 }
 
-/// What is read and written of a node, label by label.
+/// Returns the counts of a node with their labels.
 fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let Counts { chunks, bytes_read, bytes_logical, .. } = node.counts;
     let temporary = node.counts.bytes_temporary.filter(|temporary| *temporary > 0);
@@ -443,12 +443,12 @@ fn chunk_counts(chunks: u64, counts: &Counts, dry_run: bool) -> String {
     [count(chunks)].into_iter().chain(numbered(&parts)).collect::<Vec<_>>().join(", ")
 }
 
-/// The numbers that are known, each with its word.
+/// Returns the known numbers, each with its word.
 fn numbered(parts: &[(Option<u64>, &str)]) -> impl Iterator<Item = String> {
     parts.iter().filter_map(|(number, word)| Some(format!("{} {word}", count((*number)?))))
 }
 
-/// How often chunks are read, where that is not plain.
+/// Returns how often chunks are read. `None` if that is obvious.
 fn reads(node: &NodeResult, dry_run: bool) -> Option<String> {
     let amplification = node.read_amplification?;
     // Then what is read is not what is stored.
@@ -461,7 +461,7 @@ fn reads(node: &NodeResult, dry_run: bool) -> Option<String> {
     (dry_run && node.route == RouteName::Rechunk).then(|| "each chunk once".to_owned())
 }
 
-/// The objects of a plan, label by label.
+/// Returns the objects of a plan with their labels.
 fn planned(plan: &PlannedObjects) -> Members<'static> {
     let keys = match (plan.files, plan.folders) {
         (Some(1), Some(0)) => format!("one zip file of at most {}", counted(plan.keys, "key")),

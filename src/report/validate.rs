@@ -1,4 +1,4 @@
-//! `validate`: the findings, what could not be read, the comparison, and the verdict.
+//! The report of `validate`: the findings, what could not be read, the comparison, and the verdict.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::grid::unravel;
 use crate::operation::ValidateResult;
 use crate::operation::validate_result::{AbsentChunks, AgainstNode, AgainstResult, Unchecked};
 
-/// The report of a result. `is_verbose` has the absent chunks named in text; a page names them always.
+/// Returns the report of a result. `is_verbose` names the absent chunks in text. A page always names them.
 pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     let title = match result.checked.as_slice() {
         [store] => store.store.clone(),
@@ -61,7 +61,7 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     }
 }
 
-/// The comparison of `--against`: a line for each array, on a page a row.
+/// Returns the comparison of `--against`: a line for each array, on a page a row.
 fn comparison(against: &AgainstResult) -> Vec<Block<'_>> {
     let (role, word) = if against.equal { (Role::Good, "equal to") } else { (Role::Error, "differs from") };
     let found = |node: &AgainstNode| node.comparison().join("; ");
@@ -69,7 +69,7 @@ fn comparison(against: &AgainstResult) -> Vec<Block<'_>> {
     let mut table = Table::new(&["array", "equal", "what was found", ">elements", ">differing"]);
     for node in &against.nodes {
         let equal = if node.equal { "yes" } else { "no" };
-        // Of arrays that could not be compared nothing was counted.
+        // Arrays that could not be compared have no counts.
         let number = |number| if node.equal || node.elements > 0 { count(number) } else { String::new() };
         let cells = [node.path.clone(), equal.to_owned(), found(node)];
         table.push(cells.into_iter().chain([node.elements, node.differing].map(number)), None);
@@ -82,7 +82,7 @@ fn comparison(against: &AgainstResult) -> Vec<Block<'_>> {
     ]
 }
 
-/// The number of findings of each code, and of each node.
+/// Returns the number of findings of each code, and of each node.
 fn overview(findings: &[Diagnostic]) -> Vec<Block<'_>> {
     if findings.is_empty() {
         return vec![heading(2, "findings"), Block::Note("There are none.".to_owned())];
@@ -134,7 +134,7 @@ fn looked_at(result: &ValidateResult) -> Table {
     table
 }
 
-/// Ranges of chunks, as `inspect --chunk` takes them.
+/// Returns ranges of chunks in the form of `inspect --chunk`.
 fn absent_chunks(absent: &AbsentChunks) -> String {
     let (dash, between, order) = match absent.grid_shape.as_slice() {
         [_] => ("-", ", ", ""),
@@ -149,14 +149,14 @@ fn absent_chunks(absent: &AbsentChunks) -> String {
     format!("{node}chunks {}{order}", ranges.join(between))
 }
 
-/// A store, a node in it or a key, with a colon; nothing where none is known.
+/// Returns a store, a node in it or a key, with a colon. Empty if none is known.
 fn node_of(store: Option<&str>, node: Option<&str>, key: Option<&str>) -> String {
     let [store, node, key] = [store, node, key].map(|name| name.map(str::to_owned));
     let location = Location { store, node, key, ..Location::default() };
     path_of(&location).map_or_else(String::new, |path| format!("{path}: "))
 }
 
-/// `not valid: 2 errors, 1 warning (3 nodes, level keys)`.
+/// Returns a summary: `not valid: 2 errors, 1 warning (3 nodes, level keys)`.
 fn summary(result: &ValidateResult) -> String {
     let count = |count: u64, word: &str| (count > 0).then(|| counted(count, word));
     let join = |texts: [Option<String>; 3]| texts.into_iter().flatten().collect::<Vec<_>>().join(", ");

@@ -1,6 +1,6 @@
-//! `--against`: whether two stores hold the same values, whatever their chunks, codecs and data types.
+//! `--against`: compares the values of two stores, with any chunks, codecs and data types.
 //!
-//! Decoded elements are compared; metadata decide only whether there is something to compare.
+//! Decoded elements are compared. Metadata decide only whether there is something to compare.
 
 pub(super) mod value;
 
@@ -32,23 +32,23 @@ use crate::metadata::{Json, Number};
 use crate::store::Location;
 use value::{Compared, Comparer, Difference, Greatest, Tolerance};
 
-/// Two stores, and how they are compared; OTHER is opened before anything is read of STORE.
+/// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     store: &'a Location,
-    /// `--node`, of both.
+    /// `--node`, for both.
     node: Option<&'a str>,
     against: &'a AgainstOptions,
     common: &'a CommonOptions,
     driver: Driver,
-    /// OTHER's arrays.
+    /// The arrays of OTHER.
     others: Arrays,
 }
 
-/// Arrays by their paths below the node, with the bytes of their elements; none of what cannot be read.
+/// Arrays by path below the node, with the bytes of their elements (0 if they cannot be read).
 type Arrays = BTreeMap<String, u64>;
 
-/// Opens OTHER, where the options ask for a comparison; an error where there is nothing to compare with.
+/// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
     let (node, common) = (options.node.as_deref(), &options.common);
@@ -57,7 +57,7 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
     Ok(Some(Comparison { store, node, against, common, driver, others }))
 }
 
-/// The arrays below the node, and what may be arrays but cannot be read.
+/// Returns the arrays below the node, and unreadable nodes that may be arrays.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
     let nodes = read_hierarchy(store, node, driver)?.complete()?;
     let start = Place::new(store, node)?;
@@ -74,9 +74,9 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
 }
 
 impl Comparison<'_> {
-    /// Compares each array of the first STORE with the one of OTHER of the same path below the node.
+    /// Compares each array of the first STORE with that of OTHER at the same path below the node.
     ///
-    /// An error only where a store cannot be read; what cannot be decoded or has no other is not equal.
+    /// An error only if a store cannot be read. An array that cannot be decoded, or has no counterpart, is not equal.
     pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult> {
         let (own, other) = (arrays(self.store, self.node, &self.driver)?, &self.others);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
@@ -117,7 +117,7 @@ impl Comparison<'_> {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
         if have_any_length(&a.data_type, &b.data_type) {
-            // How much of them is done is only known when all is.
+            // The progress is unknown until all of it is done.
             progress.start("compare", Some(1));
             let compared = compare_any_length([a, b], elements, budget, &self.driver);
             progress.finish();
@@ -137,7 +137,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Data that cannot be read or compared are not equal; an error of another class stays an error.
+/// Returns data that cannot be read or compared as not equal. An error of another class stays an error.
 fn no_data(error: OperationError) -> Result<AgainstNode> {
     match error.class() {
         FaultClass::Data => Ok(not_compared(error.in_one_line())),
@@ -149,26 +149,26 @@ fn not_compared(reason: String) -> AgainstNode {
     AgainstNode { reason: Some(reason), ..AgainstNode::default() }
 }
 
-/// The values of an array.
+/// The values of an array, as they are compared.
 struct Values {
-    /// Under `--cf`, how they are made of the stored elements.
+    /// The decoding of stored elements under `--cf`.
     decoding: Option<CfDecoding>,
     data_type: DataType,
-    /// True if CF attributes say that other values are stored than are meant, and they are compared all the same.
+    /// True if CF attributes declare other values than the stored ones, which are compared nevertheless.
     is_packed: bool,
 }
 
 /// Differences in a piece, or in all pieces so far.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Elements of pieces that are stored on neither side are not among them.
+    /// The elements that were compared. Units that neither side stores are not visited.
     elements: u64,
     differing: u64,
     relative: Option<f64>,
     greatest: Option<Mismatch>,
 }
 
-/// An element that differs, where it is and what it is on both sides.
+/// An element that differs: its position, and its values on both sides.
 #[derive(Debug)]
 struct Mismatch {
     at: Vec<u64>,
@@ -176,12 +176,12 @@ struct Mismatch {
     values: [Vec<u8>; 2],
 }
 
-/// The stored chunks of an array.
+/// Returns the stored chunks of an array.
 fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
     list(&array.node, &array.metadata, driver).map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
-/// A fault of the data makes arrays not equal; one of the machine is an error.
+/// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
 fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> Result<AgainstNode> {
     let (array, index, fault) = match fault {
         Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
@@ -192,7 +192,7 @@ fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> 
         return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
     }
     let cause = match &fault {
-        // The position is that in the array already.
+        // The position is already that in the array.
         Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
         fault => fault.to_string(),
     };
@@ -202,7 +202,7 @@ fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> 
 }
 
 impl Values {
-    /// The values as they are stored or, with `cf`, as CF readers see them: as floats of that type where one is given.
+    /// Returns the values as stored or, with `cf`, as CF readers see them, as `floats` if given.
     fn of(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self> {
         let decoding = if cf { CfDecoding::of(array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
@@ -211,7 +211,7 @@ impl Values {
         Ok(Values { decoding, data_type: data_type.unwrap_or_else(|| array.data_type.clone()), is_packed })
     }
 
-    /// The values of stored elements, in `decoded` where they are others.
+    /// Returns the values of stored elements. They are in `decoded` if they differ from the stored ones.
     fn decode<'a>(&self, elements: &'a [u8], decoded: &'a mut Vec<u8>) -> &'a [u8] {
         let Some(decoding) = &self.decoding else { return elements };
         decoding.decode(elements, decoded);
@@ -219,7 +219,7 @@ impl Values {
     }
 }
 
-/// Arrays of the same shape that are compared.
+/// A comparison of two arrays of the same shape.
 struct ArrayComparison {
     transfer: Transfer,
     values: [Values; 2],
@@ -227,7 +227,7 @@ struct ArrayComparison {
 }
 
 impl ArrayComparison {
-    /// Binds and lists both; why they cannot be compared is an error of the data.
+    /// Binds and lists both arrays. An error of the data if they cannot be compared.
     fn new(
         arrays: [&OpenedArray; 2],
         cf: (bool, Option<NumberType>),
@@ -245,7 +245,7 @@ impl ArrayComparison {
         Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
     }
 
-    /// Compares all elements. A chunk that cannot be decoded makes the arrays not equal; an error is the machine's.
+    /// Compares all elements. A chunk that cannot be decoded makes the arrays unequal. Machine faults are errors.
     fn compare(
         &self,
         arrays: [&OpenedArray; 2],
@@ -281,7 +281,7 @@ impl ArrayComparison {
         if let Err(ended) = outcome {
             return fault(ended, arrays);
         }
-        // Of all units that were not looked at, the first in C order has the first element.
+        // The first unit in C order that was not visited has the first of the other elements.
         let rest = elements.saturating_sub(all.elements);
         let first = (0..=units.len()).find(|unit| !units.contains(*unit)).filter(|_| rest > 0);
         if let Some(first) = first {
@@ -290,7 +290,7 @@ impl ArrayComparison {
         Ok(self.result(elements, all))
     }
 
-    /// Bytes that a thread needs beside blocks.
+    /// Returns the bytes that a thread needs in addition to blocks.
     fn worker_bytes(&self) -> u64 {
         let destination = &self.transfer.destination;
         let decoded = |values: &Values| values.decoding.as_ref().map_or(0, |of| of.target().size() as u64);
@@ -316,7 +316,7 @@ impl ArrayComparison {
         Tally { elements, differing, relative, greatest }
     }
 
-    /// So many elements, the first at `at`, that are absent on both sides.
+    /// Compares elements that are absent on both sides. The first is at `at`.
     fn fill_values(&self, elements: u64, at: Vec<u64>) -> Tally {
         let mut decoded = Vec::new();
         let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
@@ -343,7 +343,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// The result for arrays of so many elements, whose values are of these types.
+    /// Returns the result for arrays with this number of elements and values of these types.
     fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
         let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
         let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);
@@ -366,7 +366,7 @@ impl Tally {
 }
 
 impl Mismatch {
-    /// True if it differs more, or as much and comes first in C order.
+    /// True if it differs more, or as much and is earlier in C order.
     fn is_before(&self, other: &Mismatch) -> bool {
         other.greatest.exceeds(&self.greatest).then_with(|| self.at.cmp(&other.at)).is_lt()
     }
@@ -381,17 +381,17 @@ impl Difference {
     }
 }
 
-/// A number that is no NaN.
+/// Returns a number that is not NaN as JSON.
 fn float(value: f64) -> Json {
     Number::from_f64_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
 }
 
-/// True if elements of both types are text, or bytes.
+/// True if elements of both types are text, or both bytes.
 fn have_any_length(a: &DataType, b: &DataType) -> bool {
     matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
 }
 
-/// An array with what of it is there.
+/// Opens an array of variable-length elements, with its stored chunks.
 fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray> {
     let listing = listed(array, driver)?;
     let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
@@ -401,7 +401,7 @@ fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray> {
     Ok(side.with_present(listing.known()))
 }
 
-/// Compares arrays of as many elements. A chunk that cannot be decoded makes them not equal; an error is the machine's.
+/// Compares elements of any length. A chunk that cannot be decoded makes them unequal. Machine faults are errors.
 fn compare_any_length(
     [a, b]: [&OpenedArray; 2],
     elements: u64,
@@ -415,7 +415,7 @@ fn compare_any_length(
         .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
     let transfer = Transfer { source, destination, absent_element: None, origin: None };
     let Transfer { source, destination, .. } = &transfer;
-    // The objects that hold elements which either side stores.
+    // The objects with elements that either side stores.
     let mut objects = ChunkSetBuilder::default();
     objects.insert_all(&destination.objects());
     objects.insert_all(&transfer.overlapped_by(&destination.metadata.grid));
@@ -430,7 +430,7 @@ fn compare_any_length(
     if let Err(ended) = compared {
         return fault(ended, [a, b]);
     }
-    // What neither side stores holds the fill values.
+    // Elements that neither side stores have the fill values.
     let rest = elements.saturating_sub(all.elements);
     let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
     if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
@@ -441,7 +441,7 @@ fn compare_any_length(
     Ok(all.result(elements, [&a.data_type, &b.data_type], false))
 }
 
-/// The elements of a box that differ.
+/// Compares the elements of a box.
 fn differences([a, b]: [&ElementReader; 2], block: &Region, buffers: &mut VariableSizeBuffers) -> Result<Tally, Fault> {
     let (a, _) = a.read(block, &block.start, buffers)?;
     let (b, _) = b.read(block, &block.start, buffers)?;

@@ -1,7 +1,7 @@
-//! Elements of two data types, compared by what they mean: exactly, or within a tolerance.
+//! Compares elements of two data types by their meaning, exactly or within a tolerance.
 //!
-//! No value passes through a type that does not hold it: floats of up to 64 bits are kept as `f64`, integers as
-//! `i128`, and the two are compared as the numbers that they are.
+//! No value is converted to a type that does not represent it. Floats of up to 64 bits are kept as `f64`, and integers
+//! as `i128`. The two are compared as numbers.
 
 use std::cmp::Ordering;
 
@@ -24,64 +24,64 @@ enum Form {
     Real(NumberType),
     /// Two components, real first.
     Complex(NumberType),
-    /// Equal or not, with no difference that were a number.
+    /// Equal or not, without a numeric difference.
     Opaque,
 }
 
-/// Compares elements of one data type with those of another.
+/// A comparison of elements of two data types.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparer {
     forms: (Form, Form),
     sizes: (usize, usize),
-    /// The conversions of both to float64, where that holds every value.
+    /// The conversions of both to float64. `None` if it does not represent every value.
     widenings: Option<(Widening, Widening)>,
     tolerance: Tolerance,
 }
 
-/// Elements that were compared.
+/// The result of a comparison of elements.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compared {
     /// The number of elements that differ.
     pub(crate) differing: u64,
-    /// The one that differs most, the first among equals.
+    /// The element with the greatest difference, the first among equals.
     pub(crate) greatest: Option<Greatest>,
-    /// Greatest `|a - b| / |b|`.
+    /// The greatest `|a - b| / |b|`.
     pub(crate) relative: Option<f64>,
 }
 
 /// An element that differs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Greatest {
-    /// Its place among those compared.
+    /// The index among the compared elements.
     pub(crate) index: usize,
-    /// By how much; `None` where that is no number, as with a NaN on one side.
+    /// The difference. `None` if it is not a number, for example with a NaN on one side.
     pub(crate) difference: Option<Difference>,
 }
 
 /// An absolute difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Difference {
-    /// The difference of two integers, exact.
+    /// The exact difference of two integers.
     Integer(u128),
     /// Rounded once.
     Float(f64),
 }
 
-/// A real number, exactly.
+/// An exact real number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Real {
     Integer(i128),
     Float(f64),
 }
 
-/// Where integers and fractions part: no float from here on has a fraction, and `i128` holds all below.
+/// 2^126. No float from here on has a fraction, and `i128` represents all integers below.
 const WHOLE: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0 / 2.0;
 
-/// Elements that are tried at a time by the fast comparison.
+/// The number of elements that the fast comparison checks at a time.
 const TILE: usize = 512;
 
 impl Comparer {
-    /// Pairs two data types; why they cannot be compared.
+    /// Pairs two data types. The error is the reason why they cannot be compared.
     pub(crate) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
         let known = |data_type: &DataType| {
             let size = data_type.size();
@@ -101,7 +101,7 @@ impl Comparer {
         Ok(Comparer { forms, sizes, widenings, tolerance })
     }
 
-    /// Compares as many elements as there are; both slices hold the same number.
+    /// Compares the elements of two slices, which contain the same number.
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
         let mut compared = Compared::default();
         if self.forms.0 == self.forms.1 && a == b {
@@ -128,11 +128,11 @@ impl Comparer {
         compared
     }
 
-    /// True if finite values are all within the tolerance; false also where one is not finite.
+    /// True if all values are finite and within the tolerance.
     fn all_within(&self, a: &[f64], b: &[f64]) -> bool {
         let Tolerance { rtol, atol } = self.tolerance;
         a.iter().zip(b).fold(true, |all, (a, b)| {
-            // A bound or a difference that is infinite says nothing: those are looked at one by one.
+            // An infinite bound or difference proves nothing. Those elements are compared one by one.
             let difference = (a - b).abs();
             all & (difference <= (atol + rtol * b.abs()).min(f64::MAX))
         })
@@ -167,7 +167,7 @@ impl Comparer {
         }
     }
 
-    /// True if a difference is allowed beside an element of OTHER of this absolute value.
+    /// True if the tolerance allows a difference from an element of OTHER with this absolute value.
     fn is_within(&self, difference: Difference, length: f64) -> bool {
         let bound = (self.tolerance.atol + self.tolerance.rtol * length).min(f64::MAX);
         match difference {
@@ -179,7 +179,7 @@ impl Comparer {
 }
 
 impl Greatest {
-    /// Orders by difference; `None` comes first.
+    /// Orders by difference. `None` is the least.
     pub(crate) fn exceeds(&self, other: &Greatest) -> Ordering {
         match (self.difference, other.difference) {
             (None, None) => Ordering::Equal,
@@ -192,8 +192,8 @@ impl Greatest {
 }
 
 impl Difference {
-    /// Rounded once.
-    #[expect(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
+    /// Returns the difference as a float, rounded once.
+    #[expect(clippy::cast_precision_loss, reason = "rounding to the nearest float is intended")]
     pub(crate) fn to_f64(self) -> f64 {
         match self {
             Difference::Integer(difference) => difference as f64,
@@ -215,16 +215,16 @@ fn form(data_type: &DataType) -> Form {
     }
 }
 
-/// Makes `f64` of elements all of whose values it holds.
+/// An exact conversion of elements to `f64`.
 #[derive(Debug, Clone)]
 enum Widening {
     Core(Unpack),
-    /// The value of each pattern of a small float of so many bytes.
+    /// The value of each pattern of a small float, after its size in bytes.
     Table(usize, Vec<f64>),
 }
 
 impl Widening {
-    /// `None` for integers of 64 bits.
+    /// Returns the conversion. `None` for integers of 64 bits.
     fn of(number_type: NumberType) -> Option<Self> {
         if let Some(float) = number_type.small_float() {
             let patterns = 1_u64 << (8 * float.size());
@@ -249,7 +249,7 @@ impl Widening {
     }
 }
 
-/// Real and imaginary part.
+/// Returns the real and the imaginary part.
 fn components(form: Form, bytes: &[u8]) -> [Real; 2] {
     match form {
         Form::Real(number_type) => [real(number_type, bytes), Real::Integer(0)],
@@ -273,7 +273,7 @@ fn real(number_type: NumberType, bytes: &[u8]) -> Real {
     Real::Integer(bits.into())
 }
 
-/// True if two are the same number, or both NaN.
+/// True if two are the same number, or both are NaN.
 fn is_equal(a: Real, b: Real) -> bool {
     match (a, b) {
         (Real::Integer(a), Real::Integer(b)) => a == b,
@@ -284,13 +284,13 @@ fn is_equal(a: Real, b: Real) -> bool {
     }
 }
 
-/// A float without fraction as an integer, where it fits.
+/// Returns a float without a fraction as an integer. `None` if it has a fraction or does not fit.
 #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is in range")]
 fn whole(float: f64) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < WHOLE).then_some(float as i128)
 }
 
-/// `|a - b|`; `None` where a NaN is among the components.
+/// Returns `|a - b|`. `None` if a component is NaN.
 fn distance(a: [Real; 2], b: [Real; 2]) -> Option<Difference> {
     let real = difference(a[0], b[0])?;
     if is_equal(a[1], b[1]) {
@@ -303,7 +303,7 @@ fn distance(a: [Real; 2], b: [Real; 2]) -> Option<Difference> {
 fn difference(a: Real, b: Real) -> Option<Difference> {
     let float = match (a, b) {
         (Real::Integer(a), Real::Integer(b)) => return Some(Difference::Integer(a.abs_diff(b))),
-        // Infinities of the same sign: nothing is between them.
+        // Infinities of the same sign have no difference. Their subtraction would be NaN.
         (Real::Float(a), Real::Float(b)) if a == b => 0.0,
         (Real::Float(a), Real::Float(b)) => (a - b).abs(),
         (Real::Integer(integer), Real::Float(float)) | (Real::Float(float), Real::Integer(integer)) => {
@@ -313,7 +313,7 @@ fn difference(a: Real, b: Real) -> Option<Difference> {
     (!float.is_nan()).then_some(Difference::Float(float))
 }
 
-/// The difference of an integer of at most 64 bits and a float.
+/// Returns the difference of an integer of at most 64 bits and a float.
 #[expect(clippy::cast_precision_loss, reason = "the difference is rounded once, or was below 2^53")]
 fn mixed_difference(integer: i128, float: f64) -> f64 {
     match whole(float.trunc()) {

@@ -1,4 +1,4 @@
-//! What runs through which chain: data in files and on standard streams, chunks of an array, and the bound chain.
+//! The data and the chain of `apply-codec`: files and standard streams, chunks of an array, and the bound chain.
 
 use super::Direction;
 use crate::codec::{BoundChain, ChainFault};
@@ -16,24 +16,23 @@ use crate::operation::{Budget, FaultClass, OpenedArray, OperationError, Result, 
 use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
 use crate::store::{StoreError, file};
 
-/// The data that run through the chain.
 pub(super) struct Input {
-    /// INPUT, or the chunk.
+    /// The name of INPUT, or of the chunk.
     pub(super) name: String,
-    /// The size of the file, a header included.
+    /// The size of the file with its header, in bytes.
     pub(super) file_bytes: u64,
     /// Encoded bytes, or native-endian elements in C order.
     pub(super) bytes: Vec<u8>,
 }
 
-/// A `.npy` INPUT, which is read before the chain is bound, since it tells type and shape.
+/// A `.npy` INPUT. It is read before the chain is bound, because it contains the type and the shape.
 pub(super) struct Early {
     name: String,
     file_bytes: u64,
     array: NpyArray,
 }
 
-/// Reads INPUT where it is a `.npy` file: by its name, or on stdin where nothing else tells type and shape.
+/// Reads INPUT if it is a `.npy` file: by its name, or on stdin if no option contains the type and the shape.
 pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
@@ -73,7 +72,7 @@ fn needs_type_and_shape() -> OperationError {
     )
 }
 
-/// The type and shape of the decoded array, where there is no `--like`.
+/// Returns the type and shape of the decoded array, without `--like`.
 fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(DataType, Vec<u64>)> {
     let Some(early) = early.filter(|_| !options.decode) else {
         return match (&options.data_type, &options.shape) {
@@ -98,7 +97,7 @@ fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(
     }
 }
 
-/// True if a file's type is the primitive in which values of `data_type` are stored: `uint16` holds `uint10`.
+/// True if a file's type is the primitive that stores values of `data_type`: `uint16` stores `uint10`.
 fn holds(file_type: &DataType, data_type: &DataType) -> bool {
     match (file_type.number(), data_type.number()) {
         (Some(file_type), Some(number_type)) => file_type.element() == number_type.element(),
@@ -107,13 +106,13 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
 }
 
 impl Early {
-    /// The elements, or bytes, once it is known what the chain takes.
+    /// Returns the elements or bytes, if the chain accepts them. Otherwise an error.
     pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input> {
         let [taken, _] = direction.ends(chain);
         let (data_type, shape) = (&self.array.data_type, &self.array.shape);
         let fits = match &taken {
             Representation::Array(array) => holds(data_type, &array.data_type) && *shape == array.shape,
-            // Encoded bytes are a row of uint8.
+            // Encoded bytes are a 1-D array of uint8.
             Representation::Bytes(size) => {
                 let found = self.array.elements.len() as u64;
                 let fits = match size {
@@ -144,7 +143,7 @@ fn describe(representation: &Representation) -> String {
     }
 }
 
-/// Reads a raw INPUT; more or fewer bytes than the chain takes are the data's fault.
+/// Reads a raw INPUT. More or fewer bytes than the chain needs are an error of the data.
 fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result<Input> {
     let [taken, _] = direction.ends(chain);
     let name = stream_name(stream);
@@ -187,7 +186,7 @@ fn read(stream: &Stream, limit: u64, too_large: impl FnOnce(&str, u64) -> Operat
     })
 }
 
-/// The contents of OUTPUT.
+/// Returns the contents of OUTPUT.
 pub(super) fn to_file(stream: &Stream, representation: &Representation, bytes: &[u8]) -> Result<Vec<u8>> {
     let is_npy = stream.has_extension("npy");
     match representation {
@@ -197,7 +196,7 @@ pub(super) fn to_file(stream: &Stream, representation: &Representation, bytes: &
             to_or_from_little_endian(&mut contents, &array.data_type);
             Ok(contents)
         }
-        // Encoded bytes are a row of uint8.
+        // Encoded bytes are a 1-D array of uint8.
         Representation::Bytes(_) if is_npy => {
             let uint8 = DataType::Number(NumberType::of(ElementType::UInt8));
             npy::write(&uint8, &[bytes.len() as u64], bytes)
@@ -207,23 +206,23 @@ pub(super) fn to_file(stream: &Stream, representation: &Representation, bytes: &
     .map_err(|error| OperationError::data("OUTPUT cannot be a .npy file").because(error))
 }
 
-/// Native-endian elements to little-endian ones, or back: nothing on most machines.
+/// Converts native-endian elements to little-endian ones, or back. On most machines this does nothing.
 fn to_or_from_little_endian(elements: &mut [u8], data_type: &DataType) {
     if cfg!(target_endian = "big") {
         data_type.swap_elements(elements);
     }
 }
 
-/// A bound chain, and where it comes from.
+/// A bound chain, and its origin.
 pub(super) struct Subject {
     pub(super) chain: BoundChain,
     pub(super) warnings: Vec<Diagnostic>,
-    /// `--like`.
+    /// The array of `--like`.
     array: Option<OpenedArray>,
 }
 
 impl Subject {
-    /// Binds the chain; everything about it is proved here, before any data.
+    /// Binds the chain. Everything about it is checked here, before any data is read.
     pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self> {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
@@ -243,7 +242,7 @@ impl Subject {
                 diagnostics.extend(read.notes);
                 Some(read.value)
             }
-            // A shard may lack inner chunks, which then hold the array's fill value.
+            // A shard may lack inner chunks. They have the array's fill value.
             (None, Some(array)) if options.decode || options.chunk.is_some() => array.fill_value.clone(),
             (None, _) => None,
         };
@@ -257,8 +256,8 @@ impl Subject {
         Ok(Subject { chain, warnings, array })
     }
 
-    /// Refuses decoded elements that are no values of their type. Padding, which means nothing, can be told from elements
-    /// in a chunk of `--like` alone.
+    /// Refuses decoded elements that are not values of their type. Padding means nothing. Only in a chunk of `--like`
+    /// it is known which elements are padding.
     pub(super) fn check_values(&self, options: &ApplyCodecOptions, elements: &[u8]) -> Result<(), ChainFault> {
         let shape = &self.chain.decoded().shape;
         let valid = match (&self.array, &options.chunk) {
@@ -271,7 +270,7 @@ impl Subject {
         self.chain.check_values(elements, shape, &valid)
     }
 
-    /// Reads the stored chunk, or INPUT, whose size is known by now.
+    /// Reads the stored chunk, or INPUT. Its size is known by now.
     pub(super) fn read_input(&self, options: &ApplyCodecOptions, direction: Direction) -> Result<Input> {
         match (&self.array, &options.chunk, &options.input) {
             (Some(array), Some(chunk), _) => self.read_chunk(array, chunk),
@@ -303,12 +302,12 @@ impl Subject {
     }
 }
 
-/// The shape of a chunk of an array: that of all, or of the one that is named.
+/// Returns the shape of all chunks of an array, or of the named one.
 fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>> {
     let grid = &array.metadata.grid;
     match (grid.uniform(), chunk) {
         (Some(shape), _) => Ok(shape.to_vec()),
-        // Whether there is such a chunk is seen where it is read.
+        // The read shows whether the chunk exists.
         (None, Some(chunk)) if chunk.len() == array.metadata.shape.len() => Ok(grid.shape_of(chunk).into_owned()),
         (None, Some(_)) => Ok(grid.largest().to_vec()),
         (None, None) => {
@@ -318,20 +317,20 @@ fn shape_of(array: &OpenedArray, chunk: Option<&[u64]>) -> Result<Vec<u64>> {
     }
 }
 
-/// `--codecs`. An empty list is the chain that changes nothing.
+/// Returns the codecs of `--codecs`. An empty list is the chain that changes nothing.
 fn given_codecs(options: &ApplyCodecOptions, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Vec<CodecMetadata> {
     let given = options.codecs.as_ref().filter(|codecs| !codecs.is_empty());
     let read = given.and_then(|codecs| read_codecs(&Json::Array(codecs.clone()), "", faults));
     let mut codecs = read.unwrap_or_default();
-    // Where `bytes` comes first, what `blosc` is given are elements of this type.
+    // If `bytes` is first, the input of `blosc` are elements of this type.
     if let (Some("bytes"), Some(size)) = (codecs.first().map(|codec| codec.name.as_str()), data_type.size()) {
         complete_typesize(&mut codecs, size);
     }
     codecs
 }
 
-/// Refuses what is wrong; gives what is only unusual. A given fill value must come back bit for bit, unless
-/// `--no-fill-check` was given.
+/// Refuses errors, and returns the other findings. A given fill value must be the same bit for bit after a round trip,
+/// unless `--no-fill-check` was given.
 fn accept(
     options: &ApplyCodecOptions,
     diagnostics: Vec<Diagnostic>,
@@ -349,7 +348,7 @@ fn accept(
         return Err(open::refusal(&format!("the codec chain does not fit {about}"), &errors));
     }
     if let Some(array) = array {
-        // What was found when the array was opened holds for the chain, too.
+        // The findings about the array also apply to the chain, and are not repeated.
         warnings.retain(|warning| !array.warnings.iter().any(|known| known.code == warning.code));
         warnings.splice(0..0, array.warnings.iter().cloned());
     }

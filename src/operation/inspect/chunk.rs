@@ -1,4 +1,4 @@
-//! `--chunk`: one stored chunk, codec by codec back to its elements.
+//! `--chunk`: decodes one stored chunk to its elements, codec by codec.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
 use crate::operation::{OperationError, Result};
 
-/// The bytes of a chunk, and where an inner one begins in its shard.
+/// The bytes of a chunk, and the offset of an inner chunk in its shard.
 type Stored = (Vec<u8>, Option<u64>);
 
-/// Reads a chunk and decodes it; a fault in it is a finding, beside what went well.
+/// Reads a chunk and decodes it. A fault in it is a finding, next to the successful steps.
 pub(super) fn inspect_chunk(
     side: &StoredArray,
     store: &str,
@@ -72,8 +72,8 @@ fn describe((code, message, help): (Code, String, Option<&'static str>), chunk: 
         .at_chunk(chunk.indices.clone())
 }
 
-/// The number of a stored object, the position of an inner chunk in its shard, and the box of the chunk in the array, padding
-/// included.
+/// Returns the index of a stored object, the position of an inner chunk in its shard, and the chunk's box. The box is
+/// in the coordinates of the array, with padding.
 fn find(
     side: &StoredArray,
     layout: Option<&ShardLayout>,
@@ -119,8 +119,8 @@ fn read(side: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Opt
     Ok(offset.map(|offset| (buffers.bytes, offset)))
 }
 
-/// Runs the chain backwards with the clock running, up to the first codec that fails, and holds the elements inside the
-/// array, a box of shape `valid`, to their type.
+/// Decodes codec by codec, up to the first that fails, and measures the time. Checks the elements inside the array, a
+/// box of shape `valid`, against their type.
 fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
     let mut workspace = Workspace::default();
     let mut decoded = Vec::new();
@@ -152,7 +152,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Ve
     chain.check_values(&bytes, &chain.decoded().shape, valid).err()
 }
 
-/// True if what the codec is given to decode holds a checksum, which is then verified.
+/// True if the encoded data of a codec contain a checksum. It is then verified.
 fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
     match &codec.codec {
         Codec::Sharding(sharding) => sharding.index_holds_checksum(),
@@ -161,7 +161,7 @@ fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
     }
 }
 
-/// Bytes that are held at once: the chunk on both sides of its largest codec.
+/// Returns the bytes that are needed at a time: the chunk on both sides of its largest codec.
 pub(super) fn needed_bytes(side: &StoredArray, options: &ChunkOptions) -> u64 {
     let subchunk = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.subchunk);
     let chain = subchunk.unwrap_or(&side.chain);

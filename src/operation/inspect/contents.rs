@@ -1,4 +1,4 @@
-//! Reads the chunks of an array once or twice, and answers what was asked of them.
+//! Reads the chunks of an array once or twice, and answers the requests about them.
 
 use std::borrow::Cow;
 
@@ -30,12 +30,12 @@ pub(super) struct Contents<'a> {
     pub side: &'a StoredArray,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
-    /// The listing of what is stored, if an option needs it.
+    /// The listing of the stored chunks, if an option needs it.
     pub listing: Option<&'a Listing>,
 }
 
 impl Contents<'_> {
-    /// Does what was asked for, one after the other.
+    /// Answers the requests, one after the other.
     pub(super) fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
         let numbers = CfNumbers::of(self.source, &options.cf)?;
         let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
@@ -55,7 +55,7 @@ impl Contents<'_> {
         if options.information && is_readable {
             result.information = self.information(options, result)?;
         }
-        // Single chunks are looked for by their keys: what stands in the place of one is told of.
+        // Single chunks are requested by key, so that anything else with this key is reported.
         let side = &StoredArray { present: None, ..self.side.clone() };
         if let Some(chunk) = &options.chunk {
             let (found, finding) = chunk::inspect_chunk(side, &self.source.store, chunk)?;
@@ -71,7 +71,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// A fault of a chunk as a finding.
+    /// Adds a fault of a chunk as a finding.
     pub(super) fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<()> {
         let chunk = position(fault.index, &self.source.metadata);
         let key = self.side.key(fault.index);
@@ -80,7 +80,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// Makes the passes; false where a chunk could not be read, which is a finding.
+    /// Makes the passes. Returns false if a chunk could not be read, which is a finding.
     fn values(&self, numbers: &CfNumbers, options: &InspectOptions, result: &mut ArrayResult) -> Result<bool> {
         let is_counted = options.stats || options.histogram.is_some();
         let metadata = &self.source.metadata;
@@ -152,7 +152,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// One pass over all chunks; a chunk that cannot be read is a finding.
+    /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
         let mut codes = codes(self.source)?;
         if let Some(codes) = &mut codes {
@@ -168,7 +168,7 @@ impl Contents<'_> {
             (nan.clone(), *fill_bits)
         } else {
             let fill = self.source.fill_value.as_ref();
-            // `bool` has no values that count as missing.
+            // No value of `bool` counts as missing.
             let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
             let missing = cf::missing_values(self.source, number_type, missing)?;
             (missing, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
@@ -225,7 +225,7 @@ impl Contents<'_> {
     }
 }
 
-/// An error of the data as a finding; any other as it is.
+/// Returns an error of the data as a finding. Any other error stays an error.
 pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic> {
     if error.class() != FaultClass::Data {
         return Err(error);
@@ -234,28 +234,28 @@ pub(super) fn finding(error: OperationError, code: Code) -> Result<Diagnostic> {
     Ok(error.help().into_iter().fold(found, Diagnostic::with_help))
 }
 
-/// Values that have no order or are no numbers.
+/// Returns the warning for values that have no order or are not numbers.
 pub(super) fn no_statistics(data_type: &DataType) -> Diagnostic {
     let message = format!("values of type {data_type} are not real numbers: there are no statistics");
     Diagnostic::new(code::NO_STATISTICS, message)
 }
 
-/// Why there are no figures.
+/// The reason why there are no statistics.
 enum Stop {
     Fault(ChunkFault),
     Error(OperationError),
 }
 
-/// Shares of the information whose bits are told.
+/// The shares of the information whose bits are reported.
 const SHARES: [f64; 2] = [0.99, 0.999];
 
-/// The options with which `--quantize` is tried.
+/// Returns the options with which `--quantize` is tried.
 fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing>) -> QuantizeOptions {
     let missing = missing.filter(|missing| has_missing(source, missing)).cloned();
     QuantizeOptions { data_type: Some(target), missing, ..QuantizeOptions::default() }
 }
 
-/// A quantisation with its error over all values that are stored and not missing.
+/// Returns a quantisation with its error over all values that are stored and not missing.
 fn suggestion(request: &Request<'_>, quantization: &Quantization, found: &QuantizeFigures) -> Result<SuggestionResult> {
     let source = request.source;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
@@ -281,7 +281,7 @@ pub(super) fn has_missing(source: &OpenedArray, missing: &Missing) -> bool {
     }
 }
 
-/// The option for missing values, behind a space; nothing where there is none.
+/// Returns the option for missing values, after a space. Empty if there is none.
 pub(super) fn missing_option(missing: Option<&Missing>) -> String {
     match missing {
         None => String::new(),
@@ -293,7 +293,7 @@ pub(super) fn missing_option(missing: Option<&Missing>) -> String {
     }
 }
 
-/// The command line that changes an array by these options.
+/// Returns the command line that changes an array by these options.
 pub(super) fn command(source: &OpenedArray, options: &str) -> String {
     let store = &source.store;
     let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);

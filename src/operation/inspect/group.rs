@@ -1,4 +1,4 @@
-//! A group: what lies below it, node by node.
+//! `inspect` of a group: the nodes below it.
 
 use super::contents::finding;
 use super::inspect_reading;
@@ -18,8 +18,8 @@ use crate::operation::{
     ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, Result, new_driver,
 };
 
-/// Reads a group and the nodes below it, as deep as was asked for, and with `--stats` the values of each array.
-/// Findings are those of the nodes that are shown.
+/// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
+/// Findings are those of the shown nodes.
 pub(super) fn inspect_group(
     options: &InspectOptions,
     documents: Documents,
@@ -39,7 +39,7 @@ pub(super) fn inspect_group(
         if options.depth.is_some_and(|deepest| depth > deepest) {
             continue;
         }
-        // Whether a chunk is absent, which alone makes a null fill value matter, is not known here.
+        // A null fill value matters only if a chunk is absent, which is not known here.
         let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         warnings.extend(found.cloned());
         warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
@@ -57,7 +57,7 @@ pub(super) fn inspect_group(
             nodes.push(described);
         }
     }
-    // What is of no consequence `validate` alone shows.
+    // Only `validate` shows findings without consequence.
     warnings.retain(|found| found.severity > Severity::Info);
     let mut result = GroupResult {
         store: options.store.display().to_string(),
@@ -81,8 +81,8 @@ pub(super) fn inspect_group(
     Ok(result)
 }
 
-/// The figures over the values of each array, given with its place among the nodes, under one progress. What keeps one
-/// array from being read is a finding, and the others have theirs.
+/// Adds the statistics of each array, which is given with its index among the nodes. All have one progress bar. An
+/// array that cannot be read is a finding, and the others are read nevertheless.
 fn figures(
     arrays: Vec<(usize, Box<ArrayReading>)>,
     coordinates: &Coordinates,
@@ -101,7 +101,7 @@ fn figures(
         }
         let options = InspectOptions { suggest, ..options.clone() };
         let (place, key, is_decoded) = (array.place.clone(), array.documents.key, array.pipeline.is_some());
-        // Those of the documents come first, and are among the findings of the group already.
+        // The findings of the documents are first, and are already among those of the group.
         let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
         match inspect_reading(*array, &options, (&share, interrupt)) {
             Ok(mut read) => {
@@ -123,7 +123,7 @@ fn figures(
     Ok(())
 }
 
-/// The arrays that say where the others lie.
+/// Returns the coordinates of a hierarchy.
 fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
     let members = nodes.iter().filter_map(|node| {
         let path = node.place.path.as_str();
@@ -139,7 +139,7 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
     Coordinates::of(&members.collect::<Vec<_>>())
 }
 
-/// True if an array holds floats that are no coordinates and not quantised.
+/// True if an array contains floats that are not coordinates and not quantised.
 fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     let number = array.data_type.as_ref().and_then(DataType::number);
     let is_float = number.is_some_and(NumberType::is_float);
@@ -147,7 +147,7 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     is_float && !is_packed && !coordinates.contains(&array.place.path)
 }
 
-/// Bytes of the stored chunks of an array; `None` where the metadata do not tell its keys.
+/// Returns the bytes of the stored chunks of an array. `None` if the metadata do not define its keys.
 fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>> {
     let Some(metadata) = &array.metadata else { return Ok(None) };
     let listing = list_with_sizes(&array.node, metadata, driver)
@@ -165,7 +165,7 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
     }
 }
 
-/// The number of levels from the root to a node.
+/// Returns the number of levels from the root to a node.
 fn depth(root: &Place, node: &Place) -> u64 {
     let below = node.path.strip_prefix(root.path.trim_end_matches('/')).unwrap_or(&node.path);
     below.split('/').filter(|name| !name.is_empty()).count() as u64

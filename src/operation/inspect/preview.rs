@@ -1,5 +1,5 @@
-//! `--preview`, a two-dimensional slice reduced to a picture; and `--report`, the numbers of an array's pictures, of a bounded
-//! number of chunks.
+//! The picture of `--preview`, a two-dimensional slice reduced to pixels. Also the numbers for the pictures of
+//! `--report`, from a bounded number of chunks.
 
 use super::contents::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
@@ -18,17 +18,17 @@ use crate::operation::{
     Stats, StatsResult, explain,
 };
 
-/// Slices of more elements than this are not read whole.
+/// The maximum number of elements of a slice that is read whole.
 const MOST_ELEMENTS: u64 = 1 << 26;
 
-/// Nor are those of more objects.
+/// The maximum number of objects of a slice that is read whole.
 const MOST_OBJECTS: u64 = 1 << 18;
 
-/// Objects that are looked for by their keys; among more, those that are there are listed first.
+/// The maximum number of objects that are requested by key. If there are more, the stored ones are listed first.
 const MOST_PROBED: u64 = 1 << 12;
 
 impl Contents<'_> {
-    /// The pictures that are asked for; a chunk that cannot be read is a finding.
+    /// Adds the requested pictures. A chunk that cannot be read is a finding.
     pub(super) fn preview(
         &self,
         array: &StoredArray,
@@ -50,7 +50,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// Reads a slice. An error of the data where a chunk cannot be read.
+    /// Reads a slice. An error of the data if a chunk cannot be read.
     fn draw(&self, array: &StoredArray, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
         let store = &self.source.store;
         let mut objects = slice.objects(array);
@@ -80,8 +80,8 @@ impl Contents<'_> {
         })
     }
 
-    /// A level and a histogram: the one that was asked for, else of all values or, of a large array, of the level's. A chunk
-    /// that cannot be read is a note.
+    /// Returns a slice and a histogram. The histogram is the requested one, or one of all values. For a large array it
+    /// is of the slice. A chunk that cannot be read is a note.
     pub(super) fn drawing(
         &self,
         array: &StoredArray,
@@ -137,14 +137,14 @@ impl Contents<'_> {
         Ok(drawing)
     }
 
-    /// Why a chunk cannot be read; an error where the run was interrupted.
+    /// Returns the reason why a chunk cannot be read. An error if the run was interrupted.
     fn note(&self, fault: ChunkFault) -> Result<String> {
         let error = explain(fault, &self.side.metadata, &self.source.store, None);
         if error.class() == FaultClass::Interrupted { Err(error) } else { Ok(error.in_one_line()) }
     }
 }
 
-/// The index along each dimension that one is given for.
+/// Returns the given index along each dimension. `None` where there is none.
 fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Result<Vec<Option<u64>>> {
     let mut at = vec![None; metadata.shape.len()];
     for (axis, index) in given {
@@ -163,7 +163,7 @@ fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Re
     Ok(at)
 }
 
-/// The last two dimensions that no index is given for, in a picture of at most `size`; the others at what is given, or 0.
+/// Returns the slice of the last two dimensions without a given index, within `size`. Others have that index, or 0.
 fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Slice {
     let mut free = (0..at.len()).rev().filter(|dimension| at[*dimension].is_none());
     let right = free.next();
@@ -181,7 +181,7 @@ fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Sli
     }
 }
 
-/// The dimension of this name or number.
+/// Returns the dimension of this name or number.
 fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize> {
     let names = metadata.dimension_names.as_deref().unwrap_or_default();
     let named = names.iter().position(|name| name.as_deref() == Some(axis));
@@ -194,9 +194,9 @@ fn dimension(metadata: &ArrayMetadata, store: &str, axis: &str) -> Result<usize>
     })
 }
 
-/// Rows and columns of a picture that keeps the slice's proportions, as far as a long strip is still seen.
+/// Returns the rows and columns of a picture. It has the proportions of the slice, unless a strip would be too thin.
 fn fit(height: u64, width: u64, size: PictureSize) -> (u64, u64) {
-    /// A picture is no narrower than this, where its slice is not.
+    /// The minimum width and height of a picture, unless its slice is smaller.
     const LEAST: u64 = 16;
     let scaled = |length: u64, by: u64, of: u64| {
         let scaled = (u128::from(length) * u128::from(by) + u128::from(of) / 2) / u128::from(of.max(1));
@@ -213,25 +213,25 @@ fn fit(height: u64, width: u64, size: PictureSize) -> (u64, u64) {
     (rows.max(1), columns.max(LEAST).min(width).min(size.columns).max(1))
 }
 
-/// Pixels of a picture, either way.
+/// The maximum width and height of a picture, in pixels.
 const PIXELS: u64 = 512;
 
-/// Bins of a histogram that was not asked for.
+/// The number of bins of a histogram that was not requested.
 const BINS: usize = 60;
 
-/// Arrays of no more elements than this are counted whole.
+/// The maximum number of elements of an array that is counted whole.
 const MOST_COUNTED: u64 = 1 << 26;
 
-/// If they have no more objects than this.
+/// The maximum number of objects of such an array.
 const MOST_COUNTED_OBJECTS: u64 = 1 << 12;
 
-/// The least and greatest finite value.
+/// Returns the minimum and the maximum finite value. `None` if there is none.
 fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
     let number = |value: &Option<Json>| Some(value.as_ref()?.as_number()?.as_f64());
     Some((number(&stats.min)?, number(&stats.max)?))
 }
 
-/// True if all of it is counted.
+/// True if the whole array is counted.
 fn is_small(side: &StoredArray) -> bool {
     num_elements(&side.metadata.shape).is_some_and(|elements| elements <= MOST_COUNTED)
         && side.metadata.num_chunks() <= MOST_COUNTED_OBJECTS

@@ -1,4 +1,4 @@
-//! How often the chunks of an array are read.
+//! Tests how often the chunks of an array are read.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use crate::operation::{ArrayResult, HistogramOptions, InspectOptions, InspectRes
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, PrefetchLimit};
 
-/// Inspects an array of four compressed chunks: the result, and how often each chunk was read.
+/// Inspects an array of four chunks with checksums. Returns the result, and how often each chunk was read.
 fn inspected(options: &InspectOptions) -> (ArrayResult, Vec<usize>) {
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"float32","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},

@@ -16,25 +16,25 @@ use crate::operation::{
 };
 use crate::pipeline::Representation;
 
-/// Types that all values are laid over.
+/// The types that cover the range of all values: whether signed, and the bits.
 const TYPES: [(bool, u32); 2] = [(false, 8), (false, 16)];
 
-/// Bounds of the error, as shares of the standard deviation, and what is tried with them.
+/// The bounds of the error as shares of the standard deviation, and what is tried with them.
 const ERRORS: [(f64, &str); 4] = [(1e-2, ""), (1e-3, ""), (1e-3, ", predict auto"), (1e-4, "")];
 
-/// Shares of the bitwise real information that rounded bits keep.
+/// The shares of the bitwise real information that rounded values keep.
 const INFORMATION: [f64; 2] = [0.99, 0.999];
 
-/// The compressor for arrays that have none: without one, values without noise are as large as before.
+/// The compressor for arrays that have none. Without one, values without noise are as large as before.
 const COMPRESSOR: &str = "zstd:3";
 
-/// A way by its name: what changes, and the options that say so; or why it cannot be gone.
+/// A name, and the change with its options, or the reason why the way is not possible.
 type Way = (String, Result<(ChangeOptions, String), &'static str>);
 
 impl Contents<'_> {
     /// Draws the sample and tries each way on it.
     pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
-        // What can be quantised at all is asked before anything is read.
+        // Whether the array can be quantised at all is checked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
         let sampler = Sampler { budget: Budget::of(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
@@ -50,7 +50,7 @@ impl Contents<'_> {
             ways: Vec::new(),
             values,
         };
-        // Differences are tried on the codes of the way before, which is the same without them.
+        // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
         for (name, change) in self.candidates(&result.values, compress, missing)? {
             self.driver.interrupt().check()?;
@@ -65,7 +65,7 @@ impl Contents<'_> {
                     change.predict = Some(Predict::Dimensions(found));
                 }
                 let trial = match sampler.try_way(&sample, &change, quantization.as_ref())? {
-                    // Only the values have told that absent chunks are written.
+                    // Only the values show that absent chunks are written.
                     trial if trial.fills => sampler.try_way(&draw(true)?, &change, quantization.as_ref())?,
                     trial => trial,
                 };
@@ -85,7 +85,7 @@ impl Contents<'_> {
         Ok(result)
     }
 
-    /// The change of each option, for an array with these values.
+    /// Returns the change of each option, for an array with these values.
     fn candidates(&self, values: &StatsResult, compress: Option<&str>, missing: Option<&Missing>) -> Result<Vec<Way>> {
         let missing = missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
@@ -149,7 +149,7 @@ impl Contents<'_> {
         }
     }
 
-    /// True if the innermost chunks, or shards as a whole, go through a codec that makes them smaller.
+    /// True if the innermost chunks, or shards as a whole, are compressed.
     fn is_compressed(&self) -> bool {
         let outer = &self.source.pipeline;
         let (inner, is_last) = match outer.sharding() {
@@ -160,7 +160,7 @@ impl Contents<'_> {
         !is_last || !matches!(output, Some(Representation::Bytes(BytesSize::Fixed(_))))
     }
 
-    /// The figures over what is in the sample.
+    /// Returns the statistics of the sample.
     fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
         let (array, store) = (sample.array(), &self.source.store);
         let options = CfOptions { missing: missing.cloned(), unpacks: false };
@@ -177,7 +177,7 @@ impl Contents<'_> {
     }
 }
 
-/// The bound of the error that is so much of the standard deviation, or a little less: two digits.
+/// Returns the bound of the error as this share of the standard deviation, cut to two digits.
 fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
     let Some(deviation) = values.standard_deviation.filter(|_| values.finite > 0) else {
         return Err("no value is finite: there is no standard deviation");
@@ -186,7 +186,7 @@ fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
     if error > 0.0 { Ok(error) } else { Err("all values that were read are equal: there is no standard deviation") }
 }
 
-/// A positive number with its first two significant digits; others cut off.
+/// Returns a positive number with its first two significant digits. Others are cut off.
 fn two_digits_of(value: f64) -> f64 {
     let text = format!("{value:.17e}");
     let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
@@ -194,7 +194,7 @@ fn two_digits_of(value: f64) -> f64 {
     format!("{two}e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// A number as the command line takes it.
+/// Returns a number in the form of the command line.
 fn literal(value: f64) -> String {
     if (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
 }

@@ -1,5 +1,5 @@
-//! A quantisation settled from the data: a first pass for the range, and under `--max-error` a second one where a type
-//! has so many codes that its error is measured rather than proved.
+//! A quantisation settled with the data. A first pass determines the range. With `--max-error`, a second pass measures
+//! the error of types with too many codes for a proof.
 
 use super::range::Fit;
 pub(crate) use super::request::Survey;
@@ -12,10 +12,9 @@ use crate::kernel::statistics::{Extent, ExtentScan};
 use crate::kernel::unpack::Unpack;
 use crate::operation::{Budget, Numbers, OperationError, Result, cf, explain, new_driver, stored_array};
 
-/// The passes over an array that settle a quantisation.
 pub(crate) struct FirstPass<'a> {
     request: &'a Request<'a>,
-    /// The objects that are gone over, and where chunks that were read are kept.
+    /// The objects of the passes, and the cache for their chunks.
     pub array: StoredArray,
     /// Whether objects of the whole array are known to be absent.
     lacks_chunks: bool,
@@ -24,7 +23,7 @@ pub(crate) struct FirstPass<'a> {
 }
 
 impl<'a> FirstPass<'a> {
-    /// Over the objects that are `present`, where that is known.
+    /// Creates the passes over the objects that are `present`, if they are known.
     pub(crate) fn new(
         request: &'a Request<'a>,
         present: Option<&ChunkSet>,
@@ -38,7 +37,7 @@ impl<'a> FirstPass<'a> {
         Ok(FirstPass { request, array, lacks_chunks, driver, progress })
     }
 
-    /// Looks for what the quantisation wants to know of the data; with the encoded bytes that were read.
+    /// Determines what the quantisation must know of the data. Also returns the number of encoded bytes that were read.
     pub(crate) fn survey(&self) -> Result<(Survey, u64)> {
         let Some(surveyor) = Surveyor::of(self.request) else { return Ok((Survey::default(), 0)) };
         // Chunks that are there may lack inner chunks.
@@ -53,7 +52,7 @@ impl<'a> FirstPass<'a> {
         Ok((surveyor.survey(Some(found.part), absent_elements), found.bytes_read))
     }
 
-    /// The quantisation, with the first type that has the codes.
+    /// Returns the quantisation with the first type that has enough codes.
     pub(crate) fn settle(&self, survey: &Survey) -> Result<Quantization> {
         let request = self.request;
         request.first_fit(|target, fit| {
@@ -71,7 +70,7 @@ impl<'a> FirstPass<'a> {
         })
     }
 
-    /// The greatest error of a quantisation, measured over all stored data without writing anything.
+    /// Measures the greatest error of a quantisation over all stored data. Writes nothing.
     fn measure(&self, quantization: &Quantization) -> Result<f64> {
         let measure = Measure::new(self.request.unpack.as_ref(), quantization);
         let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
@@ -81,14 +80,14 @@ impl<'a> FirstPass<'a> {
     }
 }
 
-/// Times that a step is narrowed because the data showed an error that is too great.
+/// Maximum number of attempts to narrow a step because the measured error is too great.
 const MOST_ROUNDS: i32 = 8;
 
-/// Settles one type of codes so that the error that `error` finds is at most `max_error`.
+/// Settles one type of codes so that its `error` is at most `max_error`.
 ///
-/// A step is narrowed by twice the excess, and tried again: whoever `fit`s within an error has looked at so many codes
-/// that the excess is a few roundings. Where no fill value survives the codes, so that absent chunks would be written
-/// out, steps that are narrower by slivers are tried first.
+/// A step with too great an error is narrowed by twice the excess, and tried again. The excess is a few roundings,
+/// because fitting has checked many codes. If no fill value survives the codes, absent chunks would have to be written.
+/// Then slightly narrower steps are tried first.
 fn keep(
     max_error: f64,
     fit: Fit,
@@ -129,21 +128,22 @@ fn keep(
     })
 }
 
-/// Finds the extent of the values of an array.
+/// Determines the extent of the values of an array.
 #[derive(Debug)]
 pub(crate) struct Surveyor {
-    /// Its elements as the floats that are quantised.
+    /// The conversion of its elements to the floats that are quantised.
     numbers: Numbers,
-    /// Whether the values are read, or only what is there.
+    /// Whether values are read, or only the presence of chunks.
     reads_values: bool,
-    /// Missing values count as NaN.
+    /// Treats missing values as NaN.
     scan: ExtentScan,
-    /// Counts the values that the attributes declare missing as NaN too; `None` where none are, or all count.
+    /// Also treats values that the attributes declare missing as NaN. `None` if there are none, or all are treated so
+    /// anyway.
     declared: Option<ExtentScan>,
 }
 
 impl Accumulator for Surveyor {
-    /// The extent, and that with the values that are declared missing.
+    /// The extent, and the extent without values that are declared missing.
     type Part = [Extent; 2];
     type Buffers = ();
 
@@ -170,7 +170,7 @@ impl Accumulator for Surveyor {
 }
 
 impl Surveyor {
-    /// The search for everything that a quantisation must know of the data; `None` where that is nothing.
+    /// Returns the search for everything that a quantisation must know of the data. `None` if it needs nothing.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
         let reads_values = request.quantize.finds_range();
         if !reads_values && request.fill_is_nan() {
@@ -185,7 +185,7 @@ impl Surveyor {
         Some(Surveyor { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
     }
 
-    /// Results of the pass; none where no pass was made.
+    /// Returns the results of the pass. `found` is `None` without a pass.
     pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
         let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
@@ -193,7 +193,7 @@ impl Surveyor {
     }
 }
 
-/// Quantises all elements that are stored, once they are unpacked, and keeps the figures.
+/// Quantises all stored elements, after unpacking, and sums the error figures.
 pub(crate) struct Measure<'a> {
     unpack: Option<&'a Unpack>,
     quantization: &'a Quantization,
@@ -233,7 +233,7 @@ impl Accumulator for Measure<'_> {
         all.merge(part);
     }
 
-    /// The place of a fault is told from the elements before it.
+    /// The position of a fault is counted from the elements before it.
     fn takes_whole(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! A quantisation: what was asked for, what the data hold, the type, scale and offset that follow, and its error.
+//! A quantisation: the request, the results from the data, the type, scale and offset that follow, and the error.
 
 pub(super) mod first_pass;
 pub(super) mod quantization;

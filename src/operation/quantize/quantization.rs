@@ -1,4 +1,4 @@
-//! A resolved quantisation: codes, scaling, NaN, fill value (CLI.md, "Quantising").
+//! A quantisation with all its parameters: codes, scaling, NaN, fill value (CLI.md, "Quantising").
 
 use serde::{Deserialize, Serialize};
 
@@ -16,61 +16,56 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::{CodecMetadata, Json, Number};
 use crate::operation::{Draft, QuantizeForm, Result, cf, draft};
 
-/// A quantisation whose every parameter is known.
+/// A quantisation whose parameters are all known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Quantization {
     pub form: QuantizeForm,
-    /// The array's float type.
     pub source: NumberType,
-    /// The codes' type.
+    /// The type of the codes.
     pub target: NumberType,
-    /// The codes.
     pub codes: Codes,
-    /// Codes that are decoded to NaN beside the one of `codes`.
+    /// Codes that are decoded to NaN in addition to the one of `codes`.
     #[serde(default)]
     pub more_nan_codes: Vec<i64>,
-    /// `offset` and `scale`.
     pub scaling: Scaling,
-    /// The least and greatest value that the codes were made for.
+    /// The least and greatest value of the range.
     pub range: Option<(f64, f64)>,
-    /// `cast_value`'s rounding.
     pub rounding: Rounding,
-    /// `cast_value`'s `out_of_range`.
+    /// `out_of_range` of `cast_value`.
     pub out_of_range: OutOfRange,
-    /// Bits of values that count as NaN.
+    /// Bit patterns of values that are read as NaN.
     pub missing: Vec<u64>,
-    /// DEST's fill value, bits of the float type.
+    /// Fill value of DEST, as bits of the float type.
     pub fill_value: u64,
-    /// The source's fill value, bits of the float type.
+    /// Fill value of SOURCE, as bits of the float type.
     pub absent_bits: u64,
-    /// Whether absent chunks must be written out, since no fill value stands for them.
+    /// Whether absent chunks must be written, because no fill value represents them.
     pub writes_absent: bool,
-    /// `--max-error`.
     pub max_error: Option<f64>,
     /// `--step`.
     pub grid_step: Option<f64>,
-    /// Whether `max_error` is known to be kept for every value of the range, so that the data need not be measured.
+    /// Whether `max_error` is proved for every value of the range, so that the data need not be measured.
     pub is_proved: bool,
-    /// Whether the range is not known yet: a plan that reads no chunk.
+    /// Whether the range is not known yet, because the plan reads no chunk.
     #[serde(skip)]
     pub is_open: bool,
-    /// Whether TYPE was given, or has been found by measuring.
+    /// Whether TYPE was given, or was determined by measuring.
     #[serde(skip, default = "settled")]
     pub is_target_settled: bool,
-    /// An entry of `scalar_map.encode` that is there for some readers alone: the encoded 0, bits of the float type, and
-    /// a code. No element meets it.
+    /// An entry of `scalar_map.encode` only for some readers: the encoded 0 as bits of the float type, and a code. No
+    /// element has this value.
     pub reader_workaround: Option<(u64, i64)>,
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A quantisation that was written down was settled before.
+/// Default of `is_target_settled`: a serialised quantisation was settled before.
 fn settled() -> bool {
     true
 }
 
-/// The value next to `decode(encode(fill))` that survives the cast and the whole chain bit for bit, and lies within
-/// `--max-error` of `fill`.
+/// Returns the value nearest to `decode(encode(fill))` that survives the cast and the whole chain bit for bit. It is
+/// within `--max-error` of `fill`.
 pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f64> {
     let kernel = quantization.codecs();
     let float = FloatType(quantization.source);
@@ -81,7 +76,7 @@ pub(crate) fn surviving_fill(quantization: &Quantization, fill: f64) -> Option<f
     values.find(|value| (value - fill).abs() <= allowed && kernel.survives(float.bits(*value)))
 }
 
-/// The two codecs, value by value, as any reader runs them.
+/// The two codecs for single values, as readers apply them.
 struct ValueCodecs {
     scale_offset: ScaleOffset,
     encode: Cast,
@@ -97,7 +92,7 @@ impl ValueCodecs {
         self.scale_offset.decode_one(self.decode.convert_one(code).ok()?).ok()
     }
 
-    /// Whether a value survives each codec by itself.
+    /// Returns whether a value survives each codec alone.
     fn survives(&self, bits: u64) -> bool {
         let Ok(scaled) = self.scale_offset.encode_one(bits) else { return false };
         let Ok(code) = self.encode.convert_one(scaled) else { return false };
@@ -133,26 +128,26 @@ impl Quantization {
         }
     }
 
-    /// Whether all of it is known, and nothing is left to the data.
+    /// Returns whether all parameters are known and none depends on the data.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_open && self.is_target_settled
     }
 
-    /// Whether the codes are known: of an open plan, where all of the type are used but for a NaN code that is set
-    /// aside in any case.
+    /// Returns whether the codes are known. In an open plan all codes of the type must be used, and a NaN code reserved
+    /// in any case.
     pub(crate) fn are_codes_settled(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
         self.is_target_settled && (!self.is_open || is_whole_type)
     }
 
-    /// Whether nothing would be left of values that differ: their range is no wider than twice `--max-error`.
+    /// Returns whether different values would all become equal: their range is at most twice `--max-error`.
     pub(crate) fn eats_range(&self) -> bool {
         let Some((lo, hi)) = self.range.filter(|(lo, hi)| lo < hi && !self.is_open) else { return false };
         // Halves: the difference of two float64 may overflow.
         self.max_error.is_some_and(|error| hi / 2.0 - lo / 2.0 <= error)
     }
 
-    /// A warning where a step leaves few codes in use.
+    /// Returns a warning if a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self) -> Option<Diagnostic> {
         const FEW: u64 = 8;
         let has_step = self.max_error.is_some() || self.grid_step.is_some();
@@ -165,7 +160,6 @@ impl Quantization {
         })
     }
 
-    /// The bound kernel.
     pub(crate) fn bind(&self) -> Quantize {
         let Quantization { form, source, target, codes, rounding, .. } = *self;
         let (float, has_scalar_map) = (FloatType(source), form == QuantizeForm::Codecs);
@@ -175,14 +169,12 @@ impl Quantization {
         Quantize::new(KernelOptions { out_of_range, missing, cf, ..options })
     }
 
-    /// `scale_factor` and `add_offset`.
     fn cf_attributes(&self) -> (f64, f64) {
-        // Nothing is to be added: -0.0 leaves a zero its sign.
+        // Without an offset, -0.0 is added: it keeps the sign of a zero.
         let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
         (1.0 / self.scaling.scale.unwrap_or(1.0), self.scaling.offset.unwrap_or(absent))
     }
 
-    /// `scale_offset` as metadata have it.
     fn scale_offset(&self) -> ScaleOffset {
         let float = FloatType(self.source);
         let bits = |value: Option<f64>| value.map(|value| float.bits(value));
@@ -190,7 +182,7 @@ impl Quantization {
         ScaleOffset::new(self.source, offset, scale)
     }
 
-    /// `cast_value` as metadata have it: the casts of encoding and decoding.
+    /// Returns the casts of `cast_value` for encoding and decoding.
     fn casts(&self) -> (CastOptions, CastOptions) {
         let float = FloatType(self.source);
         let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
@@ -209,7 +201,7 @@ impl Quantization {
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
-    /// From codes to values, as any reader decodes them, and the type of the values.
+    /// Returns the decoding from codes to values as readers do it, and the type of the values.
     pub(crate) fn reader(&self) -> (ValueProgram, FloatType) {
         let mut program = ValueProgram::new(self.target.size());
         if self.form == QuantizeForm::Cf {
@@ -225,34 +217,33 @@ impl Quantization {
         (program, FloatType(self.source))
     }
 
-    /// The value after encoding and decoding.
+    /// Returns the value after encoding and decoding.
     fn coded(&self, bits: u64) -> Option<u64> {
         let codecs = self.codecs();
         codecs.decode(codecs.encode(bits)?)
     }
 
-    /// The value of a code, through the real decode.
+    /// Returns the value of a code, with the real decoder.
     pub(crate) fn value_of(&self, code: i64) -> Option<f64> {
         Some(FloatType(self.source).value(self.decoded(code.cast_unsigned() & mask(self.target))?))
     }
 
-    /// The bits of a code's value, through the real decode.
+    /// Returns the bits of a code's value, with the real decoder.
     pub(crate) fn decoded(&self, code: u64) -> Option<u64> {
         self.codecs().decode(code)
     }
 
-    /// The bits of a value's code.
     pub(crate) fn encoded(&self, bits: u64) -> Option<u64> {
         self.codecs().encode(bits)
     }
 
-    /// The bits of a code's value, if each codec by itself brings it back.
+    /// Returns the bits of a code's value, if it survives each codec alone.
     pub(crate) fn surviving(&self, code: u64) -> Option<u64> {
         let codecs = self.codecs();
         codecs.decode(code).filter(|bits| codecs.survives(*bits) && codecs.encode(*bits) == Some(code))
     }
 
-    /// The value of absent elements, in DEST's data type.
+    /// Returns the value of absent elements, in the data type of DEST.
     pub(crate) fn absent_value(&self) -> FillValue {
         let absent = if self.writes_absent { self.absent_bits } else { self.fill_value };
         let are_floats = self.form == QuantizeForm::Codecs;
@@ -260,13 +251,12 @@ impl Quantization {
         if are_floats { FillValue::from_bits(self.source, absent) } else { FillValue::from_bits(self.target, code()) }
     }
 
-    /// The value that the code of absent elements stands for, where they are written out.
+    /// Returns the decoded value of the code that is written for absent elements.
     pub(crate) fn absent_read_back(&self) -> Option<FillValue> {
         Some(FillValue::from_bits(self.source, self.coded(self.absent_bits)?))
     }
 
-    /// The error of absent elements: of the fill value that stands for them, or of the code that is written; `None`
-    /// where they are NaN.
+    /// Returns the error of absent elements: of the fill value in DEST, or of the written code. `None` if they are NaN.
     pub(crate) fn absent_error(&self) -> Option<f64> {
         let float = FloatType(self.source);
         let absent = float.value(self.absent_bits);
@@ -275,13 +265,12 @@ impl Quantization {
         (!absent.is_nan() && !decoded.is_nan()).then(|| (decoded - absent).abs())
     }
 
-    /// `|1/scale|`.
     pub(crate) fn step(&self) -> f64 {
         (1.0 / self.scaling.scale.unwrap_or(1.0)).abs()
     }
 
-    /// Bound of the error of values in range: `--max-error`; else half a step, or a whole one where the rounding is
-    /// directed, and the error that the arithmetic of the float type adds.
+    /// Returns the limit of the error of values in range: `--max-error`, or else half a step. For a directed rounding
+    /// it is a whole step. The error of the float arithmetic is added.
     pub(crate) fn bound(&self) -> f64 {
         if let Some(max_error) = self.max_error {
             return max_error;
@@ -290,7 +279,7 @@ impl Quantization {
         let ends = [self.codes.first, self.codes.last].map(|code| self.value_of(code).unwrap_or(0.0));
         let (mut span, magnitude) = ((ends[1] - ends[0]).abs(), ends[0].abs().max(ends[1].abs()));
         if self.grid_step.is_some() {
-            // The offset may lie far from the values.
+            // The offset may be far from the values.
             let farthest = range::float_of(self.codes.first).abs().max(range::float_of(self.codes.last).abs());
             span = span.max(farthest * self.step());
         }
@@ -298,8 +287,8 @@ impl Quantization {
         steps * self.step() + 2_f64.powi(-significand_bits) * 4.0 * (span + magnitude)
     }
 
-    /// By how much a reader of CF attributes that rounds to the array's type may be further from a value than in float64: at
-    /// most a few units in the last place of the greatest value.
+    /// Returns the additional error of CF readers that round to the array's type instead of float64. It is at most a
+    /// few units in the last place of the greatest value.
     pub(crate) fn cf_rounding(&self) -> f64 {
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
         let magnitude = self.range.map_or(0.0, |(lo, hi)| lo.abs().max(hi.abs()));
@@ -311,28 +300,29 @@ impl Quantization {
         value_to_json(self.source, FloatType(self.source).bits(value))
     }
 
-    /// The range as literals of the array's type.
+    /// Returns the range as literals of the array's type.
     pub(crate) fn range_literals(&self) -> Option<[Json; 2]> {
         self.range.map(|(lo, hi)| [lo, hi].map(|value| self.literal(value)))
     }
 
-    /// The number of codecs that the kernel stands for.
+    /// Returns the number of codecs that the kernel replaces.
     pub(crate) fn num_codecs(&self) -> usize {
         if self.form == QuantizeForm::Codecs { self.metadata().len() } else { 0 }
     }
 
-    /// The entry that gives the encoded 0 the NaN code, else the first code; `None` where it is infinite.
+    /// Returns the entry that encodes the scaled 0 to the NaN code, or else to the first code. `None` if it is
+    /// infinite.
     pub(crate) fn entry_for_zero(&self) -> Option<(u64, i64)> {
         let encoded = self.codecs().scale_offset.encode_one(0).ok()?;
         Some((encoded, self.codes.nan.unwrap_or(self.codes.first)))
     }
 
-    /// Whether the codes are stored by `packbits`.
+    /// Returns whether `packbits` stores the codes.
     pub(crate) fn is_packed(&self) -> bool {
         !(self.target.is_whole() && self.target.bits().is_power_of_two())
     }
 
-    /// The two codecs as metadata; a `scale_offset` that does nothing is left out.
+    /// Returns the two codecs as metadata. A `scale_offset` without effect is left out.
     pub(crate) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let (mut encode, decode) = self.casts();
@@ -343,7 +333,7 @@ impl Quantization {
         scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()
     }
 
-    /// Writes the quantisation into DEST's metadata.
+    /// Writes the quantisation into the metadata of DEST.
     pub(crate) fn apply(&self, draft: &mut Draft) -> Result<()> {
         let codes = DataType::Number(self.target);
         let packed = self.is_packed();
@@ -369,7 +359,7 @@ impl Quantization {
         Ok(())
     }
 
-    /// The CF attributes (CF conventions, section 8.1).
+    /// Sets the CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
         let mut attributes = draft.attributes_without(&cf::PACKING_ATTRIBUTES);
         let float64 = |value: f64| Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
@@ -387,7 +377,7 @@ impl Quantization {
     }
 }
 
-/// The bits of a type's elements.
+/// Returns a mask of the bits of an element.
 fn mask(number_type: NumberType) -> u64 {
     u64::MAX >> (64 - number_type.size() * 8)
 }

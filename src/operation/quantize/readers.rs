@@ -1,5 +1,5 @@
-//! Who reads a quantised array, what is put into its metadata for some readers (CLI.md, "Quantising", *Readers*), and the
-//! attributes by which readers mask values, once the values are codes.
+//! The readers of a quantised array, and metadata that help some of them (CLI.md, "Quantising", *Readers*). Also the
+//! attributes that mask values, once the values are codes.
 
 use super::Quantization;
 use crate::diagnostic::{Diagnostic, code};
@@ -7,12 +7,12 @@ use crate::metadata::{CodecMetadata, Object};
 use crate::operation::xarray::{FILL_VALUE, nan_like};
 use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, draft};
 
-/// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0; a warning where that
-/// cannot be done.
+/// Helps zarr-python 3.4.1 and 3.4.2 to open a sharded array whose inner chain cannot encode 0. Returns a warning if
+/// that is impossible.
 ///
 /// They cast the data type's default scalar, 0, instead of the fill value when they open a shard
-/// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` gives it a code. No chunk
-/// holds it: the chunks are made by a kernel that does not look at the entry, and refuses a 0 in SOURCE all the same.
+/// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` has a code for it. No chunk
+/// contains this code. The kernel that encodes chunks ignores the entry, and a 0 in SOURCE is still an error.
 pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is_wanted: bool) -> Option<Diagnostic> {
     let is_sharded = draft::codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
@@ -37,7 +37,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
     None
 }
 
-/// SOURCE's whole chain with the quantisation in it, and the help for readers.
+/// Returns SOURCE's whole chain including the quantisation and the help for readers.
 pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>> {
     let mut draft = Draft::of(source);
     quantization.apply(&mut draft)?;
@@ -45,7 +45,7 @@ pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result
     Ok(draft.codecs)
 }
 
-/// A warning where CF has no type like that of the codes: of float32, CF 8.1 has types of 8 and 16 bits alone.
+/// Returns a warning if CF has no such type for the codes: for float32 it has only 8 and 16 bits (CF 8.1).
 pub(crate) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let Quantization { form, source, target, is_target_settled, .. } = quantization;
     let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
@@ -57,7 +57,7 @@ pub(crate) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
     })
 }
 
-/// A warning where xarray does not open bare codes: it takes a `_FillValue` of integers in v3 for an integer.
+/// Returns a warning if xarray cannot open plain codes: it parses a v3 `_FillValue` of integers as an integer.
 pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Option<Diagnostic> {
     let attributes = draft.attributes();
     let is_plain = quantization.form == QuantizeForm::Plain && draft.zarr_format == 3;
@@ -69,8 +69,8 @@ pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Optio
     Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
 }
 
-/// Who reads what is written, for the report; `None` where only the caller knows what the integers mean, and for types
-/// of which a warning speaks.
+/// Returns the readers of the result, for the report. `None` if only the caller knows what the integers mean. `None`
+/// also for types about which there is a warning.
 pub(crate) fn names(quantization: &Quantization) -> Option<&'static str> {
     if quantization.is_packed() {
         return None;
@@ -87,10 +87,10 @@ pub(crate) fn names(quantization: &Quantization) -> Option<&'static str> {
 
 const MISSING_VALUE: &str = "missing_value";
 
-/// Attributes that tell which stored values are no data.
+/// Attributes that declare which stored values are missing.
 const MASKS: [&str; 5] = [FILL_VALUE, MISSING_VALUE, "valid_min", "valid_max", "valid_range"];
 
-/// Lets NaN stand for what is missing: no code stands for another value.
+/// Makes NaN the only missing value: no code represents another one.
 pub(crate) fn mask_by_nan(draft: &mut Draft) {
     let mut attributes = draft.attributes();
     if let Some(json) = attributes.get_mut(FILL_VALUE) {
@@ -100,7 +100,7 @@ pub(crate) fn mask_by_nan(draft: &mut Draft) {
     draft.set_attributes(attributes);
 }
 
-/// Tells of such attributes that are others in DEST, or are gone.
+/// Returns a warning about masking attributes that are changed or removed in DEST.
 pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Diagnostic> {
     let mut said = Vec::new();
     for name in MASKS {

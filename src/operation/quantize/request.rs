@@ -18,38 +18,32 @@ use crate::operation::{
     cf, draft,
 };
 
-/// Results of a first pass over the data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Survey {
-    /// Extent of all elements inside the array; `None` where no pass was made.
+    /// Extent of all elements inside the array. `None` without a pass.
     pub extent: Option<Extent>,
-    /// Elements equal to a value that the attributes declare missing, without `--missing`.
+    /// Number of elements equal to a value that the attributes declare missing, without `--missing`.
     pub declared_missing: u64,
-    /// Whether elements are absent: chunks, or inner chunks.
+    /// Whether chunks or inner chunks are absent.
     pub absent_elements: bool,
 }
 
-/// A quantisation as it is asked for, before the range is known.
+/// A requested quantisation, before the range is known.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
-    /// The array.
     pub source: &'a OpenedArray,
-    /// The options of the run.
     pub options: &'a ChangeOptions,
-    /// Those of the quantisation.
     pub quantize: &'a QuantizeOptions,
     /// Conversion of packed integers to floats, which comes first.
     pub unpack: Option<Unpack>,
-    /// The type of its values.
     pub float: FloatType,
-    /// Values that count as NaN.
+    /// Bit patterns of values that are read as NaN.
     pub missing: Vec<u64>,
-    /// The fill value's bits.
     pub fill_bits: u64,
 }
 
 impl<'a> Request<'a> {
-    /// Checks that the array can be quantised at all.
+    /// Creates the request. Fails if the array cannot be quantised at all.
     pub(crate) fn new(source: &'a OpenedArray, options: &'a ChangeOptions, asked: &'a QuantizeOptions) -> Result<Self> {
         let unpack = if options.unpack { cf::packing(source, None)? } else { None };
         let number_type = match (&unpack, &source.data_type) {
@@ -76,25 +70,25 @@ impl<'a> Request<'a> {
         }
         let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
         let fill_bits = unpack.as_ref().map_or_else(own_fill, |unpack| cf::unpacked_fill(source, unpack));
-        // What is unpacked has NaN for what attributes declare missing.
+        // Unpacked values are NaN if attributes declare them missing.
         let named = asked.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = cf::missing_values(source, number_type, named)?;
         let float = FloatType(number_type);
         Ok(Request { source, options, quantize: asked, unpack, float, missing, fill_bits })
     }
 
-    /// Stored elements as the floats that are quantised.
+    /// Returns the conversion of stored elements to the floats that are quantised.
     pub(crate) fn numbers(&self) -> Numbers {
         self.unpack.clone().map_or(Numbers::Own(self.float.0), |unpack| Numbers::Unpacked(Box::new(unpack)))
     }
 
-    /// Whether the fill value stands for NaN.
+    /// Returns whether the fill value represents NaN.
     pub(crate) fn fill_is_nan(&self) -> bool {
         let fill = self.float.value(self.fill_bits);
         fill.is_nan() || self.missing.iter().any(|bits| self.float.value(*bits) == fill)
     }
 
-    /// The scaling of `--scale` and `--offset`, or of all codes over the range.
+    /// Returns the scaling of `--scale` and `--offset`, or of all codes over the range.
     pub(crate) fn scaling(&self, finder: &RangeFinder, range: Option<(f64, f64)>) -> Result<Scaling> {
         if self.quantize.scale.is_some() || self.quantize.offset.is_some() {
             let number = |json: &Option<Json>, option| json.as_ref().map(|json| self.number(json, option)).transpose();
@@ -114,7 +108,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// A finite number of an option in the array's type.
+    /// Returns the number of an option in the array's type. Fails if it is not finite.
     pub(super) fn number(&self, json: &Json, option: &str) -> Result<f64> {
         let refused = |why: String| {
             OperationError::data(format!("{option} {} is not a finite {}{why}", json.to_string_compact(), self.float.0))
@@ -124,10 +118,10 @@ impl<'a> Request<'a> {
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }
     }
 
-    /// The quantisation as far as it is known before any chunk is read.
+    /// Returns the quantisation as far as it is known before any chunk is read.
     pub(crate) fn open(&self, lacks_chunks: bool) -> Result<Quantization> {
         let survey = Survey { absent_elements: lacks_chunks, ..Survey::default() };
-        // Whether inner chunks are absent decides what becomes of a finite fill value.
+        // A finite fill value depends on whether inner chunks are absent.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
             let mut settled = self.first_fit(|target, fit| self.settle(target, &survey, fit))?;
@@ -135,11 +129,11 @@ impl<'a> Request<'a> {
             settled.is_target_settled = settled.is_proved || self.quantize.data_type.is_some();
             return Ok(settled);
         }
-        // The widest, so that what the plan needs is enough for any.
+        // The widest type, so that the resources of the plan are enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
         let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
         let mut quantization = match self.settle(widest, &survey, fit) {
-            // What is known so far is one value, which needs no grid; whether the data fit one, they tell.
+            // Only one value is known so far, which needs no grid. The data show later whether they fit one.
             Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, Fit::AllCodes)?,
             settled => settled?,
         };
@@ -182,7 +176,7 @@ impl<'a> Request<'a> {
         Ok(quantization)
     }
 
-    /// Refuses values of the first pass that cannot be quantised.
+    /// Fails for values of the first pass that cannot be quantised.
     fn check_survey(&self, survey: &Survey) -> Result<()> {
         let Some(extent) = survey.extent else { return Ok(()) };
         let store = &self.source.store;
@@ -200,7 +194,8 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// The quantisation with codes of a type, of which one is NaN's if it is wanted; all but the fill value.
+    /// Returns the quantisation with codes of a type, complete except for the fill value. If `wants_nan`, one code is
+    /// NaN.
     fn with_codes(
         &self,
         (target, wants_nan): (NumberType, bool),
@@ -242,7 +237,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The least and greatest value, from `--range` or the first pass and the fill value.
+    /// Returns the least and greatest value: of `--range`, or of the first pass and the fill value.
     fn range(&self, survey: &Survey, fill: Option<f64>) -> Result<Option<(f64, f64)>> {
         if let Some((lo, hi)) = &self.quantize.range {
             let (lo, hi) = (self.number(lo, "--range")?, self.number(hi, "--range")?);
@@ -263,25 +258,26 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Whether the codes follow from the greatest error alone.
+    /// Returns whether the codes follow from the greatest error alone.
     pub(crate) fn fits_error(&self) -> bool {
         self.quantize.max_error.is_some() && self.quantize.scale.is_none() && self.quantize.offset.is_none()
     }
 
-    /// The candidates for the codes' type, narrowest first.
+    /// Returns the candidates for the type of codes, narrowest first.
     pub(crate) fn candidates(&self) -> Vec<NumberType> {
         use crate::element::ElementType::{Int8, Int16, Int32, UInt8, UInt16, UInt32};
         match (self.quantize.data_type, self.quantize.step) {
             (Some(data_type), _) => vec![data_type],
-            // From 0 there are codes on both sides.
+            // A grid from 0 has codes on both sides of 0.
             (None, Some(_)) => [UInt8, Int8, UInt16, Int16, UInt32, Int32].map(NumberType::of).to_vec(),
             (None, None) => [UInt8, UInt16, UInt32].map(NumberType::of).to_vec(),
         }
     }
 
-    /// The first type of codes, with the way to fit them, for which `settle` succeeds; else the last refusal.
+    /// Returns the first type of codes, with the rule to fit them, for which `settle` succeeds. Otherwise returns the
+    /// last error.
     pub(crate) fn first_fit(&self, settle: impl Fn(NumberType, Fit) -> Result<Quantization>) -> Result<Quantization> {
-        // All types are tried by one rule before the next.
+        // All types are tried with one rule before the next rule.
         let rules = match (self.quantize.step, self.quantize.max_error) {
             (Some(step), _) => vec![Fit::GridFromZero(step), Fit::Grid(step)],
             (None, Some(max_error)) if self.fits_error() => vec![Fit::Within(max_error)],
@@ -291,7 +287,7 @@ impl<'a> Request<'a> {
         for fit in rules {
             for target in self.candidates() {
                 match settle(target, fit) {
-                    // Another type may have room for what this one refuses.
+                    // Another type may have enough codes.
                     Err(error) if error.class() == FaultClass::Data => refused = error,
                     settled => return settled,
                 }
@@ -300,7 +296,7 @@ impl<'a> Request<'a> {
         Err(refused)
     }
 
-    /// The scaling, and the codes that it takes.
+    /// Returns the scaling, and the codes that it uses.
     pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: Fit) -> Result<Fitted> {
         let codes = finder.codes;
         let plain = |scaling| Fitted { scaling, codes, is_proved: false };
@@ -308,7 +304,7 @@ impl<'a> Request<'a> {
         let ends = range.unwrap_or_default();
         let fitted = match (fit, range) {
             (Fit::AllCodes, _) => return self.scaling(finder, range).map(plain),
-            // No value is finite: nothing can be changed.
+            // No value is finite, so nothing can change.
             (Fit::Within(_), None) => {
                 Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
             }
@@ -319,7 +315,8 @@ impl<'a> Request<'a> {
         fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
     }
 
-    /// A step, asked for or following from `--max-error`, for which a type of codes has no room.
+    /// Returns the error for a step with too many codes for a type. The step was requested, or follows from
+    /// `--max-error`.
     fn too_narrow(&self, fault: RangeFault, finder: &RangeFinder, (lo, hi): (f64, f64)) -> OperationError {
         let RangeFinder { target, float, codes, .. } = finder;
         let (asked, steps) = match (self.quantize.step, self.quantize.max_error) {
@@ -354,7 +351,7 @@ impl<'a> Request<'a> {
 
 const UNPACK: &str = "unpack it first: `transcode --unpack SOURCE DEST` can quantise again in the same run";
 
-/// Refuses to quantise what is quantised already: the chain of `whose`.
+/// Fails if a chain is quantised already. `whose` names it in the message.
 pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<()> {
     let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
     if is_packed(codecs) { Err(OperationError::data(message).with_help(UNPACK)) } else { Ok(()) }
@@ -363,12 +360,12 @@ pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<()>
 /// The codecs that quantise.
 pub(crate) const PACKING_CODECS: [&str; 2] = ["scale_offset", "cast_value"];
 
-/// Whether a chain has codecs that quantise.
+/// Returns whether a chain has codecs that quantise.
 pub(crate) fn is_packed(codecs: &[CodecMetadata]) -> bool {
     draft::codec_names(codecs).iter().any(|name| PACKING_CODECS.contains(&name.as_str()))
 }
 
-/// Refuses a quantisation that CF attributes cannot express.
+/// Fails if CF attributes cannot express the quantisation.
 fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> Result<()> {
     let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed.filter(|_| !unpacks) {
@@ -383,7 +380,7 @@ fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> 
     Ok(())
 }
 
-/// The lesser of two values; -0.0 before 0.0.
+/// Returns the lesser of two values. -0.0 is less than 0.0.
 fn least(one: f64, other: f64) -> f64 {
     if one.total_cmp(&other).is_le() { one } else { other }
 }
@@ -394,7 +391,7 @@ fn infinite(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(help)
 }
 
-/// A scaling with the codes that the values of a range get, of all that the type has.
+/// Returns a scaling with only those codes that the values of a range use.
 fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fitted {
     let code = |value| finder.encode(fitted.scaling, value);
     let ends = range.and_then(|(lo, hi)| code(lo).zip(code(hi)));

@@ -15,10 +15,10 @@ use crate::element::NumberType;
 use crate::kernel::Rounding;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 
-/// Boundaries of codes that are looked at while the scale is searched for.
+/// Number of boundaries of codes that are checked during the search.
 const FEW: i64 = 1 << 10;
 
-/// Boundaries that are looked at in the end: all of a type of up to 16 bits.
+/// Number of boundaries that are checked at the end: all of a type of up to 16 bits.
 const ALL: i64 = 1 << 16;
 
 /// The result of trying a scale.
@@ -26,12 +26,12 @@ enum Attempt {
     Kept(Fitted),
     /// The error is greater at some code.
     Exceeded,
-    /// The greatest value gets no code: the step would have to be wider.
+    /// The greatest value has no code: the step must be wider.
     TooFewCodes,
 }
 
 impl RangeFinder {
-    /// The widest step from `lo` to `hi` whose error is at most `allowed`.
+    /// Returns the widest step from `lo` to `hi` whose error is at most `allowed`.
     pub(crate) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<Fitted, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
@@ -47,7 +47,7 @@ impl RangeFinder {
         if !has_room {
             return Err(if ideal.is_finite() { RangeFault::TooFewCodes } else { RangeFault::TooCoarse });
         }
-        // No scale of the type makes a step that narrow, whatever the values are.
+        // No scale of the type has such a narrow step, whatever the values are.
         if ideal > self.float.greatest() {
             return Err(RangeFault::TooCoarse);
         }
@@ -60,17 +60,16 @@ impl RangeFinder {
     }
 }
 
-/// The search for a scale.
 struct WidestSearch<'a> {
     finder: &'a RangeFinder,
     ends: (f64, f64),
     allowed: f64,
-    /// The least scale, which exact arithmetic has.
+    /// The least scale: that of exact arithmetic.
     begin: f64,
 }
 
 impl WidestSearch<'_> {
-    /// The least scale that keeps the error, as far as it does so from there on.
+    /// Returns the least scale that keeps the error, assuming that all larger ones keep it too.
     fn narrowed(&self) -> Result<Fitted, Attempt> {
         let few = self.first_kept(0, FEW)?;
         let all = self.first_kept(few, ALL)?;
@@ -80,8 +79,9 @@ impl WidestSearch<'_> {
         }
     }
 
-    /// The least power of two below `scale` that keeps the error. A product with one is exact: where the error is not
-    /// much more than a unit in the last place, one that is no power of two rounds by too much, or has to be far greater.
+    /// Returns the least power of two below `scale` that keeps the error. A product with a power of two is exact. If
+    /// the limit is not much more than a unit in the last place, other scales round too much. They would have to be far
+    /// greater.
     fn binary(&self, scale: f64) -> Option<Fitted> {
         let mut power = 2_f64.powi(exponent_of(self.begin));
         if power < self.begin {
@@ -99,8 +99,8 @@ impl WidestSearch<'_> {
         None
     }
 
-    /// All codes of the type, if their step is no wider than exact arithmetic allows. Where the error is not kept at every
-    /// value, it may be at those of the data: they are often multiples of something.
+    /// Returns all codes of the type, if their step is no wider than exact arithmetic allows. If some value exceeds the
+    /// error, the values of the data may keep it: they are often multiples of something.
     fn finest(&self) -> Option<Fitted> {
         let scaling = self.finder.find(self.ends.0, self.ends.1).ok()?;
         let codes = WorstError::new(self.finder, scaling, self.ends)?.codes();
@@ -112,8 +112,8 @@ impl WidestSearch<'_> {
         }
     }
 
-    /// The fewest ulps from `begin`, and no fewer than `from`, at which the error is kept at `most` boundaries:
-    /// doubled until it is, then halved back.
+    /// Returns the fewest ulps from `begin`, at least `from`, with which the error is kept at `most` boundaries.
+    /// Doubles until it is kept, then bisects.
     fn first_kept(&self, from: u64, most: i64) -> Result<u64, Attempt> {
         let exceeds = |ulps| matches!(self.attempt(ulps, most), Attempt::Exceeded);
         if !exceeds(from) {
@@ -133,7 +133,7 @@ impl WidestSearch<'_> {
         Ok(ulps)
     }
 
-    /// The scale of so many ulps from `begin`.
+    /// Tries the scale `ulps` above `begin`.
     fn attempt(&self, ulps: u64, most: i64) -> Attempt {
         let float = self.finder.float;
         let scale = i64::try_from(ulps).ok().and_then(|ulps| float.neighbour(self.begin, ulps));
@@ -149,7 +149,7 @@ impl WidestSearch<'_> {
             return Attempt::TooFewCodes;
         };
         let codes = worst.codes();
-        // Of more codes than can be proved the data are measured: fewer of them do.
+        // With too many codes for a proof the data are measured, so fewer boundaries are enough.
         let steps = codes.last - codes.first;
         let looked_at = if steps > ALL { most.min(ALL / 8) } else { most };
         if !worst.keeps(self.allowed, looked_at) {
@@ -158,7 +158,7 @@ impl WidestSearch<'_> {
         Attempt::Kept(Fitted { scaling, codes, is_proved: steps <= most })
     }
 
-    /// The scaling with this scale that gives the least value the first code.
+    /// Returns the scaling with this scale that encodes the least value to the first code.
     fn anchored(&self, scale: f64) -> Option<Scaling> {
         let (finder, lo) = (self.finder, self.ends.0);
         let (float, Codes { first, .. }) = (finder.float, finder.codes);
@@ -173,10 +173,10 @@ impl WidestSearch<'_> {
     }
 }
 
-/// Boundaries that are searched for side by side.
+/// Number of boundaries that are searched together.
 const BLOCK: usize = 1 << 11;
 
-/// A quantisation that is looked at, and the values that it is for.
+/// A quantisation that is checked, and the range of its values.
 struct WorstError<'a> {
     finder: &'a RangeFinder,
     scaling: Scaling,
@@ -187,12 +187,12 @@ struct WorstError<'a> {
     ends: (f64, f64),
 }
 
-/// The place between two codes: the greatest value that gets `code` or less, and the least that gets more.
+/// The boundary between two codes: the greatest value with `code` or less, and the least value with more.
 struct Boundary {
     code: i64,
-    /// The ordinal of a value known to get `code` or less.
+    /// Ordinal of a value whose code is `code` or less.
     below: i64,
-    /// The ordinal of a value known to get more.
+    /// Ordinal of a value whose code is greater.
     above: i64,
     search: Search,
 }
@@ -200,23 +200,23 @@ struct Boundary {
 /// Choice of the next value to try.
 #[derive(Clone, Copy)]
 enum Search {
-    /// Where exact arithmetic has the boundary.
+    /// The boundary in exact arithmetic.
     At(i64),
-    /// That was below it: up, ever further.
+    /// The boundary is above it: search upwards with growing strides.
     Up(i64),
-    /// That was above it: down, ever further.
+    /// The boundary is below it: search downwards with growing strides.
     Down(i64),
-    /// Between the two sides.
+    /// Bisection between the two sides.
     Halve,
 }
 
 impl Boundary {
-    /// Whether the two sides are neighbours.
+    /// Returns whether the two sides are neighbours.
     fn is_found(&self) -> bool {
         self.below.saturating_add(1) >= self.above
     }
 
-    /// The ordinal that is tried next.
+    /// Returns the ordinal that is tried next.
     fn next(&self) -> i64 {
         let next = match self.search {
             Search::At(ordinal) => ordinal,
@@ -228,7 +228,7 @@ impl Boundary {
         next.clamp(self.below + 1, self.above - 1)
     }
 
-    /// Takes the code of the value that was tried.
+    /// Updates the boundary with the code of the value that was tried.
     fn take(&mut self, tried: i64, code: i64) {
         let is_below = code <= self.code;
         self.search = match self.search {
@@ -247,9 +247,9 @@ impl Boundary {
 }
 
 impl<'a> WorstError<'a> {
-    /// The quantisation of values from `lo` to `hi`; `None` where an end gets no code of the finder.
+    /// Creates the check for values from `lo` to `hi`. `None` if an end has no code.
     ///
-    /// A NaN code among the others counts as theirs: what is proved holds for a number that would get it.
+    /// A NaN code between the others counts as one of them. So the result also applies to a number that would get it.
     fn new(finder: &'a RangeFinder, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Self> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
@@ -259,19 +259,19 @@ impl<'a> WorstError<'a> {
         Some(WorstError { codes: (*codes.first()?, *codes.last()?), ..worst })
     }
 
-    /// The codes of the least and the greatest value.
+    /// Returns the codes of the least and the greatest value.
     fn codes(&self) -> Codes {
         let (first, last) = self.codes;
         Codes { first, last, ..self.finder.codes }
     }
 
-    /// Whether the error is at most `allowed` at the ends of the codes, as the codecs decode and as CF attributes do;
-    /// where there are more than `most` boundaries of codes, at so many of them, densest at the ends of the range.
+    /// Returns whether the error is at most `allowed` at the ends of the codes, for both the codecs and CF attributes.
+    /// With more than `most` boundaries, it checks only that many, densest at the ends of the range.
     fn keeps(&self, allowed: f64, most: i64) -> bool {
         let float = self.finder.float;
         let ends = (float.ordinal(self.ends.0), float.ordinal(self.ends.1));
         let codes: Vec<i64> = sample(self.codes, most).collect();
-        // What is exceeded is so at many places: the first blocks tell.
+        // An exceeded limit is exceeded at many codes, so the first blocks show it.
         self.keeps_at(&[ends.0, ends.1], allowed)
             && codes.rchunks(BLOCK).all(|codes| {
                 let sides = self.sides(codes, ends);
@@ -279,7 +279,7 @@ impl<'a> WorstError<'a> {
             })
     }
 
-    /// Both sides of the boundaries above some codes, as ordinals.
+    /// Returns both sides of the boundaries above some codes, as ordinals. `None` if a value has no code.
     fn sides(&self, codes: &[i64], ends: (i64, i64)) -> Option<Vec<i64>> {
         let boundary = |code: &i64| Boundary { code: *code, below: ends.0, above: ends.1, search: self.guess(*code) };
         let mut boundaries: Vec<Boundary> = codes.iter().map(boundary).collect();
@@ -302,7 +302,7 @@ impl<'a> WorstError<'a> {
         })
     }
 
-    /// Where exact arithmetic has the boundary above a code.
+    /// Returns the boundary above a code in exact arithmetic.
     fn guess(&self, code: i64) -> Search {
         let edge = match self.finder.rounding {
             Rounding::NearestEven | Rounding::NearestAway => 0.5,
@@ -315,13 +315,12 @@ impl<'a> WorstError<'a> {
         Search::At(self.finder.float.ordinal(value.clamp(self.ends.0, self.ends.1)))
     }
 
-    /// The scale, and what decoding adds.
     fn parameters(&self) -> (f64, f64) {
         (self.scaling.scale.unwrap_or(1.0), self.scaling.offset.unwrap_or(0.0))
     }
 
-    /// The error that a reader of `scale_factor` and `add_offset` sees, who computes in float64, and may round to the
-    /// array's type afterwards.
+    /// Returns the error for a reader of `scale_factor` and `add_offset`. It computes in float64, and may then round to
+    /// the array's type.
     fn cf_error(&self, ordinal: i64, code: i64) -> f64 {
         let (float, (scale, offset)) = (self.finder.float, self.parameters());
         let value = float.value(float.of_ordinal(ordinal));
@@ -330,7 +329,7 @@ impl<'a> WorstError<'a> {
         (decoded - value).abs().max((rounded - value).abs())
     }
 
-    /// The codes of values by their ordinals, and the error figures; `None` where one has no code.
+    /// Returns the codes of values by ordinal, and the error figures. `None` if a value has no code.
     fn encode(&self, ordinals: &[i64]) -> Option<(Vec<i64>, QuantizeFigures)> {
         let RangeFinder { float, target, .. } = *self.finder;
         let source = float.0;
@@ -346,7 +345,7 @@ impl<'a> WorstError<'a> {
     }
 }
 
-/// Appends an element in the order of this machine.
+/// Appends an element in native byte order.
 pub(crate) fn push_element(elements: &mut Vec<u8>, number_type: NumberType, bits: u64) {
     let size = number_type.size();
     if cfg!(target_endian = "big") {
@@ -356,8 +355,8 @@ pub(crate) fn push_element(elements: &mut Vec<u8>, number_type: NumberType, bits
     }
 }
 
-/// The codes from the first up to the last, which has no boundary above it, or `most` of them: a quarter at either
-/// end, where values are largest and their arithmetic coarsest, the others evenly between.
+/// Returns the codes from the first up to the last, which has no boundary above it, or `most` of them. A quarter is at
+/// each end, where values are largest and arithmetic is coarsest. The others are spread evenly between.
 fn sample((first, last): (i64, i64), most: i64) -> impl Iterator<Item = i64> {
     let count = last - first;
     let quarter = most / 4;
@@ -399,7 +398,7 @@ mod tests {
         allowed: f64,
     }
 
-    /// Ranges of all magnitudes, beside 0 and far from it, and errors from a unit in the last place to the whole range.
+    /// Ranges of all magnitudes, near 0 and far from it. Errors from a unit in the last place to the whole range.
     fn case(source: ElementType) -> impl Strategy<Value = Case> {
         let float = FloatType(NumberType::of(source));
         let powers = if source == ElementType::Float16 { -3..3_i32 } else { -12..12_i32 };
@@ -429,7 +428,7 @@ mod tests {
             RangeFinder { float: FloatType(source), target, codes, rounding: self.rounding, has_scalar_map: true }
         }
 
-        /// The machine's own arithmetic, which has no part in the kernels' loops: code, and the value it stands for.
+        /// Returns the code and its value, with the machine's own arithmetic, which the kernels' loops do not use.
         fn encode_and_decode(&self, scaling: Scaling, x: f64) -> (f64, f64) {
             let float = FloatType(NumberType::of(self.source));
             // Sums, products and quotients of two float32 or float16, rounded from float64, are rounded correctly.
@@ -446,16 +445,16 @@ mod tests {
             (code, rounded(rounded(code / scale) + offset))
         }
 
-        /// By how much arithmetic may move a value: a few units in the last place of what it meets.
+        /// Returns the maximum error of arithmetic: a few units in the last place of its operands.
         fn noise(&self) -> f64 {
             let bits = NumberType::of(self.source).significand_bits().unwrap().cast_signed();
-            // The offset lies as far below the least value as the first code is from 0.
+            // The offset is as far below the least value as the first code is from 0.
             let first = (self.finder().codes.first as f64).abs().max(1.0) * self.allowed * 2.0;
             let met = self.lo.abs().max(self.hi.abs()) + first + (self.hi - self.lo);
             2_f64.powi(1 - bits) * 4.0 * met
         }
 
-        /// The error of exact arithmetic in steps.
+        /// Returns the error of exact arithmetic in steps.
         fn share(&self) -> f64 {
             if self.rounding.is_to_nearest() { 0.5 } else { 1.0 }
         }
@@ -465,7 +464,7 @@ mod tests {
             let widest = match finder.widest((self.lo, self.hi), self.allowed) {
                 Ok(widest) => widest,
                 Err(fault) => {
-                    // There is no room for the step that arithmetic leaves.
+                    // The codes are too few for the step that arithmetic allows.
                     let codes = (finder.codes.last - finder.codes.first) as f64;
                     let needed = (self.hi - self.lo) * self.share() / (self.allowed - self.noise()).max(1e-300);
                     // Or no scale of the type is that great.
@@ -478,7 +477,8 @@ mod tests {
                 }
             };
             let Codes { first, last, .. } = widest.codes;
-            // Only where no other step keeps the error, all codes are tried, whose offset may be too coarse for the first.
+            // All codes are used only if no other step keeps the error. Their offset may be too coarse for the first
+            // code.
             let is_first = self.lo >= self.hi || first == finder.codes.first;
             prop_assert!(is_first || self.allowed < self.noise(), "{widest:?}");
             let step = 1.0 / widest.scaling.scale.unwrap_or(1.0);
@@ -504,7 +504,7 @@ mod tests {
                 before = code;
                 let error = (decoded - x).abs();
                 prop_assert!(!widest.is_proved || error <= self.allowed, "{x} becomes {decoded}: {widest:?}");
-                // What was looked at of many codes is within a few roundings of all.
+                // With many codes, only some are checked. The others exceed the error by at most a few roundings.
                 prop_assert!(error <= self.allowed + self.noise(), "{x} becomes {decoded}: {widest:?}");
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! `--compress auto` and `--predict auto`: the best of a few chains, found by encoding a sample of what will be written.
+//! `--compress auto` and `--predict auto`: the best of several chains, found by encoding a sample of the written data.
 
 use super::plan::predict::lengths;
 use super::sample::{Drawing, Estimate, Sample, SampleSize};
@@ -11,24 +11,24 @@ use crate::operation::{
     Quantization, Result, codec_words, draft,
 };
 
-/// Decoded bytes that are tried, about: a plan must not depend on the memory of the machine that makes it, so that
-/// `--resume` makes it again.
+/// Approximate decoded bytes of the sample. A plan must not depend on the memory of the machine, so that `--resume`
+/// makes the same one.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
-/// Chunks that are tried, at most.
+/// Maximum number of chunks in the sample.
 const SAMPLE_CHUNKS: u64 = 256;
 
-/// Differences that are taken one after the other, at most.
+/// Maximum number of successive differences.
 const MOST_DIFFERENCES: usize = 4;
 
-/// A difference that leaves more than this of the bytes is not worth its time.
+/// A difference that leaves more than this share of the bytes is not worth its time.
 const WORTH_A_DIFFERENCE: f64 = 0.995;
 
-/// A chain that takes no more than this times the least is as good, if it is the quicker one.
+/// A faster chain with at most this times the least bytes is as good.
 const AS_GOOD: f64 = 1.01;
 
-/// The chains, by the words of `--compress`; the quicker ones first. pcodec stands for the whole of a chain behind the change of
-/// values, and is no word of `--compress`.
+/// Returns the chains by their names in `--compress`, faster ones first. pcodec is a whole chain after the change of
+/// values, and no name in `--compress`.
 const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
     match goal {
         CompressionGoal::Balanced => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7"],
@@ -58,22 +58,20 @@ fn chain(words: &str) -> Vec<CodecMetadata> {
     codec_words::compression(words).unwrap_or_default()
 }
 
-/// The chain that stands in until one is chosen.
+/// Returns the chain of a plan until one is chosen.
 pub(super) fn placeholder(goal: CompressionGoal) -> Vec<CodecMetadata> {
     chains(goal).first().map(|words| chain(words)).unwrap_or_default()
 }
 
-/// A search on a sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search {
-    /// The goal of `--compress auto`.
     pub goal: Option<CompressionGoal>,
-    /// True if differences along dimensions are tried (`--predict auto`).
+    /// Whether differences along dimensions are tried (`--predict auto`).
     pub predicts: bool,
 }
 
 impl Search {
-    /// The search that options ask for; they get a chain that stands in until one is found.
+    /// Returns the search that options request. Sets a placeholder for the chain in the options.
     pub(super) fn of(options: &mut ChangeOptions) -> Self {
         let goal = if let Some(Compression::Auto(goal)) = options.compress { Some(goal) } else { None };
         let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
@@ -85,7 +83,7 @@ impl Search {
         Search { goal, predicts }
     }
 
-    /// Chains for which differences are looked for: what is best for one may not be for another.
+    /// Returns the chains for which differences are searched: the best ones may depend on the chain.
     fn probes(self) -> &'static [&'static str] {
         match self.goal {
             None => &[],
@@ -95,7 +93,7 @@ impl Search {
     }
 }
 
-/// A sample, and the options under which chains and differences are tried on it.
+/// A sample, and the options with which chains and differences are tried on it.
 struct Trying<'a> {
     sampler: &'a Sampler<'a>,
     sample: &'a Sample,
@@ -104,7 +102,8 @@ struct Trying<'a> {
 }
 
 impl Trying<'_> {
-    /// The size of the sample by a chain behind differences along some dimensions; `None` for the chain of the options.
+    /// Returns the size of the sample with differences along some dimensions before a chain. Without `words`: the chain
+    /// of the options.
     fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate> {
         let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
@@ -113,8 +112,9 @@ impl Trying<'_> {
         Ok(self.sampler.try_way(self.sample, &options, self.settled)?.estimate)
     }
 
-    /// Dimensions along which differences make the sample smallest, found one by one. One that makes it larger is not tried
-    /// again. Then each of them is tried as the last one, which is the last in memory.
+    /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
+    /// makes it larger is not tried again. At the end, each of them is tried as the last one, which is the last in
+    /// memory.
     fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>> {
         let (mut chosen, mut least) = (Vec::new(), self.estimate(words, &[])?.found);
         let mut among = among.to_vec();
@@ -138,7 +138,7 @@ impl Trying<'_> {
         Ok(smallest(&sizes).filter(|(found, _)| *found < least).map_or(chosen, |(_, dimensions)| dimensions.clone()))
     }
 
-    /// The bytes of the sample behind differences along some dimensions, for each choice of them.
+    /// Returns the bytes of the sample for each choice of dimensions for differences.
     fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>> {
         let size = |dimensions: Vec<String>| Ok((self.estimate(words, &dimensions)?.found, dimensions));
         tried.into_iter().map(size).collect()
@@ -150,7 +150,7 @@ fn smallest(sizes: &[(f64, Vec<String>)]) -> Option<&(f64, Vec<String>)> {
 }
 
 impl Sampler<'_> {
-    /// The dimensions along which differences of codes make a sample of an array smallest.
+    /// Returns the dimensions along which differences of codes make a sample of an array smallest.
     pub(crate) fn predict(
         &self,
         sample: &Sample,
@@ -162,9 +162,9 @@ impl Sampler<'_> {
         Trying { sampler: self, sample, settled, options }.predict(None, &among)
     }
 
-    /// Puts into the options the chain of `--compress auto` and the dimensions of `--predict auto`, for a plan that is made
-    /// with what [`Search::of`] put there; what was tried and what it gave. Of a quantisation that is not settled, the range
-    /// is that of the sample.
+    /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
+    /// tried. The plan must be made with the placeholders of [`Search::of`]. If a quantisation is not settled, its
+    /// range is that of the sample.
     pub(super) fn choose(
         &self,
         search: Search,
@@ -197,13 +197,13 @@ impl Sampler<'_> {
             return Ok(None);
         };
         let (mut tried, mut times) = (Vec::new(), None);
-        // Others, such as complex numbers, zarr-python does not read back from it.
+        // zarr-python cannot read other types, such as complex numbers, from pcodec.
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
         for predict in &predictions {
             for words in chains(goal).iter().filter(|words| are_numbers || **words != draft::PCODEC) {
                 let (bytes, reason) = match trying.estimate(Some(words), predict) {
                     Ok(estimate) => {
-                        // By one ratio: so they compare as what the sample came to does.
+                        // One ratio for all, so that they compare like their sizes in the sample.
                         let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
                         (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
                     }
@@ -218,7 +218,7 @@ impl Sampler<'_> {
         let least = tried.iter().filter_map(|one| one.bytes_stored).min().unwrap_or(0);
         let most = approximate(least) * AS_GOOD;
         let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
-        // Of one chain the smallest: differences take no time beside it.
+        // The smallest of one chain: the additional time for differences is negligible.
         let place = |one: &&TriedResult| chains(goal).iter().position(|words| *words == one.compress);
         let best = tried.iter().filter(is_as_good).min_by_key(|one| (place(one), one.bytes_stored));
         let codecs = best.map_or_else(|| placeholder(goal), |best| chain(&best.compress));
@@ -230,12 +230,12 @@ impl Sampler<'_> {
     }
 }
 
-/// Whether a chain was refused because its codec is not for these elements.
+/// Returns whether a chain failed because its codec does not support these elements.
 fn is_unfit(error: &OperationError, words: Option<&str>) -> bool {
     error.class() == FaultClass::Data && words == Some(draft::PCODEC)
 }
 
-/// The names of the dimensions along which chunks have several elements, or their numbers.
+/// Returns the names of the dimensions along which chunks have several elements, or their numbers.
 fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
     let names = metadata.dimension_names.as_deref().unwrap_or_default();
     let word = |(place, length): (usize, u64)| {
@@ -246,7 +246,7 @@ fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
     chunk.into_iter().enumerate().filter_map(word).collect()
 }
 
-/// The number of chunks that are tried.
+/// Returns the number of chunks that are tried.
 fn chunks_of(plan: &Plan) -> u64 {
     let element = plan.source.data_type.size().map_or(16, |size| size as u64);
     let shape = plan.destination.pipeline.innermost_chunk_shape();

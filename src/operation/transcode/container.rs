@@ -1,5 +1,5 @@
-//! The variables that tell how arrays were rounded: one in each group of DEST that holds such arrays (CF conventions 8.4.1,
-//! "Quantization variables").
+//! The variables that document how arrays were rounded. Each group of DEST with such arrays has one (CF conventions
+//! 8.4.1, "Quantization variables").
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,13 +10,14 @@ use crate::metadata::{Json, Object, edit};
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";
 
-/// The method of rounding, in the word of the CF conventions.
+/// The name of the rounding method in the CF conventions.
 const BITROUND: &str = "bitround";
 
-/// Who does it, in the form that the conventions give: "software-name version version-string".
+/// Returns the software in the form of the conventions: "software-name version version-string".
 const ZARRCAST: &str = concat!("zarrcast version ", env!("CARGO_PKG_VERSION"));
 
-/// Gives each array that is rounded the name of the variable in its group: one that says the same, else a new one.
+/// Sets the name of the variable for each rounded array. It is an existing one in its group with the same content, or a
+/// new one.
 pub(super) fn name(arrays: &mut [SourceArray], groups: &[String]) {
     let says_the_same = |array: &SourceArray| {
         let attributes = &array.opened.metadata.attributes;
@@ -47,7 +48,7 @@ pub(super) fn add_documents<'a>(
     }
 }
 
-/// A variable without dimensions and without data.
+/// Returns a variable without dimensions and without data.
 fn document(zarr_format: u64) -> NodeDocuments {
     const V2: &str = r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"|i1","compressor":null,"fill_value":0,
         "order":"C","filters":null}"#;
@@ -67,7 +68,7 @@ fn document(zarr_format: u64) -> NodeDocuments {
     vec![node("zarr.json", array)]
 }
 
-/// The path of the group that an array is in; nothing for the root.
+/// Returns the path of the group of an array. Empty for the root.
 pub(super) fn group_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(group, _)| group)
 }

@@ -1,9 +1,9 @@
-//! DEST: what stands there, where it is written until it is whole, and how it takes its place.
+//! DEST: its existing content, the folder of an unfinished run, and the replacement of DEST.
 //!
-//! Without `--overwrite` objects are written where they will stay, and the metadata come last. With it all is written
-//! beside DEST, in the folder of the run, and then exchanged for DEST at once; so is every zip file. In an object store, where
-//! nothing is exchanged, what stood there goes first. The folder of the run goes last of all: as long as it stands, `--resume`
-//! knows what is left to do.
+//! Without `--overwrite`, objects are written to their final paths, and the metadata last. With it, everything is
+//! written next to DEST, in the folder of the run, and then exchanged for DEST at once. Zip files always are. An object
+//! store cannot exchange, so the old content is removed first. The folder of the run is removed last: while it exists,
+//! `--resume` knows what is left to do.
 
 mod claim;
 
@@ -23,10 +23,10 @@ use claim::{
     refuse_inside_zip, refuse_others, refuse_unreplaceable, unreadable,
 };
 
-/// A process that is to end waits no longer than this for its last notes.
+/// Maximum time that an exiting process waits for its last journal entries.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// DEST, before a run has it.
+/// DEST, before a run claims it.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     /// As the user named it.
@@ -34,11 +34,11 @@ pub(super) struct Output {
     destination: Destination,
     existing: Existing,
     overwrites: bool,
-    /// Whether it goes on after a run that has left something.
+    /// Whether it continues an unfinished run.
     resumes: bool,
-    /// Whether what an earlier run has written beside the place has taken it: it has but to be cleared up.
+    /// Whether an earlier run has replaced DEST already, and only cleaning up is left.
     has_taken_place: bool,
-    /// Warnings about the hierarchy above.
+    /// Warnings about the hierarchy that contains DEST.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -48,7 +48,7 @@ impl Output {
         let (shown, run) = (options.destination.display().to_string(), &options.run);
         refuse_inside_zip(&options.destination)?;
         let node = options.destination.node();
-        // Behind a network each look takes its time, and no link takes a name.
+        // In a remote store each check costs a request, and no link can have the name.
         let is_remote = node.abilities().is_remote;
         if !is_remote {
             refuse_file_above(Some(&node), false, &shown)?;
@@ -61,7 +61,7 @@ impl Output {
         let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
         let mut existing = existing(&destination)?;
         if existing == Existing::Nothing {
-            // A name may be taken by what is not to be found behind it.
+            // The name may be a link whose target does not exist.
             if is_remote {
                 refuse_file_above(node.parent().as_ref(), true, &shown)?;
             } else if node.exists().map_err(unreadable)? {
@@ -75,7 +75,7 @@ impl Output {
             let folder = destination.run();
             let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
             if existing == Existing::Unfinished && !has(PLAN) && !has(JOURNAL.as_str()) {
-                // Of a plan that was not sealed yet, or of parts that came late: nothing is there.
+                // There is only the folder of a plan that was not sealed, or of late parts: it counts as empty.
                 existing = Existing::EmptyFolder;
             }
             resumes |= existing == Existing::EmptyFolder;
@@ -100,17 +100,17 @@ impl Output {
         Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
     }
 
-    /// Where it is written.
+    /// Returns the node to which the run writes.
     pub(super) fn data(&self) -> &Node {
         self.destination.data()
     }
 
-    /// Whether another run can go on with what this one has written.
+    /// Returns whether another run can continue an unfinished one.
     pub(super) fn keeps_unfinished(&self) -> bool {
         self.destination.keeps_unfinished()
     }
 
-    /// The message for a run that is stopped at once: the remains, and the next step.
+    /// Returns the message for a run that is stopped at once: what is left, and the next step.
     pub(super) fn left_when_stopped(&self) -> String {
         if self.keeps_unfinished() {
             return self.next_to_resume();
@@ -123,13 +123,13 @@ impl Output {
         format!("`{}` is unfinished: run the same command with `{overwrite}--resume` to continue", self.shown)
     }
 
-    /// Where the process ends before the run does: notes what is done, and lets go of what nobody goes on with; where nothing
-    /// of an unfinished run is kept, removes it.
+    /// Returns the clean-up for a process that exits before the run ends. It writes the journal entries, and releases
+    /// unfinished uploads and locks. If an unfinished run is not kept, it is removed.
     pub(super) fn clearing(&self, journal: Weak<Journal>) -> Clearing {
         let destination = self.destination.clone();
         Box::new(move || {
             if !destination.keeps_unfinished() {
-                // Where that fails, the next run does it.
+                // If this fails, the next run does it.
                 return drop(destination.remove());
             }
             if let Some(journal) = journal.upgrade() {
@@ -139,13 +139,13 @@ impl Output {
         })
     }
 
-    /// Takes the place: what is written from now on is this run's.
+    /// Claims DEST: everything that is written from now on belongs to this run.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim> {
         let is_made = self.make_folder().map_err(cannot_write)?;
         let failed = |error: JournalError| {
-            // What another run has begun meanwhile is not this one's to remove.
+            // A folder that another run has begun meanwhile must not be removed.
             let is_others = matches!(error, JournalError::Locked | JournalError::Held(_));
-            // Nothing is in it; where that fails, too, it is an empty folder that `--resume` takes.
+            // The folder is empty. If this fails, too, `--resume` accepts an empty folder.
             let _ = if is_made && !is_others { self.destination.remove() } else { Ok(()) };
             self.refused(error)
         };
@@ -177,7 +177,7 @@ impl Output {
         Claim { output: self, journal: Arc::new(journal), is_resumed, is_published, left }
     }
 
-    /// Makes the folder that the journal lies in; false where one is there.
+    /// Makes the folder of the journal. Returns false if it exists.
     fn make_folder(&self) -> Result<bool, StoreError> {
         let folder = match &self.destination {
             Destination::InPlace(place) => (self.existing == Existing::Nothing).then_some(place),
@@ -191,7 +191,7 @@ impl Output {
             && self.keeps_unfinished()
             && has_run_folder(place)
         {
-            // Nobody else writes what is to be replaced.
+            // Nobody else may write what is to be replaced.
             Journal::check_free(&place.below(&RUN_FOLDER))?;
         }
         Journal::open((&self.destination.run(), self.data()), fingerprint, self.resumes)
@@ -208,7 +208,7 @@ impl Output {
         journal.begin(true)
     }
 
-    /// Makes the folder of a hierarchy that is to be written where it will stay.
+    /// Makes the root folder of a hierarchy that is written to its final path.
     pub(super) fn make_root(&self) -> Result<()> {
         if self.existing == Existing::Nothing {
             self.data().create_root().map_err(cannot_write)?;
@@ -216,8 +216,8 @@ impl Output {
         Ok(())
     }
 
-    /// Takes a part of the work, whose log lies in a folder of its own. Others may write what is not `assigned`. `left` says what
-    /// goes on with it where it does not come to its end.
+    /// Claims a part of the work, with a log in its own folder. Others may write chunks that are not `assigned`. `left`
+    /// is the next step if the part does not finish.
     pub(super) fn claim_part(
         self,
         folder: &str,
@@ -232,8 +232,8 @@ impl Output {
         Ok(Claim { left, ..self.claimed(journal, is_resumed, false) })
     }
 
-    /// Removes what stands in the place, where nothing takes the place of another at once. The journal stays: it tells
-    /// whoever comes after this run what it has begun.
+    /// Removes the old content of a DEST that cannot be exchanged at once. The journal stays: it tells later runs what
+    /// this one has begun.
     fn clear_place(&self, journal: &Journal) -> Result<()> {
         let unfinished = |error: OperationError| {
             let next = "continue with `--overwrite --resume`, or start again with `--overwrite`";
@@ -263,10 +263,10 @@ impl Output {
     }
 }
 
-/// Whether a document makes a place a node.
+/// Returns whether a document makes a location a node.
 pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
     if place.abilities().is_remote {
-        // All are asked for at once, by a request each. One that is not answered may be the one that is there.
+        // All are requested at once, with one request each. A failed request may be for the one that exists.
         let sizes = place.sizes("", &document::NODE_KEYS)?;
         return Ok(sizes.iter().any(Option::is_some));
     }

@@ -1,6 +1,6 @@
-//! What a plan that is shown tells of its run: the stored objects that it will make, with a warning of very many, and what it
-//! would write and how long that would take, from a sample of its chunks (`--estimate`). And whether the destination has room
-//! for what is written beside the source's own objects: absent chunks that become objects, and intermediate data.
+//! Forecast of a plan that is shown: its objects, with a warning of very many, and its size and time (`--estimate`).
+//! The estimate is from a sample of its chunks. Also checks the free space for written data beyond the source's own
+//! objects: absent chunks that become objects, and intermediate data.
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -17,14 +17,13 @@ use crate::operation::transcode_result::PlannedObjects;
 use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
 use crate::store::{Node, Room, UPLOAD_PART_BYTES};
 
-/// With more stored objects than this, file systems and object stores become slow: larger shards are advised.
+/// Number of stored objects above which file systems and object stores become slow: larger shards are advised.
 const MANY_OBJECTS: u64 = 100_000;
 
-/// Shards that are advised have at least so many bytes, decoded, where the array has them: smaller ones are hardly better than
-/// chunks.
+/// Least decoded bytes of an advised shard, if the array is that large. Smaller ones are hardly better than chunks.
 const LEAST_SHARD_BYTES: u64 = 64 << 20;
 
-/// Counts what a plan will make at most, documents and other keys included.
+/// Returns the maximum number of objects of a plan, including documents and other keys.
 pub(super) fn planned_objects(arrays: &[PlannedArray], keys: &[&str], (from, to): (&Node, &Output)) -> PlannedObjects {
     let destination = to.data();
     let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
@@ -46,19 +45,19 @@ pub(super) fn planned_objects(arrays: &[PlannedArray], keys: &[&str], (from, to)
     } else if to.keeps_unfinished() {
         (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
     } else {
-        // A zip file.
+        // DEST is a zip file.
         (planned.files, planned.folders) = (Some(1), Some(0));
     }
     planned
 }
 
-/// The folders of keys, and that of the store.
+/// Returns the number of folders of keys, including that of the store.
 fn folders_of(keys: &[&str]) -> u64 {
     let above = |key: &str| key.match_indices('/').map(|(end, _)| key[..end].to_owned()).collect::<Vec<_>>();
     1 + keys.iter().flat_map(|key| above(key)).collect::<HashSet<_>>().len() as u64
 }
 
-/// The folders in which the chunks of an array lie, at most, without its own.
+/// Returns the maximum number of folders of an array's chunks, without that of the array.
 fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     let metadata = &array.plan.destination.metadata;
     let grid = metadata.chunk_grid_shape();
@@ -70,7 +69,7 @@ fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     (0..depth).map(|level| folders(level).min(written)).fold(0, u64::saturating_add)
 }
 
-/// Bytes of a stored object of DEST; where they are compressed, those of its elements.
+/// Returns the bytes of a stored object of DEST. If it is compressed, those of its elements.
 fn object_bytes(array: &PlannedArray) -> u64 {
     let plan = &array.plan;
     match &plan.job {
@@ -79,12 +78,12 @@ fn object_bytes(array: &PlannedArray) -> u64 {
     }
 }
 
-/// An object is put by one request, or in parts by one each, one before and one after them.
+/// Returns the number of requests that write an object: one, or one per part, one before and one after them.
 fn requests_to_write(bytes: u64) -> u64 {
     if bytes <= UPLOAD_PART_BYTES { 1 } else { bytes.div_ceil(UPLOAD_PART_BYTES).saturating_add(2) }
 }
 
-/// A warning of very many objects, with the shards that would bring them down.
+/// Returns a warning of very many objects, with shards that would reduce their number.
 pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<Diagnostic> {
     let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
     if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
@@ -109,7 +108,7 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
     })
 }
 
-/// The shape of a shard as the option has it, its size decoded, and how many there would be.
+/// Returns the shape of an advised shard for the option, its decoded size, and the number of such shards.
 fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
     let metadata = &array.plan.destination.metadata;
     let chunk = metadata.grid.uniform()?;
@@ -121,7 +120,7 @@ fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
         let count = counts.iter().copied().fold(1, u64::saturating_mul);
         let shard: Vec<u64> = chunk.iter().zip(&factors).map(|(of, by)| of.saturating_mul(*by)).collect();
         let decoded = shard.iter().copied().fold(element, u64::saturating_mul);
-        // The dimension with most shards is halved until there are few enough, and large ones.
+        // The dimension with the most shards is halved until they are few and large enough.
         let (dimension, most) = counts.iter().copied().enumerate().max_by_key(|(_, count)| *count)?;
         if most <= 1 || (count <= MANY_OBJECTS / 10 && decoded >= LEAST_SHARD_BYTES) {
             return Some((as_option(&shard), format!("{} (decoded)", bytes(decoded)), count));
@@ -131,7 +130,7 @@ fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
 }
 
 impl Sampler<'_> {
-    /// Estimates of all arrays, by their paths.
+    /// Returns the estimates of all arrays, by path.
     pub(super) fn estimates(
         &self,
         arrays: &[PlannedArray],
@@ -149,7 +148,6 @@ impl Sampler<'_> {
         estimated
     }
 
-    /// The estimate of one array.
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
@@ -161,7 +159,7 @@ impl Sampler<'_> {
             if drawing.fills || !trial.fills {
                 break (sample, trial);
             }
-            // Only the values have told that absent chunks are written.
+            // Only the values show that absent chunks are written.
             drawing.fills = true;
         };
         let estimate = trial.estimate;
@@ -170,9 +168,9 @@ impl Sampler<'_> {
         let shards = is_sharded.then(|| sample.shards_held_by(&trial.array, &destination.metadata.grid));
         let shards = shards.transpose()?.flatten();
         let (bytes_stored, is_exact) = match plan.listing.present_bytes {
-            // What is copied is known.
+            // The size of a copy is known.
             bytes @ 1.. if is_copy => (bytes, true),
-            // A shard that is copied has its index in it.
+            // A copied shard includes its index.
             _ => {
                 let objects = if is_copy { 0 } else { shards.unwrap_or_else(|| plan.job.num_written()) };
                 (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
@@ -185,15 +183,15 @@ impl Sampler<'_> {
     }
 }
 
-/// Proves that absent chunks, once written, fit into the free space: a grid of 2^60 chunks is a line of metadata, and
-/// would be written for ever.
+/// Checks that absent chunks, once written, fit into the free space. A grid of 2^60 chunks is one line of metadata, and
+/// writing it would never end.
 ///
-/// Each takes a block and a file at the least; its contents may take more.
+/// Each chunk needs at least a block and a file. Its contents may need more.
 pub(super) fn check_room(plan: &Plan) -> Result<()> {
     let filled = plan.job.num_filled();
     let mut temporary = plan.job.bytes_temporary();
     let staged = plan.job.staged();
-    // Of a run that is taken up again some are there already.
+    // A resumed run has some of them already.
     if staged.is_some_and(|staged| matches!(left_document(&staged.staging.node), Ok(Some(_)))) {
         temporary = 0;
     }
@@ -206,7 +204,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
     }
     let room = room_of(&plan.target)?;
     let free = room.bytes();
-    // Of compressed chunks the size is not known before.
+    // The size of compressed chunks is not known before.
     let written = outcome::fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
     if temporary.saturating_add(written) > free {
         let taken = format!("{} of intermediate data and {} of chunks", bytes(temporary), bytes(written));
@@ -221,7 +219,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
     if has_room { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
 }
 
-/// The intermediate data fit into a folder of their own.
+/// Checks that the intermediate data fit into a folder of their own.
 fn check_scratch(folder: &Node, temporary: u64) -> Result<()> {
     let free = room_of(folder)?.bytes();
     let help =
@@ -240,8 +238,8 @@ fn room_of(node: &Node) -> Result<Room> {
     node.room().map_err(|error| unknown().because(error))
 }
 
-/// An error for want of space says how much is missing: what is left to do, if it is like what is done; where that would
-/// fit, what else may have run out.
+/// Adds the missing space to an error about space. It assumes that the remaining work is like the completed work. If
+/// that would fit, it names other limits.
 pub(super) fn with_missing_space<'a>(
     error: OperationError,
     plans: impl Iterator<Item = &'a Plan> + Clone,
@@ -262,14 +260,14 @@ pub(super) fn with_missing_space<'a>(
     error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
 }
 
-/// Help where space ran out before so many bytes that are needed still.
+/// Returns the help for space that ran out while `needed` more bytes were needed.
 fn space_help(needed: u64, room: &Room) -> String {
     let free = room.bytes();
     match needed.checked_sub(free) {
         Some(missing @ 1..) => {
             format!("about {} more are needed there ({} are free): make room", bytes(missing), bytes(free))
         }
-        // What ran out is not what the file system tells of.
+        // The file system does not report what ran out.
         _ => format!(
             "{} and {} are free there now: look for a quota, a limit of the process (`ulimit -f`) or other writers",
             bytes(free),
@@ -278,7 +276,7 @@ fn space_help(needed: u64, room: &Room) -> String {
     }
 }
 
-/// Whether the disk, a quota or a limit of the process is at its end.
+/// Returns whether the disk, a quota or a limit of the process is exhausted.
 fn is_out_of_space(error: &OperationError) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{Json, Object};
 use crate::operation::{ChangeOptions, GroupReading, OperationError, QuantizeForm, QuantizeOptions, Result};
 
-/// An error where an option would make levels of one image disagree.
+/// Fails if an option would make the levels of an image inconsistent.
 pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<()> {
     let is_cut = |change: &ChangeOptions| !change.select.is_empty();
     let has_own_range = |change: &ChangeOptions| {
@@ -30,7 +30,7 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
     Ok(())
 }
 
-/// A warning for each group of which `--only` keeps some levels of an image, and not all.
+/// Returns a warning for each group of which `--only` keeps some levels of an image, but not all.
 pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnostic> {
     let warning = |group: &GroupReading| {
         let is_kept = |level: &&str| paths.iter().any(|path| variable_in(group, level, path).is_some());
@@ -45,7 +45,8 @@ pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnos
     groups.iter().filter_map(warning).collect()
 }
 
-/// The arrays of each image that has several levels. A level is an array, or a group with an array for each variable.
+/// Returns the arrays of each image that has several levels. A level is an array, or a group with an array for each
+/// variable.
 fn images<'a>(arrays: &'a [SourceArray], groups: &[GroupReading]) -> Vec<Vec<&'a SourceArray>> {
     let mut images = Vec::new();
     for group in groups {
@@ -71,7 +72,7 @@ fn variable_in<'a>(group: &GroupReading, level: &str, path: &'a str) -> Option<&
     inside.strip_prefix(level).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The paths of the levels of each image that attributes tell of.
+/// Returns the paths of the levels of each image in the attributes.
 fn levels(attributes: &Object) -> Vec<Vec<&str>> {
     let inside = attributes.get("ome").and_then(|ome| ome.get("multiscales"));
     match attributes.get("multiscales").or(inside) {

@@ -1,14 +1,14 @@
-//! `transcode`: an array written anew.
+//! `transcode`: converts an array or a group.
 //!
-//! The plan is settled and proved before DEST is touched; chunks stream; the metadata come last, after the data are
-//! on disk. What a run that fails has done is kept, without metadata, for `--resume`.
+//! The plan is settled and checked before DEST is changed. Chunks are streamed. The metadata come last, after the data
+//! are on disk. The output of a run that fails is kept without metadata, for `--resume`.
 
 mod compressor;
 mod container;
 mod destination;
 mod forecast;
 mod format {
-    //! Documents as the two versions of the format have them, and consolidated metadata.
+    //! Documents of the two versions of the format, and consolidated metadata.
     pub(crate) mod consolidate;
     pub(crate) mod from_v2;
     pub(crate) mod version_2;

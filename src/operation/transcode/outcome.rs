@@ -23,20 +23,20 @@ fn planned(plan: &Plan) -> Done {
     Done { tally, verified: None, quality: None }
 }
 
-/// Bytes of the destination's objects at most, where each takes so many; `None` where its contents decide.
+/// Returns the maximum bytes of the destination's objects, if all have the same size. `None` if it depends on their
+/// contents.
 pub(super) fn fixed_bytes(plan: &Plan) -> Option<u64> {
     let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = plan.destination.pipeline.output() else { return None };
     bytes.checked_mul(plan.job.num_written())
 }
 
-/// The work on an array.
 pub(super) struct Done {
     pub tally: ObjectReport,
     pub verified: Option<Verification>,
     pub quality: Option<QualityResult>,
 }
 
-/// The result for an array, or its plan where nothing was done. Warnings join `warnings`.
+/// Returns the result for an array, or its plan if nothing was done. Adds its warnings to `warnings`.
 pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
     let PlannedArray { path, plan, memory, .. } = array;
     let ran = done.is_some();
@@ -80,12 +80,12 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
     });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && input.data_type != plan.source.data_type {
-        // The plan is made with the widest type that the first pass may take.
+        // The plan has the widest type that the first pass may choose.
         destination.data_type = Json::Null;
         (counts.bytes_logical, counts.bytes_written) = (None, None);
     }
     if plan.compression.as_ref().is_some_and(|compression| compression.chosen.is_none()) {
-        // The plan is made with one of those that will be tried.
+        // The plan has one of the chains that will be tried.
         destination.codecs = without_compressor(&draft.codecs);
         counts.bytes_written = None;
     }
@@ -111,8 +111,8 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
     }
 }
 
-/// The figures of a quantisation, or of rounding to bits, over stored elements and absent ones, which all hold the fill value;
-/// `None` where the array has neither.
+/// Returns the figures of a quantisation, or of rounding to bits. Absent elements are included, and all have the fill
+/// value. `None` if the array has neither.
 pub(super) fn quantization_of(
     plan: &Plan,
     tally: &ObjectReport,
@@ -165,7 +165,8 @@ pub(super) fn quantization_of(
     })
 }
 
-/// Who reads codes by the other codecs of their chain, where these are not those who read others.
+/// Returns the readers of codes with the other codecs of their chain. `None` if they are the same as without these
+/// codecs.
 fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
     let names = draft::codec_names(&plan.destination.draft.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
@@ -187,7 +188,7 @@ fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// A chain as far as it is known before a compressor is chosen.
+/// Returns a chain as far as it is known before a compressor is chosen.
 fn without_compressor(codecs: &[CodecMetadata]) -> Vec<Json> {
     let mut codecs = codecs.to_vec();
     let is_kept = |codec: &CodecMetadata| codec_kind(&codec.name) != Some(CodecKind::BytesToBytes);
@@ -208,13 +209,13 @@ fn description(zarr_format: u64, document: &Json, pipeline: &Pipeline, grid: &Gr
     }
 }
 
-/// Adds absent elements, which are counted already, to what was found of the stored ones.
+/// Adds absent elements, which are counted already, to the figures of the stored ones.
 fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFigures) {
     match quantization.absent_error() {
         None => figures.nan += absent,
         Some(error) if absent > 0 && error > 0.0 => {
             if figures.normalizer <= 0.0 {
-                // Nothing is stored that has an error.
+                // No stored element has an error.
                 figures.normalizer = error.recip().min(f64::MAX);
             }
             figures.max_abs_error = figures.max_abs_error.max(error);
@@ -225,7 +226,7 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
     }
 }
 
-/// A warning where a quantisation gave values outside of its range a code of another value.
+/// Returns a warning if a quantisation gave values outside its range the code of another value.
 fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
     let quantization = plan.changed.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
     let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
@@ -236,7 +237,7 @@ fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
     Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
 }
 
-/// A warning where a change of data type rounded most values to integers.
+/// Returns a warning if a change of data type rounded most values to integers.
 fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
     let QuantizeFigures { count, nan, rounded, .. } = tally.figures;
     let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
@@ -247,7 +248,7 @@ fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diag
     })
 }
 
-/// A result of codes names their readers; for integers that were no floats, this does.
+/// Returns a warning about the readers of integer differences. A result with quantised codes names its readers itself.
 fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
     let predicts = plan.changed.quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
@@ -258,13 +259,13 @@ fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
     })
 }
 
-/// True if a transposition follows a difference: of several dimensions, or of an array that is stored transposed.
+/// Returns whether a transposition follows a difference: of several dimensions, or of an array that is stored
+/// transposed.
 fn turns_differences(plan: &Plan) -> bool {
     let names = draft::codec_names(&plan.destination.draft.codecs);
     names.iter().skip_while(|name| **name != draft::DELTA).any(|name| *name == "transpose")
 }
 
-/// The result of `--keep-bits`.
 fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
     QuantizationResult {
         form: "bitround",
@@ -281,7 +282,7 @@ fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
 }
 
 fn quantization_result(quantization: &Quantization) -> QuantizationResult {
-    // What only the first pass tells, a plan that reads no chunk leaves open.
+    // A plan that reads no chunk leaves out what only the first pass determines.
     let settled = quantization.is_settled();
     let has_step = settled || quantization.grid_step.is_some();
     let Quantization { source, scaling, reader_workaround, .. } = quantization;

@@ -1,4 +1,5 @@
-//! `--report`: what a quantisation made of the values, read from SOURCE and DEST as any reader would, after DEST is complete.
+//! `--report`: the effect of a quantisation on the values, read from SOURCE and DEST as readers do, after DEST is
+//! complete.
 
 use crate::array::{Interrupt, StoredArray};
 use crate::engine::{Driver, Fold, Progress};
@@ -15,13 +16,13 @@ use crate::operation::slice::{Slice, SliceReader, is_upside_down};
 use crate::operation::transcode_result::NodeResult;
 use crate::store::Location;
 
-/// Bins of the histograms.
+/// Number of bins of the histograms.
 const BINS: usize = 60;
 
-/// Arrays of which there are pictures.
+/// Maximum number of arrays with pictures.
 const MOST_ARRAYS: usize = 12;
 
-/// The pixels of a picture, either way: all pictures of a page have room in two megabytes.
+/// Returns the width and height of a picture in pixels: all pictures of a page fit into two megabytes.
 const fn pixels(arrays: usize) -> u64 {
     match arrays {
         0 | 1 => 480,
@@ -30,11 +31,12 @@ const fn pixels(arrays: usize) -> u64 {
     }
 }
 
-/// A level of each quantised array before and after, of the first twelve. What cannot be read is no error: the job is done.
+/// Returns a level of each quantised array before and after, for the first twelve. Data that cannot be read are not an
+/// error: the job is done.
 ///
 /// # Errors
 ///
-/// The run was interrupted.
+/// If the run was interrupted.
 pub fn comparisons(
     options: &TranscodeOptions,
     result: &TranscodeResult,
@@ -60,7 +62,7 @@ pub fn comparisons(
     Ok(compared)
 }
 
-/// Arrays of SOURCE and DEST on their way to pictures.
+/// The inputs for the pictures of SOURCE and DEST.
 struct Comparing<'a> {
     options: &'a TranscodeOptions,
     stores: &'a [Location; 2],
@@ -83,7 +85,7 @@ impl Comparing<'_> {
         let mut source = Readable::open(&self.stores[0], &node.path, node.selection.as_deref(), &whole)?;
         let number = source.opened.data_type.number();
         if number.is_some_and(|number| !number.is_float()) {
-            // It was unpacked.
+            // The integers were unpacked.
             source.numbers = Readable::numbers(&source.opened, &as_cf)?;
         }
         let as_read = if quantization.form == "cf" { as_cf } else { whole };
@@ -105,7 +107,7 @@ impl Comparing<'_> {
         }
         for (before, after) in before.iter_mut().zip(&after) {
             if after.is_nan() {
-                // It was NaN, or counted as missing.
+                // It was NaN, or a missing value.
                 *before = f64::NAN;
             }
         }
@@ -131,7 +133,8 @@ impl Comparing<'_> {
 }
 
 impl Readable {
-    /// Opens an array, or what is taken of it: the first index and the one after the last along each dimension.
+    /// Opens an array, or its selected part. `taken` is the first index and the one after the last along each
+    /// dimension.
     fn open(store: &Location, path: &str, taken: Option<&[[u64; 2]]>, options: &CfOptions) -> Result<Self> {
         let mut opened = open::open_array(store, Some(path))?;
         if let Some(taken) = taken {
@@ -149,7 +152,7 @@ impl Readable {
     }
 }
 
-/// The value of a code that `--as plain` wrote, as the codec would have it.
+/// Returns the value that the codec would have for a code of `--as plain`.
 #[expect(clippy::cast_precision_loss, reason = "codes of a picture: their values are drawn to a pixel")]
 fn decoded(code: f64, quantization: &QuantizationResult) -> f64 {
     if quantization.nan_code.is_some_and(|nan| nan as f64 == code) {

@@ -1,4 +1,4 @@
-//! The plan of a job, complete and proved before DEST is touched; and the memory that it needs, held against the budget.
+//! The plan of a job, complete and checked before DEST is changed, and the memory that it needs within the budget.
 
 pub(super) mod change;
 pub(super) mod keep_bits;
@@ -32,59 +32,53 @@ use crate::operation::{
 };
 use crate::store::Node;
 
-/// A settled plan.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The array as it is.
+    /// The array in SOURCE.
     pub source: OpenedArray,
-    /// Where it will be.
+    /// Location of the array in DEST.
     pub target: Node,
-    /// The array as it will be.
     pub destination: DestinationMetadata,
-    /// Its keys.
+    /// Keys of the stored chunks of SOURCE.
     pub listing: Listing,
-    /// Bytes of its chunks, where they were listed with their sizes.
+    /// Bytes of the stored chunks of SOURCE, if they were listed with their sizes.
     pub source_bytes: Option<u64>,
-    /// The work on the objects.
     pub job: Job,
-    /// Conversion of the values.
     pub changed: Changed,
-    /// Whether no chain was given that may round: `--verify` then holds DEST to the very values that it is to have.
+    /// Whether no requested chain can round. Then `--verify` compares DEST with the exact values.
     pub is_exact: bool,
-    /// The choice of `--compress auto`, or the goal of a choice to come.
+    /// The choice of `--compress auto`, or the goal of a later choice.
     pub compression: Option<CompressionResult>,
-    /// Differences along dimensions.
     pub predict: Option<Predict>,
-    /// DEST's documents, in the order in which they are written: the one that makes it open is the last.
+    /// Documents of DEST in the order in which they are written. The last one makes DEST readable.
     pub documents: NodeDocuments,
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The name of the variable that tells of a rounding by `--keep-bits`, where nothing else has it.
+/// Name of the variable that documents rounding by `--keep-bits`, if no other node has this name.
 pub(super) const CONTAINER: &str = "quantization_info";
 
-/// An array of SOURCE.
 #[derive(Debug, Clone)]
 pub(super) struct SourceArray {
-    /// With its leading slash; `/` for SOURCE itself.
+    /// Path with its leading slash. `/` for SOURCE itself.
     pub path: String,
-    /// As it was read.
+    /// The array as it was read.
     pub opened: OpenedArray,
     pub change: ChangeOptions,
-    /// The resolved part of a plan that is read again.
+    /// The settled part of a plan that was read again.
     pub settled: Option<Settled>,
-    /// Results of a first pass that parts of another run made.
+    /// Results of a first pass by the parts of another run.
     pub surveyed: Option<Survey>,
-    /// The compressor that was chosen when a job in parts was begun.
+    /// The compressor that was chosen at the start of a job in parts.
     pub compression: Option<CompressionResult>,
-    /// The variable that tells of a rounding by `--keep-bits`, in the array's group.
+    /// Name of the variable in the array's group that documents rounding by `--keep-bits`.
     pub container: String,
-    /// Its chunks that are there, where they were listed before: they are not listed again.
+    /// Its stored chunks, if they were listed before. They are not listed again.
     pub listing: Option<Listing>,
 }
 
 impl SourceArray {
-    /// An array to which options apply, of which nothing is settled.
+    /// Creates an array with its options and nothing settled.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
         let container = CONTAINER.to_owned();
         let (settled, surveyed, compression, listing) = Default::default();
@@ -92,46 +86,45 @@ impl SourceArray {
     }
 }
 
-/// Makes the plan of an array.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
-    /// The array, and what changes in it.
+    /// The array, and its changes.
     pub array: SourceArray,
-    /// Where it will be.
+    /// Location of the array in DEST.
     pub target: Node,
-    /// Whether it is one of a hierarchy.
+    /// Whether the array is part of a hierarchy.
     pub is_in_tree: bool,
     pub run: &'a RunOptions,
-    /// Into how many parts the work can be cut at least, of a job in parts.
+    /// For a job in parts: the least number of parts into which the work can be cut.
     pub least_parts: u64,
     pub budget: Budget,
-    /// Who lists the chunks, and is told what stops a first pass.
+    /// Lists the chunks, and has the interrupt of a first pass.
     pub driver: &'a Driver,
-    /// Where first passes of all arrays keep chunks.
+    /// Chunks that first passes of all arrays keep.
     pub cache: &'a ChunkCache,
-    /// Where those of this one do.
+    /// Chunks that the first pass of this array keeps.
     pub own_cache: ArrayCache,
 }
 
-/// The resolved part of a sealed plan for one array, which needs no pass over the data again.
+/// The settled part of a sealed plan for one array. It needs no further pass over the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Settled {
-    /// The quantisation, where its values are quantised.
+    /// The quantisation, if values are quantised.
     pub quantization: Option<Quantization>,
     pub blocks: Option<Blocks>,
 }
 
-/// The shapes of an array's blocks, where it is rechunked block by block.
+/// The shapes of the blocks of an array that is rechunked block by block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Blocks {
-    /// Elements of a block along each dimension, for each pass.
+    /// Shape of a block in elements, for each pass.
     pub shapes: Vec<Vec<u64>>,
-    /// The grid of the intermediate data of two passes.
+    /// Grid of the intermediate data of two passes.
     pub staging: Option<StagingShape>,
 }
 
 impl Blocks {
-    /// Those of a job; `None` where it is not done block by block.
+    /// Returns the blocks of a job. `None` if the job has no blocks.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let shape = |rechunk: &Rechunk| rechunk.plan.block_shape.clone();
         match &job.objects()?.route {
@@ -149,7 +142,7 @@ impl Blocks {
 }
 
 impl Plan {
-    /// As many threads as the budget has room for; an error where there is none for a single one.
+    /// Returns as many threads as the budget allows, with their memory. Fails if it does not allow one.
     pub(super) fn allot(&self, budget: Budget, verifies: bool) -> Result<Memory> {
         let quantization = self.changed.quantization.as_ref();
         let job = self.job.objects();
@@ -159,7 +152,7 @@ impl Plan {
         let purpose = || of_chunks(&self.destination.pipeline.innermost_chunk_shape());
         budget.threads_of(least, purpose)?;
         let allowed = budget.threads_of(unit, purpose)?;
-        // Blocks are scheduled by their plan, for as many threads as it has room for.
+        // Blocks have their own schedule, for as many threads as it allows.
         let schedules = || self.job.rechunks().map(|rechunk| rechunk.schedule);
         let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
         let mut bytes = unit.saturating_mul(threads as u64);
@@ -172,7 +165,7 @@ impl Plan {
         Ok(Memory { threads, bytes })
     }
 
-    /// A job of the plan with DEST bound as any reader binds it.
+    /// Returns a job of the plan with DEST bound as readers bind it.
     pub(super) fn as_read(&self, job: &ObjectJob) -> Result<ObjectJob> {
         let (store, mut route) = (&self.source.store, job.route.clone());
         let DestinationMetadata { metadata, pipeline, .. } = &self.destination;
@@ -198,7 +191,7 @@ impl Plan {
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }
 
-    /// The error of the job, or of a comparison of what it has written, that ended at an object of either side.
+    /// Returns the error of a job, or of a comparison of its output, that failed at an object of either side.
     pub(super) fn explain(&self, fault: ChunkFault) -> OperationError {
         let (source, quantization) = (&self.source, self.changed.quantization.as_ref());
         let of = |index, fault: Box<Fault>, array: &StoredArray, quantization| {
@@ -222,28 +215,28 @@ pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
 /// Memory of a run, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Threads that the budget has room for.
+    /// Number of threads that the budget allows.
     pub threads: usize,
-    /// Bytes for all of them.
+    /// Bytes for all threads.
     pub bytes: u64,
 }
 
-/// The purpose of the memory, as [`Budget::too_small`] goes on.
+/// Returns the purpose of the memory, for the message of [`Budget::too_small`].
 pub(super) fn of_chunks(chunk_shape: &[u64]) -> String {
     format!("for chunks of shape {chunk_shape:?} and what their codecs keep")
 }
 
-/// The most bytes that a thread holds at once, in whatever pass takes most, but for those over blocks.
+/// Returns the peak memory of a thread in any pass, without passes over blocks.
 pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -> u64 {
     let has_edges = job.transfer.source.has_edges();
     let converting = match &job.route {
         Route::VariableSize(variable_size) => return variable_size.memory_share.share,
-        // Blocks have a plan of their own.
+        // Blocks have their own plan.
         Route::Rechunk(_) | Route::Staged(_) => 0,
         Route::Move(conversion) if !job.moves_subchunks() => convert_bytes(job, conversion, has_edges),
         Route::Move(conversion) => {
             let indices = shard_bytes(Some(&job.transfer.source), &job.transfer.destination);
-            // Threads that share a shard hold what they converted until it is its turn: twice.
+            // Threads that share a shard keep their converted chunks until their turn: two each.
             let waiting = conversion.destination().encoded_bytes().saturating_mul(2);
             convert_bytes(job, conversion, has_edges).saturating_add(indices).saturating_add(waiting)
         }
@@ -253,12 +246,12 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -
     BASE_BYTES.saturating_add(converting.max(first_pass))
 }
 
-/// Bytes for finding the range of a quantisation, and measuring its error.
+/// Returns the memory to determine the range of a quantisation and to measure its error.
 pub(super) fn first_pass_bytes(source: &StoredArray, destination: &StoredArray, quantization: &Quantization) -> u64 {
     let surveying = reading_bytes(source, source.has_edges());
-    // Measuring makes codes of all that was read; they are no larger than the chunk.
+    // Measuring encodes everything that was read. The codes are no larger than the chunk.
     let codes = quantization.max_error.map_or(0, |_| destination.chain.decoded_bytes());
-    // What is unpacked first is four times as large at most: floats of 32 bits from bytes.
+    // Packed values are unpacked first, and become at most four times as large: float32 from bytes.
     let is_packed = source.chain.decoded().data_type != DataType::Number(quantization.source);
     let floats = if is_packed { source.chain.decoded_bytes().saturating_mul(4) } else { 0 };
     surveying.saturating_add(codes).saturating_add(floats)
@@ -267,35 +260,35 @@ pub(super) fn first_pass_bytes(source: &StoredArray, destination: &StoredArray, 
 fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u64 {
     let filled = if job.transfer.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
     if conversion.streams().is_some() && !has_edges {
-        // Read piece by piece.
+        // The chunk is read piece by piece.
         let written = conversion.destination().encoded_bytes();
         return (PIECE as u64).saturating_add(written).saturating_add(filled);
     }
-    // What is cut is decoded to elements, whatever the way of the others.
+    // A cut chunk is decoded to elements, whatever the route of the others is.
     let is_cut = job.transfer.source.metadata.is_cut();
     let cut = [conversion.source(), conversion.destination()].into_iter().filter(|_| is_cut);
     let cut = cut.map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add);
     conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
 }
 
-/// The indices of as many shards as are ever kept open.
+/// Returns the bytes of the indexes of all shards that can be open at the same time.
 pub(super) fn open_bytes(source: &StoredArray) -> u64 {
     source.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
-/// Bytes for reading a chunk of one side.
+/// Returns the memory to read a chunk of one side.
 pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
     side.subchunk_chain().reading_bytes(has_edges).saturating_add(side.index_bytes())
 }
 
-/// The reading of both sides of a transfer within a budget; an error where it has no room.
+/// Returns the pairs of both sides of a transfer within a budget. Fails if the budget is too small.
 pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>> {
     let worker = comparing_bytes(transfer);
     Pairs::new(transfer, worker, budget.threads(), budget.bytes())
         .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
 }
 
-/// The transfers of a job that are compared.
+/// Returns the transfers of a job that are compared.
 pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
     match &job.route {
         Route::VariableSize(_) => Vec::new(),
@@ -308,7 +301,7 @@ pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
     }
 }
 
-/// The least bytes in which both sides of a transfer can be compared.
+/// Returns the least memory to compare both sides of a transfer.
 pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
     let worker = comparing_bytes(transfer);
     Pairs::new(transfer, worker, 1, 0).err().map_or(0, |small| small.least)

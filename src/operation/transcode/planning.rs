@@ -12,10 +12,10 @@ use crate::operation::{
 };
 use crate::store::Node;
 
-/// Arrays of a hierarchy that hold no more than this are each done by one thread, many at a time.
+/// Size limit of small arrays of a hierarchy: one thread converts each, many at the same time.
 const SMALL_BYTES: u64 = 32 << 20;
 
-/// A job that is settled, of which nothing is written.
+/// A settled job of which nothing is written yet.
 pub(super) struct JobPlan<'a> {
     pub options: &'a TranscodeOptions,
     pub budget: Budget,
@@ -24,44 +24,44 @@ pub(super) struct JobPlan<'a> {
     pub source: Source,
     pub output: Output,
     pub arrays: Vec<PlannedArray>,
-    /// DEST's, by their keys, the one that makes it a node last.
+    /// The documents of DEST by key. The last one makes it a node.
     pub documents: Vec<(String, String)>,
 }
 
-/// An array that is settled.
+/// An array with its settled plan.
 #[derive(Debug)]
 pub(super) struct PlannedArray {
     pub path: String,
     pub change: ChangeOptions,
     pub plan: Plan,
     pub memory: Memory,
-    /// Whether one thread does it.
+    /// Whether one thread converts it.
     pub is_small: bool,
 }
 
-/// Settles arrays.
+/// The inputs for settling arrays.
 pub(super) struct Planning<'a> {
     pub budget: Budget,
     pub run: &'a RunOptions,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
-    /// Where they will be.
+    /// The node of DEST.
     pub work: &'a Node,
     pub is_tree: bool,
-    /// Where first passes keep chunks.
+    /// Chunks that first passes keep.
     pub cache: &'a ChunkCache,
     /// Bytes of the elements of all arrays.
     pub bytes: u64,
 }
 
 impl Planning<'_> {
-    /// Into how many parts an array is to be cut at least: its share of those of the job, by bytes.
+    /// Returns the least number of parts of an array: its share of those of the job, by bytes.
     fn least_parts(&self, array: &OpenedArray) -> u64 {
         let share = u128::from(bytes_of(array)) * u128::from(self.run.partitions.unwrap_or(1));
         u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX)
     }
 
-    /// Settles all arrays: what reads no chunk many at a time, first passes one after the other.
+    /// Settles all arrays. Those that read no chunk are settled many at a time, first passes run one after the other.
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>> {
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
@@ -94,7 +94,7 @@ impl Planning<'_> {
         Ok(all)
     }
 
-    /// Settles an array; of several, an error says which it is about.
+    /// Settles an array. An error names it, if there are several.
     fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         let store = array.opened.store.clone();
         let settled = self.settle(array, driver, progress);
@@ -117,7 +117,7 @@ impl Planning<'_> {
         let search = Search::of(&mut array.change);
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
-        // Of a job in parts it is chosen when it is begun.
+        // For a job in parts it is chosen at the start of the job.
         if run.dry_run && run.partitions.is_none() && !run.estimate {
             let open = |goal: CompressionGoal| CompressionResult { goal: goal.name().to_owned(), ..Default::default() };
             plan.compression = search.goal.map(open);
@@ -138,7 +138,7 @@ impl Planning<'_> {
     }
 }
 
-/// An error where `--max-error` is so wide that nothing would be left of arrays whose values differ.
+/// Fails if `--max-error` is so large that different values of an array would all become equal.
 fn refuse_eaten(arrays: &[PlannedArray]) -> Result<()> {
     let is_eaten =
         |array: &&PlannedArray| array.plan.changed.quantization.as_ref().is_some_and(Quantization::eats_range);
@@ -157,18 +157,18 @@ fn refuse_eaten(arrays: &[PlannedArray]) -> Result<()> {
     Err(OperationError::data(message).with_help(help))
 }
 
-/// Bytes that the first passes of an array read, and how many passes there are; under `--max-error` at least one more.
+/// Returns the bytes that the first passes of an array read, and the number of passes. With `--max-error` there is at
+/// least one more.
 fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
     let passes = match &array.change.quantize {
         Some(quantize) if array.settled.is_none() => 1 + u64::from(quantize.max_error.is_some()),
         None if matches!(array.change.keep_bits, Some(KeepBits::Auto(_))) => 1,
-        // What the data tell is known.
+        // The results of a first pass are known already.
         _ => 0,
     };
     (bytes_of(&array.opened).saturating_mul(passes), passes)
 }
 
-/// Bytes of the elements of an array.
 pub(super) fn bytes_of(array: &OpenedArray) -> u64 {
     let elements = num_elements(&array.metadata.shape).unwrap_or(u64::MAX);
     elements.saturating_mul(array.data_type.size().unwrap_or(usize::MAX) as u64)

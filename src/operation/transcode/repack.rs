@@ -1,5 +1,5 @@
-//! `--as` alone: the packing that is there in another form, whose chunks are the codes as they are (CLI.md, "Forms of a
-//! packing").
+//! `--as` without quantising: the existing packing in another form, with the same codes in the chunks (CLI.md, "Forms
+//! of a packing").
 
 #[cfg(test)]
 mod tests;
@@ -20,27 +20,27 @@ use crate::operation::{
 };
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-/// Units in the last place of the greatest value by which values may differ.
+/// Maximum difference of values, in units in the last place of the greatest value.
 const MOST_ULPS: f64 = 2.0;
 
 /// A packing in its new form.
 #[derive(Debug, Clone)]
 pub(super) struct Repacking {
-    /// The form that DEST has.
+    /// The form in DEST.
     pub quantization: Quantization,
-    /// The greatest difference of a value, as readers of SOURCE and of DEST see it; `None` of bare integers.
+    /// The greatest difference between a value read from SOURCE and from DEST. `None` for plain integers.
     pub difference: Option<f64>,
-    /// The greatest that it may be.
+    /// Limit of this difference.
     pub limit: f64,
-    /// The code of absent elements; `None` where no code stands for the fill value.
+    /// The code of absent elements. `None` if no code represents the fill value.
     pub absent: Option<FillValue>,
-    /// True if SOURCE is an array of floats.
+    /// Whether SOURCE is a float array.
     pub is_of_floats: bool,
-    /// The decoding of SOURCE and of DEST.
+    /// The decoders of SOURCE and of DEST.
     decode: [Decode; 2],
 }
 
-/// Writes the packing of an array into the draft in another form; with the value of absent elements in DEST.
+/// Writes the packing of an array into the draft in another form. Also returns the value of absent elements in DEST.
 pub(super) fn repack(
     source: &OpenedArray,
     form: QuantizeForm,
@@ -70,7 +70,7 @@ pub(super) fn repack(
         absent.and_then(|code| if is_missing(code) { nan } else { quantization.decoded(code) })
     } else {
         quantization.apply(draft)?;
-        // In v2 a fill value is a mask, unless it is 0, of which null is made.
+        // In v2 a fill value is a mask, except for 0, which becomes null.
         let is_mask = draft.zarr_format == 2 && draft.document.get("dimension_names").is_some();
         let missing = packing.missing.first().copied();
         let fill = absent.filter(|_| missing.is_some() || !is_mask).or(missing).unwrap_or(0);
@@ -83,7 +83,7 @@ pub(super) fn repack(
     Ok((repacking, stands_for.map(|bits| FillValue::from_bits(values, bits))))
 }
 
-/// The quantisation that DEST has, before its scale is chosen.
+/// Returns the quantisation of DEST, before its scale is chosen.
 fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     let Packing { codes, float, scaling: [offset, scale], .. } = *packing;
     #[expect(clippy::cast_possible_truncation, reason = "codes are integers of up to 32 bits")]
@@ -94,8 +94,8 @@ fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     Quantization { more_nan_codes: missing.collect(), ..Quantization::new(form, float.0, (codes, all), scaling) }
 }
 
-/// Chooses the scale and the offset by which DEST's reader gets what SOURCE's does, or what differs the least, over all
-/// codes of up to 16 bits; that difference, and the greatest that is allowed.
+/// Chooses the scale and offset with which readers of DEST get the values of SOURCE, or the closest ones. All codes of
+/// up to 16 bits are compared. Returns the greatest difference, and its limit.
 fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Result<(Option<f64>, f64)> {
     if quantization.form == QuantizeForm::Plain {
         return Ok((None, 0.0));
@@ -104,20 +104,20 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
     let expected = values(&packing.decode, &table).unwrap_or_default();
     let limit = expected.iter().map(|value| value.abs()).fold(0.0, f64::max);
     let limit = MOST_ULPS * packing.float.unit_in_last_place(limit);
-    // Attributes are numbers of JSON; the values of codecs have the array's type.
+    // Attributes are JSON numbers, but values of codecs have the array's type.
     let is_cf = quantization.form == QuantizeForm::Cf;
     let float = if is_cf { FloatType(NumberType::of(ElementType::Float64)) } else { packing.float };
     let [offset, scale] = packing.scaling.map(|value| float.round(value, Rounding::NearestEven));
     let (mut best, mut least) = (quantization.scaling, f64::INFINITY);
     let steps = [0, 1, -1, 2, -2, 3, -3].into_iter().filter(|_| scale.is_normal());
     for (of_scale, of_offset) in steps.flat_map(|s| [(s, 0), (s, 1), (s, -1)]) {
-        // An offset of 0 has no neighbour that is as good.
+        // Neighbours of an offset of 0 are never as good.
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
         quantization.scaling = Scaling::of(Some(offset), Some(scale));
         let found = values(&quantization.reader(), &table).unwrap_or_default();
         let difference = greatest_difference(&expected, &found);
-        // A `scale_factor` is 1 / scale, unless another is exact.
+        // `scale_factor` is 1 / scale, unless another value is exact.
         if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) {
             (best, least) = (quantization.scaling, difference);
         }
@@ -129,7 +129,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
     held(least, limit, store).map(|least| (Some(least), limit))
 }
 
-/// A difference that is allowed.
+/// Returns a difference within the limit. Fails if it is greater.
 fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
     if difference <= limit {
         return Ok(difference);
@@ -141,13 +141,13 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
     Err(OperationError::data(message).with_help("use `--unpack --step S` to quantise again, in multiples of S"))
 }
 
-/// All codes of up to 16 bits; of wider ones some, from the least to the greatest.
+/// Returns all codes of up to 16 bits. For wider types: some codes, from the least to the greatest.
 fn table(codes: NumberType) -> Vec<u8> {
     let stride = if codes.bits() > 16 { 0x1_0001 } else { 1 };
     (0..1_u64 << codes.bits().min(16)).flat_map(|place| FillValue::from_bits(codes, place * stride).0).collect()
 }
 
-/// The greatest difference; infinite where one side alone has a number.
+/// Returns the greatest difference. Infinite if only one side has a number.
 fn greatest_difference(one: &[f64], other: &[f64]) -> f64 {
     let difference = |(a, b): (&f64, &f64)| match (a - b).abs() {
         _ if a == b || (a.is_nan() && b.is_nan()) => 0.0,
@@ -158,7 +158,7 @@ fn greatest_difference(one: &[f64], other: &[f64]) -> f64 {
 }
 
 impl Repacking {
-    /// SOURCE, or DEST if it has the fill value, as the array of codes that it is behind the packing.
+    /// Returns the pipeline of the codes of SOURCE. With `fill`: of DEST with this fill value.
     pub(super) fn codes(&self, metadata: &ArrayMetadata, fill: Option<&FillValue>) -> Pipeline {
         let Quantization { form, source, target, .. } = self.quantization;
         let encoded = |fill: &FillValue| {
@@ -177,13 +177,13 @@ impl Repacking {
         Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
     }
 
-    /// SOURCE as the array of its codes.
+    /// Returns SOURCE as an array of its codes.
     pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray> {
         let (node, metadata) = (source.node.clone(), source.metadata.clone());
         stored::side(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
     }
 
-    /// Proves the codes of more than 16 bits that occur.
+    /// Checks the codes of more than 16 bits that occur.
     pub(super) fn measure(
         &mut self,
         source: &OpenedArray,
@@ -200,7 +200,7 @@ impl Repacking {
     }
 }
 
-/// The greatest difference of the codes that occur.
+/// Determines the greatest difference of the codes that occur.
 struct Differences<'a>(&'a [Decode; 2]);
 
 impl Accumulator for Differences<'_> {
@@ -231,19 +231,18 @@ impl Accumulator for Differences<'_> {
 
 const FILTER: &str = "numcodecs.fixedscaleoffset";
 
-/// Codecs that pack.
 const PACKING: [&str; 3] = ["scale_offset", "cast_value", FILTER];
 
-/// The packings that another form is written of.
+/// The packings that can be written in another form.
 pub(super) const PACKED: &str = "to quantise floats, add `--max-error E` or `--quantize TYPE`; alone, `--as` changes integers with `scale_factor` or `add_offset` to \
     `codecs`, `fixedscaleoffset` to `codecs` or `cf`, and `cast_value` to `cf` or `plain`; `--attributes JSON` removes CF attributes";
 
-/// The codecs of the codes, behind those that pack floats.
+/// Returns the codecs of the codes, after those that pack floats.
 pub(super) fn codecs_of_codes(codecs: &[CodecMetadata], is_float: bool) -> Vec<CodecMetadata> {
     if is_float { draft::strip(codecs, &PACKING) } else { codecs.to_vec() }
 }
 
-/// Whether an array has a packing that can be written in this form, and is not in it.
+/// Returns whether an array has a packing that can be written in this form, and is in another one.
 pub(super) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
     let names = draft::codec_names(&source.metadata.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
@@ -256,25 +255,24 @@ pub(super) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
     }
 }
 
-/// From codes to values, and the type of the values.
+/// The decoding from codes to values, and the type of the values.
 type Decode = (ValueProgram, FloatType);
 
-/// Codes of an array, and the values that they stand for.
+/// The codes of an array, and their values.
 struct Packing {
     codes: NumberType,
-    /// The type of the values.
     float: FloatType,
     decode: Decode,
-    /// `offset` and `scale` of a codec that does about the same.
+    /// `offset` and `scale` of a codec that does approximately the same.
     scaling: [f64; 2],
-    /// Codes that stand for missing values. The one that absent elements have is the first.
+    /// Codes of missing values. The code of absent elements is the first.
     missing: Vec<u64>,
-    /// The code of absent elements, where there is one.
+    /// The code of absent elements, if there is one.
     absent: Option<u64>,
 }
 
 impl Packing {
-    /// Reads the packing of an array that is to get another form.
+    /// Reads the packing of an array that gets another form.
     fn of(source: &OpenedArray, form: QuantizeForm, floats: Option<&DataType>) -> Result<Self> {
         let refused = || {
             let message =
@@ -301,9 +299,9 @@ impl Packing {
         Ok(packing)
     }
 
-    /// The packing of integers by attributes; `None` where the chain packs them again.
+    /// Returns the packing of integers by attributes. `None` if the chain packs them again.
     fn of_attributes(source: &OpenedArray, stored: NumberType, floats: Option<&DataType>) -> Result<Option<Self>> {
-        // Numbers of JSON have this type for readers.
+        // JSON numbers have this type for readers.
         let double = DataType::Number(NumberType::of(ElementType::Float64));
         let names = draft::codec_names(&source.metadata.codecs);
         let is_packed_once = !names.iter().any(|name| name == PACKING[0] || name == FILTER);
@@ -319,13 +317,13 @@ impl Packing {
         Ok(Some(Packing { codes, float, decode: (decode, float), scaling, missing, absent }))
     }
 
-    /// The packing of floats by codecs; `None` where others stand before them.
+    /// Returns the packing of floats by codecs. `None` if other codecs are before them.
     fn of_chain(source: &OpenedArray, number: NumberType) -> Result<Option<Self>> {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
         let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
         let codes_of = |place: usize| chain.codecs()[place].encoded.array().and_then(|array| array.data_type.number());
-        // Behind the first integers, and behind differences, all is of the codes.
+        // After the first integers, and after differences, all codecs are of the codes.
         let codecs = chain.codecs().iter().take_while(|codec| codec.name != draft::DELTA).enumerate();
         let places: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(place, _)| place).collect();
         let first = places.iter().find(|place| codes_of(**place).is_some_and(|codes| !codes.is_float()));
@@ -354,14 +352,14 @@ impl Packing {
     }
 }
 
-/// The values of codes; `None` where one has none.
+/// Returns the values of codes. `None` if a code has no value.
 fn values((decode, float): &Decode, codes: &[u8]) -> Option<Vec<f64>> {
     let mut decoded = Vec::new();
     decode.run(codes, &mut decoded, &mut Tiles::default(), None).ok()?;
     Some(decoded.chunks_exact(float.0.size()).map(|bytes| fault::number_value(float.0, element_bits(bytes))).collect())
 }
 
-/// The code of a value that comes back as it was.
+/// Returns the code of a value that is decoded unchanged. `None` for other values.
 fn code_of(encode: &ValueProgram, decode: &Decode, bits: u64) -> Option<u64> {
     let mut code = Vec::new();
     let value = FillValue::from_bits(decode.1.0, bits).0;

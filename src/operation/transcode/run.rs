@@ -1,4 +1,4 @@
-//! A plan carried out: the chunks, then the metadata, then what is reported.
+//! Runs a plan: writes the chunks, then the metadata, and returns the report.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -22,7 +22,7 @@ use crate::operation::{
 };
 use crate::store::RUN_FOLDER;
 
-/// Writes an array, or a group and all below it, anew.
+/// Converts an array, or a group and everything below it, from SOURCE to DEST.
 pub fn transcode(
     options: &TranscodeOptions,
     progress: &dyn Progress,
@@ -33,8 +33,8 @@ pub fn transcode(
 }
 
 impl<'a> JobPlan<'a> {
-    /// Settles a job. `given` tells SOURCE's arrays what is settled of them already. Those arrays that are not wanted, by their
-    /// numbers, are left out, and the others settled as among all of them.
+    /// Settles a job. `given` sets what is settled already in SOURCE's arrays. Arrays whose number is not wanted are
+    /// left out. The others are settled as among all arrays.
     pub(super) fn new(
         options: &'a TranscodeOptions,
         given: impl FnOnce(&mut Source) -> Result<()>,
@@ -58,7 +58,7 @@ impl<'a> JobPlan<'a> {
         cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
         let documents = arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.plan.documents)));
         let mut nodes: BTreeMap<String, NodeDocuments> = documents.collect();
-        // An array alone has no group for a variable beside it.
+        // A single array has no group that could contain the variable.
         if !source.groups.is_empty() {
             container::add_documents(arrays.iter().map(|array| (array.path.as_str(), &array.plan)), &mut nodes);
         }
@@ -66,7 +66,7 @@ impl<'a> JobPlan<'a> {
         Ok(JobPlan { options, budget, driver, progress, source, output, arrays, documents })
     }
 
-    /// Runs the whole job, which was begun at a time; of a plan that is shown, tells what it would do.
+    /// Runs the whole job, which started at `begun`. For a plan that is shown, returns what it would do.
     pub(super) fn run(mut self, begun: Instant, interrupt: &Interrupt) -> Result<TranscodeResult> {
         self.check_room()?;
         self.check_quality()?;
@@ -92,8 +92,8 @@ impl<'a> JobPlan<'a> {
         Ok(result)
     }
 
-    /// An error where DEST has no room for what the whole job writes beside SOURCE's own objects. Parts do not ask: what
-    /// others have written is not needed any more, and what they will write is not theirs.
+    /// Fails if DEST has too little space for what the whole job writes in addition to SOURCE's own objects. Parts do
+    /// not check this: others have written, or will write, the rest.
     pub(super) fn check_room(&self) -> Result<()> {
         let is_tree = self.arrays.len() > 1;
         self.arrays.iter().try_for_each(|array| {
@@ -102,7 +102,7 @@ impl<'a> JobPlan<'a> {
         })
     }
 
-    /// An error where quality is asked for that no array has, or for which there is no room in memory.
+    /// Fails if quality is requested and no array has one, or if there is too little memory for it.
     fn check_quality(&self) -> Result<()> {
         if !self.options.run.quality {
             return Ok(());
@@ -116,7 +116,7 @@ impl<'a> JobPlan<'a> {
         self.arrays.iter().try_for_each(|array| quality::check_room(&array.plan, self.budget))
     }
 
-    /// An error unless what was settled is that of `sealed`, of whose arrays some may be left out here.
+    /// Fails unless the settled plan is the same as `sealed`. Some of its arrays may be left out here.
     pub(super) fn check_same(&self, sealed: &SealedPlan, is_wanted: impl Fn(usize) -> bool) -> Result<()> {
         let again = SealedPlan::seal(self, self.documents.clone());
         if self.arrays.len() == sealed.arrays.len() {
@@ -125,13 +125,13 @@ impl<'a> JobPlan<'a> {
         sealed.of_some(is_wanted).check_same(&again.of_some(|_| true))
     }
 
-    /// The plan with DEST's documents, of which nothing is left here.
+    /// Seals the plan. Moves the documents of DEST out of this one.
     pub(super) fn seal(&mut self) -> SealedPlan {
         let documents = take(&mut self.documents);
         SealedPlan::seal(self, documents)
     }
 
-    /// The result of a plan that is shown.
+    /// Returns the result of a plan that is shown.
     fn shown(&self, sealed: &SealedPlan, begun: Instant) -> Result<TranscodeResult> {
         let mut estimates = BTreeMap::new();
         if self.options.run.estimate {
@@ -151,7 +151,7 @@ impl<'a> JobPlan<'a> {
 
     /// Ends a run of the whole job that failed.
     fn fail(&self, claim: Claim, Ended { error, is_for_good }: Ended) -> OperationError {
-        // What cannot be removed lies where temporary files do.
+        // Intermediate data that cannot be removed are in the folder for temporary files.
         if is_for_good || !claim.output.keeps_unfinished() {
             let _ = self.remove_staging();
         }
@@ -160,7 +160,7 @@ impl<'a> JobPlan<'a> {
         claim.fail(error, is_for_good)
     }
 
-    /// Holds what was measured to what is required; an error names all that is not kept.
+    /// Checks the measurements against the requirements. The error names all that are not met.
     pub(super) fn hold(
         &self,
         tallies: &[ObjectReport],
@@ -184,7 +184,7 @@ impl<'a> JobPlan<'a> {
         ))
     }
 
-    /// Keys that belong to no node.
+    /// Copies the keys that belong to no node.
     pub(super) fn copy_other_keys(&self, claim: &Claim) -> Result<()> {
         let keys = &self.source.other_keys;
         if keys.is_empty() {
@@ -213,7 +213,7 @@ impl<'a> JobPlan<'a> {
         Ok(())
     }
 
-    /// The result of the work; without outcomes, of the plan.
+    /// Returns the result of the work. Without outcomes: of the plan.
     pub(super) fn result(&self, outcomes: Option<Vec<Done>>, begun: Instant) -> TranscodeResult {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();
@@ -239,7 +239,7 @@ impl<'a> JobPlan<'a> {
     }
 }
 
-/// An error where DEST is published already, and not as this plan would have it.
+/// Fails if DEST is published already, with other metadata than this plan's.
 fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<()> {
     let Some((key, document)) = sealed.documents.last().filter(|_| claim.is_published) else {
         return Ok(());

@@ -1,8 +1,8 @@
-//! A sample of an array's chunks, held in memory as SOURCE encodes them but cut as DEST will be: what any change of the
-//! array would make of it is found out by making it of these.
+//! A sample of an array's chunks in memory, encoded as in SOURCE but with the grid of DEST. Changes of the array are
+//! tried on it.
 //!
-//! The sample is an array of its own with SOURCE's shape, chain and metadata, of which only the drawn chunks are there. So
-//! ways are tried by the very plans and routes of a run, and edges, absent chunks and fill values are what they will be.
+//! The sample is an array with SOURCE's shape, chain and metadata that contains only the drawn chunks. So a trial uses
+//! the plans and routes of a real run, with the same edges, absent chunks and fill values.
 
 mod trial;
 
@@ -24,49 +24,46 @@ use crate::store::Node;
 pub(crate) use trial::{Estimate, Trial};
 use trial::{Population, spread};
 
-/// The name of the one array in a sample's log.
+/// Name of the only array in the log of a sample.
 const ARRAY: &str = "/";
 
-/// The most bytes that chunks which are read together have decoded, where each is a part of larger ones of SOURCE.
+/// Maximum number of decoded bytes of chunks that are read together, if each is a part of larger chunks of SOURCE.
 const UNIT_BYTES: u64 = 32 << 20;
 
-/// The most of them.
+/// Maximum number of chunks that are read together.
 const UNIT_CHUNKS: u64 = 256;
 
-/// Who draws samples and tries ways, and what may be used for it.
+/// Draws samples and tries ways.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sampler<'a> {
-    /// Threads and memory.
     pub budget: Budget,
-    /// Who lists and reads, and is told what stops it.
+    /// Lists and reads chunks, and has the interrupt.
     pub driver: &'a Driver,
 }
 
 /// Chunks of an array.
 #[derive(Debug)]
 pub(crate) struct Sample {
-    /// The array that holds them.
+    /// The array that contains them.
     array: OpenedArray,
-    /// The chunks of its grid that a whole one would have.
+    /// The chunks of its grid that the whole array would store.
     present: ChunkSet,
-    /// Those that are written: absent ones, too, where they may not stay so.
+    /// The written chunks, including absent ones if they may not stay absent.
     written: ChunkSet,
-    /// Those that are there.
+    /// The chunks that were drawn.
     drawn: ChunkSet,
-    /// Whether that are all.
+    /// Whether the sample has all chunks.
     is_whole: bool,
-    /// Whether SOURCE lacks chunks.
     lacks_chunks: bool,
-    /// Bytes of SOURCE's chunks, where their sizes are known, tell anything, and they are cut as they were.
+    /// Bytes of SOURCE's chunks, if their sizes are known and useful, and the grid is the same.
     source_bytes: Option<u64>,
-    /// Encoded bytes that were read.
     bytes_read: u64,
-    /// Wall time of that.
+    /// Wall time of reading in seconds.
     seconds: f64,
 }
 
 impl Sampler<'_> {
-    /// Draws a sample of SOURCE's chunks, of so many.
+    /// Draws a sample of SOURCE's chunks.
     pub(crate) fn draw(
         &self,
         source: &OpenedArray,
@@ -94,9 +91,9 @@ impl Sampler<'_> {
         let report = self.run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
         let array = Self::open(&plan)?;
-        // Of what is decoded on the way, chunks of nothing but the fill value are not there any more.
+        // Decoded chunks that contain only the fill value were not written.
         let left_out = drawn.without(&held(&drawn, &array)?);
-        // Shards that are there may lack inner chunks, and chunks may be absent that are only presumed to be there.
+        // Stored shards may lack inner chunks, and chunks that are only presumed may be absent.
         let may_lack = source.pipeline.sharding().is_some() || listing.is_presumed;
         let lacks_some = !left_out.is_empty() && may_lack;
         let tells_sizes = drawing.change.chunk_shape.is_none()
@@ -119,8 +116,8 @@ impl Sampler<'_> {
         })
     }
 
-    /// The plan that brings SOURCE's chunks into memory, cut anew where that is asked for; with the shape of what is then
-    /// read together.
+    /// Returns the plan that reads SOURCE's chunks into memory, with another grid if requested. Also returns the shape
+    /// of the chunks that are then read together.
     fn plan_of_sample(
         &self,
         source: &OpenedArray,
@@ -131,14 +128,14 @@ impl Sampler<'_> {
         if Blocks::of(&plan.job).is_none() {
             return Ok((plan, None));
         }
-        // Blocks no larger than what shares chunks of SOURCE, in one pass: most of the array is not read.
+        // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
         let settled = Settled { quantization: None, blocks };
         Ok((self.plan(source, &drawing.change, listing, Some(&settled))?, Some(shape)))
     }
 
-    /// The plan of a change of an array, into memory.
+    /// Returns the plan of a change of an array, with a destination in memory.
     fn plan(
         &self,
         source: &OpenedArray,
@@ -166,7 +163,7 @@ impl Sampler<'_> {
         planner.plan(&Silent)
     }
 
-    /// Carries out so much of a plan.
+    /// Runs a plan for some chunks.
     fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport> {
         let memory = plan.allot(self.budget, false)?;
         let driver = new_driver(memory.threads, self.driver.interrupt())?;
@@ -179,7 +176,7 @@ impl Sampler<'_> {
         run.map(|()| all).map_err(|fault| plan.explain(fault))
     }
 
-    /// The array that a plan has written some of.
+    /// Opens the array that a plan has written in part.
     fn open(plan: &Plan) -> Result<OpenedArray> {
         let (target, store) = (plan.target.clone(), &plan.source.store);
         metadata::read_back(&plan.documents, target, store, Profile::Read).map(as_source)
@@ -190,7 +187,7 @@ impl Sampler<'_> {
         let element = element_bytes(&plan.source);
         let bytes_of = |shape: &[u64]| num_elements(shape).unwrap_or(u64::MAX).saturating_mul(element);
         let chunk_bytes = bytes_of(metadata.largest_chunk());
-        // What is kept lies beside what the trials make of it.
+        // The trials need memory for their output in addition to the sample.
         let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
         let shape = Blocks::of(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
         let (unit_bytes, amplification) = shape.map_or((chunk_bytes, 1), |shape| {
@@ -203,61 +200,60 @@ impl Sampler<'_> {
     }
 }
 
-/// The size of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SampleSize {
-    /// As many as there is reason for, and room.
+    /// As many as are useful, within the memory limit.
     ByDefault,
-    /// So many, or as there is room for.
+    /// This many, within the memory limit.
     Chunks(u64),
-    /// So many, whatever the room: what is found decides what a run writes, on any machine.
+    /// This many, whatever the memory limit is: the result decides what a run writes, on any machine.
     Always(u64),
 }
 
-/// The chunks that a sample is of.
+/// The chunks from which a sample is drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Drawing {
-    /// The change of SOURCE's chunks on their way into the sample: cut anew, and taken out of shards.
+    /// The change of SOURCE's chunks for the sample: another grid, and no shards.
     change: ChangeOptions,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,
 }
 
 impl Drawing {
-    /// SOURCE's own, and absent ones, where they are written.
+    /// Draws SOURCE's own chunks, and absent ones if they are written.
     pub(crate) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
         let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
         Drawing { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
     }
 
-    /// Those that a plan makes.
+    /// Draws chunks in the grid of a plan.
     pub(super) fn of(plan: &Plan, options: &ChangeOptions) -> Self {
         let (input, source) = (&plan.destination.pipeline.input, &plan.source);
         let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
-        // Shards that are copied as they are need no memory to be decoded.
+        // Shards that are copied byte for byte need no memory for decoding.
         let Some(job) = plan.job.objects() else { return Drawing::default() };
         let mut drawing = Self::as_it_is(source, job.transfer.absent_element.is_some());
         if Blocks::of(&plan.job).is_some() || job.makes_elements() {
             let shape = plan.destination.pipeline.innermost_chunk_shape();
             drawing.change.chunk_shape = Some(ShapeRequest::Lengths(shape));
         }
-        // What holds nothing but the old fill value is as other chunks where that changes.
+        // If the fill value changes, chunks that contain only the old one are like any others.
         drawing.change.write_empty_chunks = options.write_empty_chunks || !keeps_fill;
         drawing
     }
 }
 
-/// Bytes of an element in memory, about.
+/// Returns the approximate memory of an element in bytes.
 fn element_bytes(source: &OpenedArray) -> u64 {
     source.data_type.size().map_or(16, |size| size as u64)
 }
 
-/// Whether all encoded chunks have one size.
+/// Returns whether all encoded chunks have the same size.
 fn has_fixed_size(pipeline: &Pipeline) -> bool {
     matches!(pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))))
 }
 
-/// The elements of SOURCE that are decoded for a box of DEST, at most.
+/// Returns the maximum number of elements of SOURCE that are decoded for a box of DEST.
 fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
     let inner = source.pipeline.innermost_chunk_shape();
     let lengths = shape.iter().zip(&inner).zip(&source.metadata.shape);
@@ -268,7 +264,7 @@ fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
     read.fold(1, u64::saturating_mul)
 }
 
-/// The shape of what is read together: chunks of DEST that lie in the same chunks of SOURCE, as many as are not too many.
+/// Returns the shape of chunks that are read together: chunks of DEST in the same chunks of SOURCE, within limits.
 fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     let metadata = &plan.destination.metadata;
     let element = element_bytes(&plan.source);
@@ -285,7 +281,7 @@ fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     shape
 }
 
-/// The chunks of units.
+/// Returns the chunks in units.
 fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
     let Some(Route::Rechunk(rechunk)) = plan.job.objects().map(|job| &job.route) else {
         return units.clone();
@@ -294,7 +290,7 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
     ChunkSet::from_indices(units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect())
 }
 
-/// Those chunks that an array in memory holds: of nothing but the fill value they are not written.
+/// Returns the chunks that are stored in an array in memory. Chunks of only the fill value are not written.
 fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
     let mut held = Vec::new();
     for chunk in chunks.iter() {
@@ -305,14 +301,14 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
     Ok(ChunkSet::from_indices(held))
 }
 
-/// Bytes of a chunk in memory; 0 where it is absent.
+/// Returns the bytes of a chunk in memory. 0 if it is absent.
 fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64> {
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
     let sizes = node.sizes("", &[&key]).map_err(|error| metadata::unkept(error, &node.name()))?;
     Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 
-/// Elements of a chunk that lie inside the array.
+/// Returns the number of elements of a chunk inside the array.
 fn elements_inside(chunk: u64, metadata: &ArrayMetadata) -> u64 {
     let region = metadata.grid.region_of(&position(chunk, metadata));
     region.common(&Region::whole(&metadata.shape)).num_elements()

@@ -1,10 +1,9 @@
-//! A plan as a value that can be written down and read again: all that decides what DEST will hold, and how its chunks are
-//! cut into work.
+//! A plan that can be serialised and read again. It determines the content of DEST and the work on its chunks.
 //!
-//! A run goes by its sealed plan: the journal is told apart by its identity, and what is published are its documents.
-//! One process keeps it in memory: it holds the documents of every node, which may be many. Written down, as a job in parts
-//! has it, and read again, perhaps on another machine, it is settled against SOURCE once more, without a pass over the data:
-//! the quantisations, and the shapes of blocks, are those of the plan. What comes of that must be the same plan.
+//! A run follows its sealed plan. Its fingerprint identifies the journal, and its documents are published. One process
+//! keeps it in memory, with the documents of every node, which may be many. A job in parts writes it to a file and
+//! reads it again, perhaps on another machine. There it is settled against SOURCE again, without a pass over the data.
+//! The quantisations and block shapes are those of the plan. The result must be the same plan.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,45 +21,38 @@ use crate::operation::{
 };
 use crate::store::Node;
 
-/// All that decides what DEST will hold, and how its chunks are cut into work.
+/// Everything that determines the content of DEST and the work on its chunks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SealedPlan {
-    /// The version of zarrcast: another may write other bytes.
+    /// Version of zarrcast: another one may write other bytes.
     program: String,
-    /// SOURCE's place, with links resolved.
+    /// Location of SOURCE, with links resolved.
     store: String,
-    /// Digests of the documents of SOURCE's arrays, by their keys.
+    /// Digests of the documents of SOURCE's arrays, by key.
     source: BTreeMap<String, String>,
-    /// `--zarr-format`.
     zarr_format: Option<u64>,
-    /// `--only`.
     only: Vec<PathPattern>,
-    /// `--no-consolidate`.
     no_consolidate: bool,
-    /// DEST's documents as they will be published, the one that makes it a node last.
+    /// Documents of DEST to be published. The last one makes it a node.
     pub(super) documents: Vec<(String, String)>,
-    /// The arrays, in the order of their paths.
+    /// The arrays, sorted by path.
     pub(super) arrays: Vec<SealedArray>,
 }
 
-/// The plan of one array.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SealedArray {
-    /// With its leading slash; `/` for SOURCE itself.
+    /// Path with its leading slash. `/` for SOURCE itself.
     path: String,
     change: ChangeOptions,
-    /// The choice of its compressor.
     compression: Option<CompressionResult>,
-    /// Its quantisation and its blocks.
     settled: Settled,
-    /// The name of its route, for who reads the plan.
+    /// Name of its route, for readers of the plan.
     route: String,
-    /// Units of each pass: stored chunks of DEST, or blocks.
+    /// Number of units in each pass: stored chunks of DEST, or blocks.
     units: Vec<u64>,
 }
 
 impl SealedPlan {
-    /// Seals what was settled.
     pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
         let JobPlan { options, source, arrays, .. } = job;
         let (program, store) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(&source.node));
@@ -71,7 +63,7 @@ impl SealedPlan {
         SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays }
     }
 
-    /// The plan of some arrays alone, by their numbers, without groups.
+    /// Returns the plan of the wanted arrays alone, without groups.
     pub(super) fn of_some(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
         let wanted = self.arrays.iter().enumerate().filter(|(number, _)| is_wanted(*number));
         let arrays: Vec<SealedArray> = wanted.map(|(_, array)| array.clone()).collect();
@@ -84,8 +76,8 @@ impl SealedPlan {
         SealedPlan { program, store, source, only, documents, arrays, ..*self }
     }
 
-    /// What the plan is told apart by: what DEST will hold. Threads and memory, and with them the shapes of blocks, may
-    /// be others when an unfinished run is gone on with.
+    /// Returns the identity of the plan: what determines the content of DEST. Threads, memory and block shapes may
+    /// change when an unfinished run continues.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
         let source: String = self.source.iter().map(pair).collect();
@@ -103,7 +95,7 @@ impl SealedPlan {
         ])
     }
 
-    /// The options of a run of the plan: where it goes and how it runs are the caller's.
+    /// Returns the options of a run of the plan. Destination and resources are those of the caller.
     pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
         let change = ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() };
         let (only, no_consolidate) = (self.only.clone(), self.no_consolidate);
@@ -111,12 +103,12 @@ impl SealedPlan {
         TranscodeOptions { change, only, include, exclude, rules, no_consolidate, ..options.clone() }
     }
 
-    /// The arrays by their numbers whose quantisation only the data settle.
+    /// Returns the numbers of the arrays whose quantisation depends on the data.
     pub(super) fn open_arrays(&self) -> Vec<usize> {
         (0..self.arrays.len()).filter(|number| self.arrays[*number].is_open()).collect()
     }
 
-    /// An error where the plan is of another SOURCE than the node: what is done is not what is asked for.
+    /// Fails if the plan was made for another SOURCE.
     pub(super) fn check_source(&self, node: &Node) -> Result<()> {
         let store = name_of_store(node);
         let message = format!("the plan in DEST was sealed for the SOURCE `{}`, not for `{store}`", self.store);
@@ -124,8 +116,8 @@ impl SealedPlan {
         if store == self.store { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
     }
 
-    /// Lets the arrays of SOURCE be changed as the plan has it; of those that it leaves open, what a first pass found is known,
-    /// by their numbers. An error where it is of other arrays.
+    /// Applies the changes of the plan to the arrays of SOURCE. `surveys` has the results of a first pass by array
+    /// number, for arrays that are not settled. Fails if the plan is for other arrays.
     pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, Survey>) -> Result<()> {
         self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
@@ -145,7 +137,7 @@ impl SealedPlan {
         Ok(())
     }
 
-    /// An error unless `again`, settled from this plan, is the same.
+    /// Fails unless `again`, which was settled from this plan, is the same.
     pub(super) fn check_same(&self, again: &SealedPlan) -> Result<()> {
         for (array, other) in self.arrays.iter().zip(&again.arrays) {
             if (&array.route, &array.units) != (&other.route, &other.units) {
@@ -172,7 +164,7 @@ impl SealedPlan {
 }
 
 impl SealedArray {
-    /// True if only the data settle its quantisation.
+    /// Returns whether its quantisation depends on the data.
     fn is_open(&self) -> bool {
         self.change.quantize.is_some() && self.settled.quantization.is_none()
     }
@@ -187,12 +179,12 @@ impl SealedArray {
     }
 }
 
-/// SOURCE by its place, with links resolved and without what is secret.
+/// Returns the location of SOURCE, with links resolved and without secrets.
 fn name_of_store(node: &Node) -> String {
     String::from_utf8_lossy(&node.identity()).into_owned()
 }
 
-/// A plan as a document: the version of its form, its members, and their seal.
+/// Returns a plan as a document: the schema, its members, and their seal.
 pub(super) fn document_of(schema: &str, plan: &impl Serialize) -> Object {
     let mut document = Object::new().with("schema", schema);
     if let Ok(Json::Object(members)) = Json::parse_str(&text_of(plan)) {
@@ -202,7 +194,7 @@ pub(super) fn document_of(schema: &str, plan: &impl Serialize) -> Object {
     document.with("seal", seal)
 }
 
-/// Reads a document that [`document_of`] made; also whether it is as it was sealed.
+/// Reads a document of [`document_of`]. Also returns whether it matches its seal.
 pub(super) fn read_document<T: DeserializeOwned>(schema: &str, bytes: &[u8]) -> Result<(T, bool), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let document = Json::parse_str(text).map_err(|error| error.to_string())?;
@@ -216,19 +208,19 @@ pub(super) fn read_document<T: DeserializeOwned>(schema: &str, bytes: &[u8]) -> 
     Ok((serde_json::from_str(text).map_err(|error| error.to_string())?, is_intact))
 }
 
-/// The digest of all members of a plan but this, whatever white space is between them.
+/// Returns the digest of all members other than the seal, independent of white space.
 pub(super) fn seal_of(members: &Object) -> String {
     let mut members = members.clone();
     members.remove("seal");
     digest([Json::Object(members).to_string_compact().as_bytes()])
 }
 
-/// The JSON text of a value that always has one.
+/// Returns the JSON text of a value that always has one.
 fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Digests of the documents of an array, by their keys.
+/// Returns the digests of the documents of an array, by key.
 fn digests(path: &str, array: &OpenedArray) -> Vec<(String, String)> {
     let prefix = path.trim_start_matches('/');
     let key = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };

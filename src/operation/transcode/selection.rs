@@ -17,7 +17,7 @@ use crate::operation::{
 const SPARED: &str = "coordinates, and arrays that CF attributes of others name, change only if `--include` or `--rule` \
                       names them without `*`";
 
-/// Every pattern takes an array, and an array is left; else what was meant is not there.
+/// Fails if a pattern matches no array, or if no array is left: the names are probably wrong.
 pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<()> {
     let rules = options.rules.iter().map(|rule| ("--rule", &rule.pattern));
     let others = [("--only", &options.only), ("--include", &options.include), ("--exclude", &options.exclude)];
@@ -33,7 +33,6 @@ pub(super) fn check(options: &TranscodeOptions, paths: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The error of a pattern that takes no array.
 fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     let help = if pattern.to_string().contains(',') {
         "a comma is part of the pattern: repeat the option for each pattern, or write `{a,b}`"
@@ -43,10 +42,10 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
 
-/// Whether a change is asked for.
+/// Returns whether a change is requested.
 type IsMade = fn(&ChangeOptions) -> bool;
 
-/// Proves that each option applies to some array; else a name was misspelt.
+/// Fails if an option applies to no array: a name is probably misspelt.
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
     let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
     let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
@@ -79,7 +78,7 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     let excludes = arrays.iter().any(|array| !is_left(options, &array.path) && is_float(array));
     let left = if excludes && options.include.is_empty() { "`--exclude` leaves no such array" } else { SPARED };
     let changes: [(IsMade, _, _); 4] = [
-        // A rule may quantise what all others are rounded by, and the other way round.
+        // A rule may quantise where all others round, and the other way round.
         (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", left),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
         (|change| change.repack.is_some(), "array that `--as` can change", repack::PACKED),
@@ -93,11 +92,11 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     Ok(())
 }
 
-/// Cuts an array to the part that `--select` takes: the chunks that overlap it are its array from here on.
+/// Cuts an array to the slices of `--select`. From here on, the array consists of the chunks that overlap them.
 pub(super) fn take(array: &mut SourceArray) -> Result<()> {
     let ChangeOptions { select, dimension_names, .. } = &array.change;
     let metadata = &array.opened.metadata;
-    // What it has by names of its own is meant by those, whatever it will be called.
+    // If the array has names of its own, `--select` uses these, not the new ones.
     let has_names = metadata.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some));
     let asked = if has_names { None } else { dimension_names.as_deref() };
     let names = Names { source: metadata, asked };
@@ -119,7 +118,7 @@ pub(super) fn take(array: &mut SourceArray) -> Result<()> {
     Ok(())
 }
 
-/// The first element of a slice and the one after its last, along a dimension of `length` elements.
+/// Returns the start and stop index of a slice, in a dimension of `length` elements.
 fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64)> {
     let Slice { dimension, start, stop } = slice;
     let refusal = |what: String| {
@@ -150,8 +149,9 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
-/// The changes of an array: the options of the command line if it is not excluded, overridden by those of each
-/// matching rule; and whether it is spared quantising and rounding, since other arrays need its exact values.
+/// Returns the changes of an array. They are the options of the command line, if it is not excluded, overridden by
+/// those of each matching rule. Also returns whether it is not quantised or rounded because other arrays need its exact
+/// values.
 pub(super) fn change_of(
     options: &TranscodeOptions,
     path: &str,
@@ -167,7 +167,7 @@ pub(super) fn change_of(
     chosen.repack = chosen.repack.filter(|form| repack::is_for(source, *form));
     let is_other = options.change.repack.is_some() && chosen.repack.is_none();
     if is_other || (options.change.unpack && !chosen.unpack) {
-        // It chooses the type of floats that codes stand for.
+        // `--data-type` is the type of the unpacked floats.
         chosen.data_type = None;
     }
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
@@ -190,21 +190,21 @@ pub(super) fn change_of(
     let has_no_codes = stays_float || source.data_type.number().is_none();
     let is_needed = coordinates.contains(path) && !is_named;
     if has_no_codes || is_needed {
-        // Nor are differences tried with `--compress auto:small`.
+        // Otherwise `--compress auto:small` would try differences.
         chosen.predict = Some(Predict::None);
     }
     let is_spared = is_needed && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
     if is_spared {
         (chosen.quantize, chosen.keep_bits) = (None, None);
     }
-    // What says how values are converted, where none are.
+    // Without a conversion of values, its options do not apply.
     if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
         (chosen.rounding, chosen.out_of_range, chosen.nan_value) = (None, None, None);
     }
     (chosen, is_spared)
 }
 
-/// Keeps the named lengths that are of the array's own dimensions.
+/// Keeps only the named lengths of the array's own dimensions.
 fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     let own: Vec<&str> = dimension_names(source).collect();
     options.select.retain(|slice| own.contains(&slice.dimension.as_str()));
@@ -230,8 +230,8 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     }
 }
 
-/// The paths of the arrays that patterns take, of their coordinates, of what their CF attributes name, and of the groups
-/// above.
+/// Returns the paths of the arrays that patterns match, of their coordinates, and of arrays in their CF attributes.
+/// Also returns the groups above them.
 pub(super) fn kept<'a>(
     patterns: &[PathPattern],
     arrays: impl Iterator<Item = (&'a str, &'a OpenedArray)>,
@@ -251,8 +251,8 @@ pub(super) fn kept<'a>(
     kept
 }
 
-/// The paths that an array's attributes name, and those that coordinates of its dimensions may have: beside it, or in a
-/// group above.
+/// Returns the paths that an array's attributes name, and possible paths of coordinates of its dimensions. These are in
+/// its group or in a group above.
 fn needed(path: &str, array: &OpenedArray) -> HashSet<String> {
     let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
     let mut needed: HashSet<String> = named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();

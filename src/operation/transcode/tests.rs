@@ -1,5 +1,5 @@
-//! Every call to the store of a small run of every route fails once, in every way, in every kind of store: nothing that
-//! existed is lost, nothing unfinished opens, and the run that goes on gives the same bytes.
+//! Fails each store call of a small run once, in every way, for every route and kind of store. Nothing that existed may
+//! be lost, and nothing unfinished may open. The resumed run must write the same bytes.
 
 mod ahead;
 mod parts;
@@ -28,10 +28,9 @@ use crate::operation::{
 use crate::store::tests::faulty::{Call, Failure, Faults};
 use crate::store::{Node, ZipStore};
 
-/// Objects by key.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// The kind of store that a route is tried in.
+/// The kind of store in which a route is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Local,
@@ -41,7 +40,7 @@ pub(super) enum Kind {
 
 const KINDS: [Kind; 2] = [Kind::Local, Kind::Zip];
 
-/// Where a route is tried: SOURCE, DEST, and what stood there.
+/// The stores of a trial: SOURCE, DEST, and the old content of DEST.
 pub(super) struct Scene {
     kind: Kind,
     /// The store of SOURCE and DEST.
@@ -49,7 +48,7 @@ pub(super) struct Scene {
     _folder: tempfile::TempDir,
     pub(super) options: TranscodeOptions,
     source: Files,
-    /// DEST before the run, where it is replaced.
+    /// DEST before the run, if it is replaced.
     old: Option<Files>,
 }
 
@@ -74,7 +73,7 @@ fn write(node: &Node, files: &Files) {
     }
 }
 
-/// A 4 x 4 array of float32 in chunks of 2 x 2, one of them absent.
+/// Returns a 4 x 4 array of float32 in chunks of 2 x 2, one of them absent.
 pub(super) fn plain(codec: &str) -> Files {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"float32","fill_value":0,
@@ -90,7 +89,7 @@ pub(super) fn plain(codec: &str) -> Files {
     files
 }
 
-/// The same in v2.
+/// Returns the same array in v2.
 fn plain_v2() -> Files {
     let document = r#"{"zarr_format":2,"shape":[4,4],"chunks":[2,2],"dtype":"<f4","fill_value":0,"order":"F",
         "filters":null,"compressor":null}"#;
@@ -102,7 +101,7 @@ fn plain_v2() -> Files {
     chunks.chain(documents.map(|(key, text)| (key.into(), text.into()))).collect()
 }
 
-/// The node of a name; DEST may be a zip file.
+/// Returns the node with a name. DEST may be a zip file.
 fn place(root: &Node, kind: Kind, name: &str) -> Node {
     if kind == Kind::Zip && name == "b" {
         return Node::of(Arc::new(ZipStore::new(root.child("b.zip").unwrap())));
@@ -110,7 +109,7 @@ fn place(root: &Node, kind: Kind, name: &str) -> Node {
     root.child(name).unwrap()
 }
 
-/// Writes the objects of a node, where a zip file as a whole.
+/// Writes the objects of a node. A zip file is written as a whole.
 fn write_whole(node: &Node, kind: Kind, files: &Files) {
     if kind != Kind::Zip {
         return write(node, files);
@@ -123,7 +122,7 @@ fn write_whole(node: &Node, kind: Kind, files: &Files) {
     destination.clear().unwrap();
 }
 
-/// Memory, where there is some: what is synced on a disk takes long.
+/// Returns a folder in memory, if possible: syncing to a disk is slow.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -158,7 +157,7 @@ impl Scene {
         place(&self.root, self.kind, name)
     }
 
-    /// The options, through faults.
+    /// Returns the options with stores that fail.
     pub(super) fn with(&self, faults: &Arc<Faults>) -> TranscodeOptions {
         TranscodeOptions {
             source: faults.wrap(&self.node("a")).into(),
@@ -181,13 +180,13 @@ impl Scene {
         files(&self.node("b"))
     }
 
-    /// SOURCE is untouched; DEST is what it was, or whole, or does not open.
+    /// Checks that SOURCE is unchanged, and that DEST is unchanged, complete, or does not open.
     fn check(&self, whole: &Files, case: &str) {
         assert_eq!(files(&self.node("a")), self.source, "{case}: SOURCE");
         let found = self.destination();
         if let Some(old) = &self.old {
             let is_new = whole.iter().all(|(name, bytes)| found.get(name) == Some(bytes));
-            // Between two renames, where folders cannot be exchanged, the old one has another name.
+            // If folders cannot be exchanged, the old one has another name between two renames.
             let aside = files(&self.node(".b.zarrcast/old"));
             assert!(found == *old || is_new || aside == *old, "{case}: DEST is neither old nor new");
         } else if open_documents(&self.node("b"), "b").is_ok() {
@@ -195,7 +194,7 @@ impl Scene {
         }
     }
 
-    /// Whether DEST is whole, and nothing else is left.
+    /// Returns whether DEST is complete and nothing else is left.
     pub(super) fn is_whole(&self, whole: &Files) -> bool {
         let listing = self.root.list("").unwrap();
         let mut names = [listing.folders, listing.files].concat();
@@ -204,18 +203,18 @@ impl Scene {
     }
 }
 
-/// A route, and how it is tried.
+/// A route, and the conditions of its trial.
 struct Trial<'a> {
     kind: Kind,
     route: &'a str,
     source: &'a Files,
     change: &'a TranscodeOptions,
     overwrites: bool,
-    /// Failures of every run of the trial.
+    /// Failures in every run of the trial.
     always: Vec<(usize, Failure)>,
 }
 
-/// Options with this change.
+/// Returns options with this change.
 pub(super) fn changing(change: ChangeOptions) -> TranscodeOptions {
     TranscodeOptions { change, ..TranscodeOptions::default() }
 }
@@ -225,7 +224,7 @@ fn verified(mut options: TranscodeOptions) -> TranscodeOptions {
     options
 }
 
-/// Fails every call of a run, and damages every chunk, one at a time.
+/// Fails each call of a run, and damages each chunk, one at a time.
 fn try_decoding(route: &str, source: &Files, change: &TranscodeOptions) {
     try_all(route, source, change);
     for kind in KINDS {
@@ -235,7 +234,7 @@ fn try_decoding(route: &str, source: &Files, change: &TranscodeOptions) {
     }
 }
 
-/// Fails every call of a run, one at a time.
+/// Fails each call of a run, one at a time.
 fn try_all(route: &str, source: &Files, change: &TranscodeOptions) {
     for kind in KINDS {
         let trial = |overwrites, always| Trial { kind, route, source, change, overwrites, always };
@@ -244,7 +243,7 @@ fn try_all(route: &str, source: &Files, change: &TranscodeOptions) {
         if kind == Kind::Zip {
             continue;
         }
-        // Where folders cannot be exchanged, two renames do it.
+        // If folders cannot be exchanged, there are two renames.
         let exchange = calls.iter().position(|call| *call == Call::Exchange).unwrap();
         let calls = trial(true, vec![(exchange, Failure::Unsupported)]).run();
         assert!(calls[exchange..].iter().filter(|call| **call == Call::Rename).count() == 2);
@@ -290,7 +289,7 @@ impl Trial<'_> {
         calls
     }
 
-    /// Cuts each stored chunk of SOURCE short; once it is restored, the run goes on.
+    /// Truncates each stored chunk of SOURCE. After it is restored, the run is resumed.
     fn corrupt_each(&self) {
         let whole = {
             let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
@@ -325,7 +324,7 @@ impl Trial<'_> {
         assert_eq!(error.class(), FaultClass::Environment, "{case}: {error}");
         let help = error.help().unwrap_or_default();
         if failure.1 == Failure::Error(Errno::NOSPC) && help.contains("--resume") {
-            // The space that there is suffices in truth.
+            // There is enough space in reality.
             assert!(
                 help.contains("are free there now")
                     || ["durable", "the destination cannot be written"]
@@ -335,9 +334,9 @@ impl Trial<'_> {
             );
         }
         if let Err(error) = scene.run(true) {
-            // All that failed was to say that it is done.
+            // Only the notes of completion failed.
             assert!(error.to_string().contains("is complete"), "{case}: resumed: {error}: {:?}", error.help());
-            // A zip file is complete or is not: what else the run has left is gone with the next that writes there.
+            // A zip file is complete or is not. The next run there removes the rest of the files.
             if self.kind == Kind::Zip {
                 scene.node(".b.zip.zarrcast").remove_root().unwrap();
             }
@@ -351,12 +350,10 @@ fn shape(lengths: &[u64]) -> ShapeRequest {
     ShapeRequest::Lengths(lengths.to_vec())
 }
 
-/// `--compress zstd:LEVEL`.
 fn zstd(level: u32) -> Compression {
     Compression::Codecs(compression(&format!("zstd:{level}")).unwrap())
 }
 
-/// The result of a run on SOURCE.
 fn made_of(source: &Files, change: ChangeOptions) -> Files {
     let scene = Scene::new(Kind::Local, source, &changing(change), false);
     scene.run(false).unwrap();
@@ -371,7 +368,7 @@ fn sharded() -> Files {
     made_of(&plain(""), ChangeOptions { chunk_shape: Some(shape(&[2, 2])), ..shards(&[4, 2]) })
 }
 
-/// A 4 x 4 array of text in chunks of 2 x 2, one of them absent.
+/// Returns a 4 x 4 array of text in chunks of 2 x 2, one of them absent.
 fn text() -> Files {
     let mut files = plain("");
     let document = files.get_mut("zarr.json").unwrap();
@@ -390,7 +387,7 @@ fn text() -> Files {
     files
 }
 
-/// Every route of one pass: its name, SOURCE, and what is asked for.
+/// Returns every route of one pass: its name, SOURCE, and the requested change.
 fn routes() -> Vec<(&'static str, Files, ChangeOptions)> {
     let none = ChangeOptions::default;
     let recode = || ChangeOptions { compress: Some(zstd(1)), ..none() };
@@ -431,7 +428,7 @@ fn routes() -> Vec<(&'static str, Files, ChangeOptions)> {
     ]
 }
 
-/// Does something with each of some routes.
+/// Calls `each` for each named route.
 pub(super) fn each_route(names: &[&str], mut each: impl FnMut(&str, &Files, &TranscodeOptions)) {
     let routes: Vec<_> = routes().into_iter().filter(|(name, ..)| names.contains(name)).collect();
     assert_eq!(routes.len(), names.len(), "{names:?}");
@@ -482,7 +479,7 @@ fn rechunk_survives_every_failure() {
     each_route(&["rechunk", "rechunk of shards", "v2 to v3 in shards"], try_decoding);
 }
 
-/// A 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.
+/// Returns a 16 x 128 x 128 array of uint8 in compressed planes, which small budgets rechunk in two passes.
 fn planes() -> Files {
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[16,128,128],"data_type":"uint8","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,128,128]}},
@@ -495,7 +492,7 @@ fn planes() -> Files {
     made_of(&files, ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() })
 }
 
-/// A rechunking that takes two passes, with the least memory in which it can be done.
+/// Returns a rechunk in two passes, with the least possible memory.
 pub(super) fn two_passes() -> (Files, TranscodeOptions) {
     let source = planes();
     let mut options = changing(ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() });

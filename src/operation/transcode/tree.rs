@@ -1,4 +1,4 @@
-//! SOURCE as the nodes that are written: a single array, or a group with all that lies below it.
+//! SOURCE as the nodes that are written: a single array, or a group with everything below it.
 
 use std::collections::HashSet;
 
@@ -16,29 +16,28 @@ use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below}
 use crate::operation::open::{open_documents, opened, read_array_of, refusal};
 use crate::store::{FolderListing, Node};
 
-/// The most errors that a refusal lists.
+/// Maximum number of errors in a message.
 const MOST_ERRORS: usize = 10;
 
-/// SOURCE.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// Where it lies.
+    /// The root.
     pub node: Node,
-    /// The document that makes it a node.
+    /// Key of the document that makes it a node.
     pub document_key: &'static str,
-    /// Its arrays, in the order of their paths; of a single array, itself.
+    /// Its arrays, sorted by path. For a single array: the array itself.
     pub arrays: Vec<SourceArray>,
     /// Its groups, the root first.
     pub groups: Vec<GroupReading>,
-    /// Keys that belong to no node.
+    /// Copies the keys that belong to no node.
     pub other_keys: Vec<String>,
-    /// Arrays that are not quantised or rounded as others are, since these need them as they are.
+    /// Arrays that are not quantised or rounded, because other arrays need their exact values.
     pub spared: Vec<String>,
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Source {
-    /// Reads what a job takes of SOURCE; `given` tells its arrays what is settled of them already.
+    /// Reads the selected part of SOURCE. `given` sets what is settled already in its arrays.
     pub(super) fn taken(
         options: &TranscodeOptions,
         given: impl FnOnce(&mut Source) -> Result<()>,
@@ -50,7 +49,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads SOURCE. Errors in its metadata, anywhere in it, refuse it.
+    /// Reads SOURCE. Fails if its metadata contain an error anywhere.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self> {
         let place = Place::new(&options.source, None)?;
         let node = place.node(&options.source)?;
@@ -64,7 +63,7 @@ impl Source {
         tell_of_array_members(options, &mut reading);
         let opened = as_source(opened(reading)?);
         let mut change = options.change.clone();
-        // The pattern of each takes the one array.
+        // The pattern of each rule matches the single array.
         options.rules.iter().for_each(|rule| change.override_by(&rule.change));
         let arrays = vec![SourceArray::new("/".to_owned(), opened, change)];
         let (groups, other_keys, spared, warnings) = Default::default();
@@ -106,7 +105,7 @@ impl Source {
             forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
             let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
-            // Those about an array are said with its plan.
+            // Warnings about an array are reported with its plan.
             let of_array = node.array().map_or(&[][..], |array| &array.diagnostics);
             let is_said = |found: &Diagnostic| of_array.contains(found);
             let told = good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
@@ -165,8 +164,8 @@ fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
     }
 }
 
-/// Says of arrays of v3 without dimensions that none has a name, as xarray needs it in v2, where an array beside them has
-/// dimension names; others have never met xarray (SEMANTICS D14).
+/// Sets empty dimension names for v3 arrays without dimensions, as xarray needs them in v2. It needs an array in the
+/// same group that has dimension names. Others were not written by xarray (SEMANTICS D14).
 pub(super) fn name_points(arrays: &mut [SourceArray]) {
     let is_named = |array: &&SourceArray| {
         let names = array.opened.metadata.dimension_names.as_deref().unwrap_or_default();
@@ -188,7 +187,7 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
     }
 }
 
-/// Says of what is wrong with copies in consolidated metadata what becomes of it: they are made anew, or left out.
+/// Sets the help of errors in copies of consolidated metadata: the copies are written again, or left out.
 fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_out: bool) {
     let help = if are_left_out {
         "`--no-consolidate` leaves the copies out of DEST"
@@ -209,7 +208,8 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
     Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
-/// Adds what belongs to no node: in a listing, and in the folders that it has. What is no file is among the links.
+/// Adds keys that belong to no node: of a listing, and of the folders in it. Entries that are not files are listed as
+/// links.
 fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing) -> Result<()> {
     let mut folders = Vec::new();
     listing.folders.reverse();
@@ -225,7 +225,7 @@ fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing
     }
 }
 
-/// Links may lead anywhere, out of a store that others have made too.
+/// Links may point anywhere, also out of a store that other people have written.
 fn uncopied_links(store: &str, links: &[String]) -> Option<Diagnostic> {
     let first = links.first()?;
     let message = match links.len() {

@@ -1,12 +1,12 @@
-//! `--verify`: DEST read back and compared, unit by unit.
+//! `--verify`: reads DEST back and compares it, unit by unit.
 //!
-//! A copy is compared byte by byte. Else each piece of SOURCE is converted in memory to what any reader must get of
-//! DEST, and that is compared bit for bit with what DEST gives; the greatest difference from SOURCE's own values
-//! is reported beside it, and under quantisation held to its bound. Without `--codecs` the two are the same: values are
-//! to come back as they are (SEMANTICS: D15). What a compressor that was asked for rounds is held to its tolerance.
+//! A copy is compared byte by byte. Otherwise each piece of SOURCE is converted in memory to the values that readers
+//! must get. They are compared with DEST bit for bit. The greatest difference from SOURCE's own values is reported,
+//! too, and for quantised values it must be within the bound. Without `--codecs` both are the same: values must be read
+//! back unchanged (SEMANTICS: D15). The rounding of a requested compressor must be within its tolerance.
 //!
-//! Of two passes each is compared by itself, what is staged with SOURCE and DEST with what is staged, so that no chunk is
-//! read more often than it was for writing.
+//! Two passes are compared separately: intermediate data with SOURCE, and DEST with intermediate data. So no chunk is
+//! read more often than for writing.
 
 mod comparison;
 
@@ -26,18 +26,17 @@ use crate::store::ObjectReader;
 
 #[derive(Debug, Clone)]
 pub(super) struct Verification {
-    /// As it is reported.
     pub result: VerifyResult,
-    /// The codes that occur, for types of up to 16 bits.
+    /// Returns the codes that occur, for types of up to 16 bits.
     pub codes: Option<Vec<bool>>,
-    /// A finding, where something differs.
+    /// A finding, if something differs.
     pub warning: Option<Diagnostic>,
 }
 
-/// What of an array is read back, where not all is: objects that a pass writes, of two passes the intermediate data or DEST.
+/// The part of an array to read back: the objects of one pass, into intermediate data or DEST. `None`: everything.
 pub(super) type PassObjects<'a> = Option<(usize, &'a ChunkSet)>;
 
-/// Reads DEST back. A difference is an error, and leaves no DEST.
+/// Reads DEST back. If it differs, this fails, and DEST is not kept.
 pub(super) fn verify(
     plan: &Plan,
     share: PassObjects<'_>,
@@ -56,14 +55,13 @@ pub(super) fn verify(
     held(plan, verified?)
 }
 
-/// A difference is an error.
+/// Fails if something differs.
 pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verification> {
     let result = &verification.result;
     if result.equal { Ok(verification) } else { Err(differs(plan, result)) }
 }
 
-/// The error for a DEST that is not what was meant: because a filter does not give back what it encodes, or else
-/// because the storage does not.
+/// Returns the error for a wrong DEST: a filter does not decode what it encoded, or else the storage is faulty.
 fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let found = format!("{} of {} elements", result.differing, result.elements);
     let error = result.max_abs_error.unwrap_or(0.0);
@@ -84,7 +82,7 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     OperationError::data(message).with_help(help)
 }
 
-/// Byte by byte, for objects that were copied.
+/// Compares copied objects byte by byte.
 fn copies(
     plan: &Plan,
     job: &CopyJob,
@@ -127,14 +125,14 @@ fn copies(
     Ok(Verification { result, codes: None, warning: None })
 }
 
-/// The greatest difference of the values that equal codes stand for, as readers of both see them, where DEST has them in another
-/// form: it is proved for every code. And what it may be at most.
+/// Returns the greatest difference between the values of equal codes in SOURCE and DEST, and its limit. It was checked
+/// for every code. `None` if DEST has the same form.
 fn of_codes(plan: &Plan) -> Option<(f64, Option<f64>)> {
     let repacking = plan.changed.repacking.as_ref()?;
     Some((repacking.difference?, Some(repacking.limit)))
 }
 
-/// Whether two objects hold the same bytes, read piece by piece; how many.
+/// Returns whether two objects have the same bytes, and the number of bytes read. Reads them piece by piece.
 fn same_bytes(
     source: &mut ObjectReader,
     written: &mut ObjectReader,
@@ -156,7 +154,7 @@ fn same_bytes(
     }
 }
 
-/// Value by value.
+/// Compares value by value.
 fn values(
     plan: &Plan,
     job: &ObjectJob,
@@ -164,7 +162,7 @@ fn values(
     (budget, driver): (Budget, &Driver),
     progress: &dyn Progress,
 ) -> Result<Verification> {
-    // What any reader gets: by the chain of DEST's documents, bound anew.
+    // Readers bind the chain of DEST's documents, so it is bound again here.
     let job = &plan.as_read(job)?;
     let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
     let reads = |pass| share.is_none_or(|(own, _)| own == pass);
@@ -205,10 +203,10 @@ fn values(
     Ok(concluded(plan, compared, &comparison))
 }
 
-/// The verification of a comparison of values.
+/// Returns the verification from a comparison of values.
 pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
     let quantization = plan.changed.quantization.as_ref();
-    // What neither side stores is compared by its fill values.
+    // Elements that neither side stores are compared by their fill values.
     let all = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
     if compared.elements < all {
         let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! The chunks of all arrays: written, and read back where that is asked for.
+//! Writes the chunks of all arrays, and reads them back if requested.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent,
 use crate::operation::{Budget, FaultClass, OperationError, QualityResult, Result, narrowed};
 use crate::store::Node;
 
-/// The number of times that missing objects are written again.
+/// Number of times that missing objects are written again.
 const MOST_MENDED: usize = 3;
 
-/// Why the chunks were not all written.
+/// The error of a run that did not write all chunks.
 pub(super) struct Ended {
     pub error: OperationError,
-    /// Whether the same command cannot do better: then what it has done is of no use to another.
+    /// Whether the same command cannot succeed. Then its output is of no use to another run.
     pub is_for_good: bool,
 }
 
 impl Ended {
-    /// DEST is not as it should be; or that could not be found out.
+    /// Returns the end of a run whose check failed: DEST is wrong, or could not be checked.
     pub(super) fn of_proof(error: OperationError) -> Self {
         Ended { is_for_good: error.class() == FaultClass::Data, error }
     }
@@ -34,18 +34,18 @@ impl From<OperationError> for Ended {
     }
 }
 
-/// The part of the work that is done: the passes of a rechunk in two may be those of different runs.
+/// The part of the work in this run. The two passes of a rechunk may be in different runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of it.
+    /// All passes.
     Whole,
-    /// The intermediate data of arrays in two passes.
+    /// The intermediate data of arrays with two passes.
     FirstPasses,
-    /// The rest after these parts, which wrote so much of each array, by its path.
+    /// The remaining passes, with the size of the intermediate data of each array, by path.
     AfterThem(BTreeMap<String, Intermediate>),
 }
 
-/// The arrays of a job being written: all of them, or what a part has of them.
+/// The arrays of a job that are written: all of them, or a part's share of them.
 pub(super) struct Writing<'a> {
     pub job: &'a JobPlan<'a>,
     pub claim: &'a Claim,
@@ -53,7 +53,7 @@ pub(super) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// Writes all but the documents, makes it durable, and proves it.
+    /// Writes everything except the documents, makes it durable, and checks it.
     pub(super) fn run(&self) -> Result<Vec<Done>, Ended> {
         let Writing { job, claim, extent, .. } = self;
         let is_whole = *extent == Extent::Whole;
@@ -78,14 +78,13 @@ impl<'a> Writing<'a> {
         Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
     }
 
-    /// Writes the chunks of all arrays.
     fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
         let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         let progress = self.job.progress;
         progress.start("transcode", known);
         let piece = Piece(progress);
         let written = self.each(|array, driver| {
-            // Beside arrays whose length is known, one whose length is not is left out.
+            // If the size of some arrays is known, the progress does not count the others.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
             let progress: &dyn Progress = if is_told { &piece } else { &Silent };
             let between = match (&self.extent, array.plan.job.staged().is_some()) {
@@ -100,8 +99,8 @@ impl<'a> Writing<'a> {
         written
     }
 
-    /// Holds what DEST has against what was written, and writes again what lacks: a request that somebody made before this
-    /// run began may reach the store after it.
+    /// Compares DEST with what was written, and writes missing objects again. A request that was sent before this run
+    /// began may reach the store afterwards.
     fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
@@ -138,7 +137,8 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// The units of an array that a part of a job has, and the pass that writes them; `None` where all are this run's.
+    /// Returns the units of an array in this part of a job, and the pass that writes them. `None` if this run writes
+    /// all.
     fn share_of(&self, array: &PlannedArray) -> Option<(usize, PassProgress<'a>)> {
         let journal = &self.claim.journal;
         match self.extent {
@@ -148,7 +148,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Reads all arrays back that are to be compared, but for those that are compared while their quality is measured.
+    /// Reads back the arrays to be compared. Arrays whose quality is measured are compared at that time.
     fn verify(&self) -> Result<Vec<Option<Verification>>> {
         if !self.job.options.run.verify {
             return Ok(self.job.arrays.iter().map(|_| None).collect());
@@ -166,7 +166,7 @@ impl<'a> Writing<'a> {
                 return Ok(None);
             }
             let share = Share::new(progress, bytes(array).unwrap_or(0), 1);
-            // Of small arrays many are compared at once, each in its own share.
+            // Many small arrays are compared at the same time, each with its own share of the budget.
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
             let part = self.share_of(array);
@@ -180,13 +180,11 @@ impl<'a> Writing<'a> {
         verified
     }
 
-    /// Whether it is measured what became of an array.
     fn measures(&self, array: &PlannedArray) -> bool {
         self.job.options.run.quality && quality::is_lossy(&array.plan)
     }
 
-    /// Measures what became of the arrays that are quantised, where that is asked for; what was found of those that are compared,
-    /// too, is noted.
+    /// Measures the quality of lossy arrays, if requested. If they are also compared, adds the result to `verified`.
     fn quality(&self, verified: &mut [Option<Verification>]) -> Result<Vec<Option<QualityResult>>> {
         let run = &self.job.options.run;
         let by = (self.job.budget, &self.job.driver);
@@ -203,7 +201,7 @@ impl<'a> Writing<'a> {
         measured.collect()
     }
 
-    /// Does something with every array: small ones many at a time, the others one after the other.
+    /// Calls `work` for every array: for many small ones at the same time, and for the others one by one.
     fn each<R: Send, E: Send + From<OperationError>>(
         &self,
         work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
@@ -222,7 +220,7 @@ impl<'a> Writing<'a> {
         Ok(all)
     }
 
-    /// The intermediate data of an array in two passes: their objects and bytes count as written.
+    /// Writes the intermediate data of an array with two passes. Their objects and bytes count as written.
     fn write_between(
         &self,
         PlannedArray { path, plan, .. }: &PlannedArray,
@@ -236,7 +234,7 @@ impl<'a> Writing<'a> {
         Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
 
-    /// All chunks that are not written yet; where they come from intermediate data that another run wrote, from so much.
+    /// Writes all chunks that are not written yet. `between` is the size of intermediate data that another run wrote.
     fn write_chunks(
         &self,
         PlannedArray { path, plan, .. }: &PlannedArray,
@@ -251,7 +249,7 @@ impl<'a> Writing<'a> {
             return Ok(tally);
         }
         if self.claim.is_resumed {
-            // A run that was interrupted may have left objects that are not whole.
+            // An interrupted run may have left incomplete objects.
             let metadata = &plan.destination.metadata;
             unfinished::remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
         }
@@ -268,7 +266,7 @@ impl<'a> Writing<'a> {
         Ok(tally)
     }
 
-    /// Writes again what lacks of what was written; all of it where that does not tell.
+    /// Writes missing objects again. If the listing does not show which ones are missing, all are written again.
     fn write_again(
         &self,
         PlannedArray { path, plan, .. }: &PlannedArray,
@@ -292,7 +290,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Proves that DEST keeps `--max-error`: SOURCE may have changed since it was read.
+/// Checks that DEST keeps `--max-error`: SOURCE may have changed since it was read.
 fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
     let allowed = plan.changed.quantization.as_ref().and_then(|quantization| quantization.max_error);
     let found = tally.figures.max_abs_error;
@@ -303,7 +301,7 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
     Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
 }
 
-/// The objects of arrays that DEST has, and their bytes.
+/// Returns the stored objects of arrays in DEST, and their bytes.
 pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>> {
     let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
     if place.abilities().is_remote {
@@ -318,7 +316,7 @@ pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> 
     arrays.iter().zip(metadata).map(of).collect()
 }
 
-/// The number of small arrays that so many threads write at once, and the bytes that they need together.
+/// Returns the number of small arrays that `threads` threads can write at the same time, and the memory for them.
 fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (usize, u64) {
     let small = arrays.iter().filter(|array| array.is_small);
     let most = small.map(|array| array.memory.bytes).max().unwrap_or(0);
@@ -327,7 +325,7 @@ fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (us
     (threads, most.saturating_mul(threads as u64))
 }
 
-/// The most bytes that writing takes at any time.
+/// Returns the peak memory of writing, in bytes.
 pub(super) fn most_bytes(arrays: &[PlannedArray], budget: Budget, threads: usize) -> u64 {
     let (_, small) = small_at_once(arrays, budget, threads);
     arrays.iter().map(|array| array.memory.bytes).fold(small, u64::max)

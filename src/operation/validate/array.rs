@@ -1,4 +1,4 @@
-//! The levels below the metadata, for one array.
+//! Checks one array at the levels below the metadata.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,19 +15,19 @@ use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLev
 use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
-/// Objects whose findings are gathered before they are put in order, for each thread.
+/// The number of objects per thread whose findings are collected before they are sorted.
 const BATCH: u64 = 64;
 
 /// Inputs shared by the checks of all arrays.
 pub(super) struct ArrayCheck<'a> {
     pub(super) options: &'a ValidateOptions,
     pub(super) driver: &'a Driver,
-    /// The store.
+    /// The node of the store.
     pub(super) root: &'a Node,
     pub(super) progress: &'a dyn Progress,
 }
 
-/// An array whose metadata suffice to look at its keys.
+/// An array whose metadata suffice for a check of its keys.
 struct Subject<'a> {
     reading: &'a ArrayReading,
     metadata: &'a ArrayMetadata,
@@ -36,7 +36,7 @@ struct Subject<'a> {
 }
 
 impl ArrayCheck<'_> {
-    /// Checks keys, shard indexes and chunks, down to the level; how many objects there are. An error where the work
+    /// Checks keys, shard indexes and chunks, down to the level. Returns the number of objects. An error if the work
     /// could not be done.
     pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64> {
         let number = gathered.arrays;
@@ -84,7 +84,7 @@ impl ArrayCheck<'_> {
         Ok(listing)
     }
 
-    /// Levels `index` and `data`: of the objects of a listing, those that are `own`.
+    /// Levels `index` and `data`: checks the objects of a listing that are in `own`.
     fn objects(&self, subject: &Subject, listing: &Listing, own: &ChunkSet, gathered: &mut Gathered) -> Result<()> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
@@ -159,15 +159,15 @@ impl ArrayCheck<'_> {
     }
 }
 
-/// The finding that something was not looked at, and why.
+/// Returns the finding that something was not checked, with the reason.
 fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic {
     let message = format!("{what} were not looked at: {because}");
     reading.place.holds(Diagnostic::new(code::NOT_CHECKED, message))
 }
 
-/// The finding of a fault that no codec reports: something else than a file stands there, or the bytes do not come.
+/// Returns the finding of a fault that no codec reports: the key is not a file, or its bytes cannot be read.
 ///
-/// An error where nothing is known of the chunk: the machine has failed, or this program.
+/// An error if nothing is known of the chunk, because the machine or this program has failed.
 fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &str)) -> Result<Diagnostic> {
     let failed = |what: &str| {
         OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` {what}", check.place.name()))

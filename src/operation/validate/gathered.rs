@@ -1,4 +1,4 @@
-//! Results of `validate` beside the findings: things not looked at, absent, or unreadable.
+//! Results of `validate` other than findings: objects that are not checked, absent, or unreadable.
 
 use crate::array::ChunkSet;
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
@@ -7,23 +7,23 @@ use crate::operation::{
     Failure, FaultClass, OperationError, Partition, Place, ValidateLevel, ValidateOptions, ValidateResult,
 };
 
-/// The most ranges of absent chunks, of all arrays together.
+/// The maximum number of ranges of absent chunks, of all arrays together.
 const MAX_RANGES: usize = 100;
 
-/// The most chunks of one array that are named where they cannot be read; the others are counted.
+/// The maximum number of unreadable chunks of one array that are named. The others are counted.
 const MAX_CHUNK_FAILURES: u64 = 100;
 
-/// Everything that is found out about the STOREs.
+/// All results about the STOREs.
 pub(super) struct Gathered<'a> {
     pub(super) findings: Findings<'a>,
     pub(super) unchecked: Vec<Unchecked>,
     pub(super) absent: Vec<AbsentChunks>,
     pub(super) failures: Failures,
-    /// Arrays that were looked at.
+    /// The number of checked arrays.
     pub(super) arrays: u64,
 }
 
-/// Errors of reading: as results name them, and with their causes and the next step, in the same order.
+/// Read errors: as results name them, and with their causes and the next step, in the same order.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     pub(super) named: Vec<Failure>,
@@ -31,7 +31,7 @@ pub(super) struct Failures {
 }
 
 impl Gathered<'_> {
-    /// Counts what no rule could look at.
+    /// Counts what no rule could check.
     pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
         match self.unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
             Some(unchecked) => unchecked.count = unchecked.count.saturating_add(count),
@@ -40,7 +40,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Notes the chunks that are not there, of a grid of `total`.
+    /// Records the absent chunks of a grid of `total` chunks.
     pub(super) fn note_absent(&mut self, place: &Place, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
         let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
         let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
@@ -51,7 +51,7 @@ impl Gathered<'_> {
     }
 }
 
-/// At most `most` ranges of what is not present, ascending.
+/// Returns at most `most` ranges of absent chunks, ascending.
 fn absent_ranges(present: &ChunkSet, total: u64, most: usize) -> Vec<[u64; 2]> {
     let mut next = 0;
     let ends = present.runs().chain(std::iter::once((total, total)));
@@ -64,19 +64,18 @@ fn absent_ranges(present: &ChunkSet, total: u64, most: usize) -> Vec<[u64; 2]> {
 }
 
 impl Failures {
-    /// Adds what happened to a node.
     pub(super) fn push_node(&mut self, place: &Place, error: OperationError) {
         self.push(Some(&place.store), Some(&place.path), None, error);
     }
 
-    /// Adds the `number`-th chunk of an array that could not be read, unless there are many before it.
+    /// Adds the `number`-th chunk of an array that could not be read, up to a maximum number.
     pub(super) fn push_chunk(&mut self, place: &Place, number: u64, key: String, error: OperationError) {
         if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
             self.push(Some(&place.store), Some(&place.path), Some(key), error);
         }
     }
 
-    /// Says how many of so many chunks of an array were not named.
+    /// Adds the number of unreadable chunks of an array that were not named.
     pub(super) fn push_more_chunks(&mut self, place: &Place, count: u64) {
         let more = count.saturating_sub(MAX_CHUNK_FAILURES);
         if more > 0 {
@@ -87,7 +86,7 @@ impl Failures {
 
     /// Adds what happened to a STORE, or to no one of them; to a node of it, or a key.
     pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
-        // A signal stops every part of the work; once is enough.
+        // A signal stops every part of the work. One error is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;
         }
@@ -102,7 +101,7 @@ impl Failures {
     }
 }
 
-/// The verdict over everything else that is in a result.
+/// Returns the verdict about all else in a result.
 pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
     let is_equal = result.against.as_ref().map(|against| against.equal);
     let verdict = if is_equal == Some(false) {
@@ -112,7 +111,7 @@ pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
     } else if !result.failures.is_empty() {
         "incomplete: not everything could be read"
     } else {
-        // A comparison decodes the chunks, whatever the level looks at.
+        // A comparison decodes the chunks at any level.
         let is_equal = is_equal.is_some();
         match level {
             ValidateLevel::Metadata if is_equal => "equal; no errors in metadata; keys were not looked at",
@@ -127,7 +126,7 @@ pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
     };
     match result.partition {
         Some(Partition { index, partitions }) => {
-            // A share alone does not make a store valid.
+            // One share does not make a store valid.
             let verdict = if verdict == "valid" { "no errors in metadata, keys and chunks" } else { verdict };
             format!("{verdict}; of the stored objects, share {index}/{partitions} was looked at")
         }
@@ -136,7 +135,7 @@ pub(super) fn of(result: &ValidateResult, level: ValidateLevel) -> String {
 }
 
 impl ValidateOptions {
-    /// The severity that a code has by the table and the options; `None` where it is allowed.
+    /// Returns the severity of a finding by the table and the options. `None` if it is allowed.
     fn severity(&self, found: &Diagnostic) -> Option<Severity> {
         let is_among = |codes: &[Code]| codes.iter().any(|code| found.is(*code));
         let severity = Profile::Validate.severity(found);
@@ -145,13 +144,13 @@ impl ValidateOptions {
     }
 }
 
-/// Findings in their order: at most `room` of them are kept, the others counted.
+/// Findings in their order. At most `room` of them are kept, the others are counted.
 #[derive(Debug, Clone)]
 pub(super) struct Findings<'a> {
     options: &'a ValidateOptions,
     room: usize,
     pub(super) kept: Vec<Diagnostic>,
-    /// One for each severity, from infos to errors.
+    /// The counts by severity, from infos to errors.
     pub(super) counts: [u64; 3],
 }
 
@@ -160,12 +159,12 @@ impl<'a> Findings<'a> {
         Findings { options, room, kept: Vec::new(), counts: [0; 3] }
     }
 
-    /// The number of findings that are still kept.
+    /// Returns how many more findings can be kept.
     pub(super) fn room_left(&self) -> usize {
         self.room.saturating_sub(self.kept.len())
     }
 
-    /// Appends a finding. One that does not know the next step has that of its rule's page.
+    /// Appends a finding. Without help, it gets the next step of its rule's page.
     pub(super) fn push(&mut self, mut found: Diagnostic) {
         let Some(severity) = self.options.severity(&found) else { return };
         self.counts[severity as usize] += 1;
@@ -178,14 +177,13 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Appends those of a part.
     pub(super) fn append(&mut self, part: Findings) {
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
         let room = self.room_left();
         self.kept.extend(part.kept.into_iter().take(room));
     }
 
-    /// All, also those not kept.
+    /// Returns the number of findings, also those that are not kept.
     pub(super) fn len(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! Level `keys`: what lies in a node's folder.
+//! Level `keys`: checks the content of a node's folder.
 
 use std::convert::Infallible;
 
@@ -15,10 +15,10 @@ use crate::operation::hierarchy::HierarchyNode;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 
-/// The most bytes that an object of an array may have where its codecs say nothing: what a file system holds.
+/// The maximum bytes of an array's object if its codecs set no limit: that of a file system.
 const NO_BOUND: u64 = u64::MAX;
 
-/// Bounds of the sizes of an array's objects, those of a rectilinear grid by the shape of each.
+/// The size limits of an array's objects. In a rectilinear grid they depend on the shape of each.
 #[derive(Debug)]
 pub(super) struct ArraySizes<'a> {
     grid: &'a Grid,
@@ -29,13 +29,13 @@ pub(super) struct ArraySizes<'a> {
 }
 
 impl<'a> ArraySizes<'a> {
-    /// Those of an array of this grid, whose largest chunks take this way.
+    /// Returns the size limits of an array with this grid, whose largest chunks have this pipeline.
     pub(super) fn new(grid: &'a Grid, pipeline: Option<&'a Pipeline>, chain: Option<&'a BoundChain>) -> Self {
         let largest = size_rule(pipeline, chain);
         ArraySizes { grid, pipeline, chain, largest, by_shape: ByShape::default() }
     }
 
-    /// The rule for chunks of a shape; one that cannot be bound has that of the largest.
+    /// Returns the rule for chunks of a shape. A shape that cannot be bound has the rule of the largest.
     fn of_shape(&self, shape: &[u64]) -> SizeRule {
         let Some(pipeline) = self.pipeline else { return self.largest };
         let pipeline = pipeline.for_shape(shape, &mut Vec::new());
@@ -55,13 +55,13 @@ impl Sizes for ArraySizes<'_> {
     }
 }
 
-/// The bounds of the sizes of objects of this chain.
+/// Returns the size limits of objects of this chain.
 fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
     let exact = match pipeline.and_then(Pipeline::output) {
         Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
         _ => None,
     };
-    // Every codec gives some bytes for some elements, and a shard its index.
+    // A chunk with elements has at least one byte, and a shard at least its index.
     let has_elements = pipeline.is_some_and(|pipeline| pipeline.input.num_elements() != Some(0));
     SizeRule {
         exact,
@@ -70,12 +70,12 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
     }
 }
 
-/// Stored chunks or shards of the whole grid.
+/// Returns the number of chunks or shards of the whole grid.
 pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
     num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX)
 }
 
-/// The findings about the keys of an array in the store `root`, in their order, then those about absent chunks.
+/// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
     (place, root): (&Place, &Node),
     (metadata, sizes): (&ArrayMetadata, &dyn Sizes),
@@ -109,14 +109,14 @@ pub(super) fn array(
     gathered.findings.push(place.holds(found));
 }
 
-/// True if an array is a scalar that says how a grid lies on the earth: it has attributes and no data (CF conventions 5.6),
-/// and writers leave out its one chunk, which holds the fill value.
+/// True if an array is a scalar that describes the map projection of a grid. It has attributes and no data (CF
+/// conventions 5.6). Writers omit its single chunk, which has the fill value.
 fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
     const NAMES: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
     metadata.shape.is_empty() && NAMES.iter().any(|name| metadata.attributes.contains(name))
 }
 
-/// Adds a finding about a key; what is behind a link to a folder was not looked at.
+/// Adds a finding about a key. The content of a linked folder is not checked.
 fn push(gathered: &mut Gathered, found: Diagnostic) {
     if found.is(code::LINK_TO_FOLDER) {
         gathered.leave_out("links to folders, which are not followed", 1);
@@ -124,7 +124,7 @@ fn push(gathered: &mut Gathered, found: Diagnostic) {
     gathered.findings.push(found);
 }
 
-/// The findings about what lies in a group's folder beside its members.
+/// Adds the findings about entries of a group's folder that are not its members.
 pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) {
     let rest = &node.rest;
     let stray = |key: &String, kind| Stray { key: key.clone(), kind };
@@ -142,7 +142,7 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
     }
 }
 
-/// The finding about a key; `None` for a link that leads to a file inside the store. `key` is relative to the store. Only
+/// Returns the finding about a key. `None` for a link to a file inside the store. `key` is relative to the store. Only
 /// arrays have objects with sizes.
 fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
     let not_a_file;
@@ -206,7 +206,7 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
     Diagnostic::new(expected, message).with_help("restore the chunk from its source, or write it again")
 }
 
-/// A link is followed where it leads to a file inside the store.
+/// Returns the finding about a link. `None` if it refers to a file inside the store.
 fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     let target = root.link_target(key).ok().flatten();
     let (code, message) = match target {
@@ -222,7 +222,7 @@ fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
     Some(Diagnostic::new(code, message).with_help("put what it leads to in its place"))
 }
 
-/// True if a name is one that writers give what they have not finished.
+/// True if a name is one that writers use for unfinished files.
 fn is_temporary(key: &str) -> bool {
     let name = key.rsplit('/').next().unwrap_or(key);
     // zarr-python: NAME.UUID.partial; tensorstore: NAME.__lock; zarrcast: NAME.zarrcast-partial and .zarrcast.

@@ -1,4 +1,4 @@
-//! Levels `index` and `data`: one stored object, its shard index and its chunks.
+//! Levels `index` and `data`: checks one stored object, its shard index and its chunks.
 
 use super::gathered::Findings;
 use crate::array::{Fault, position};
@@ -18,13 +18,13 @@ pub(super) struct ObjectCheck<'a> {
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
-    /// In a sharded array, the chain of an innermost chunk from the array itself.
+    /// The chain of an innermost chunk from the array itself, if the array is sharded.
     pub(super) subchunk: Option<BoundChain>,
     /// True if chunks are decoded, not only shard indexes.
     pub(super) decodes: bool,
 }
 
-/// Buffers that a thread keeps from object to object.
+/// Buffers that a thread reuses for all objects.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) read: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Buffers {
     pub(super) workspace: Workspace,
 }
 
-/// An object that is being checked.
+/// An object and its check.
 pub(super) struct Object<'a, 'p> {
     pub(super) check: &'a ObjectCheck<'a>,
     pub(super) chunk: Vec<u64>,
@@ -42,7 +42,6 @@ pub(super) struct Object<'a, 'p> {
 }
 
 impl ObjectCheck<'_> {
-    /// The chain of a chunk.
     pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
         let chain = self.chain.for_chunk(&self.metadata.grid, chunk);
         chain.map_err(|error| Fault::Other(format!("the chunk cannot be decoded: {error}")))
@@ -50,7 +49,7 @@ impl ObjectCheck<'_> {
 }
 
 impl Object<'_, '_> {
-    /// Decodes a chunk that is no shard.
+    /// Decodes a chunk that is not a shard.
     pub(super) fn whole(&mut self, reader: &ObjectReader) -> Result<(), Fault> {
         let check = self.check;
         let start = check.metadata.grid.start_of(&self.chunk);
@@ -59,7 +58,7 @@ impl Object<'_, '_> {
         self.chunk(&chain, &start, "")
     }
 
-    /// Decodes the chunk that was read, and holds its elements to their type; `inner` names an inner chunk.
+    /// Decodes the chunk that was read, and checks its elements against their type. `inner` names an inner chunk.
     pub(super) fn chunk(&mut self, chain: &BoundChain, start: &[u64], inner: &str) -> Result<(), Fault> {
         let mut checked = decode(chain, self.buffers);
         if checked.is_ok() && !skips_values(chain) {
@@ -70,8 +69,8 @@ impl Object<'_, '_> {
         checked.or_else(|fault| self.chain_fault(fault, start, inner))
     }
 
-    /// A codec failed on the chunk, which is a finding; `inner` names an inner chunk. A fault of the machine, which tells
-    /// nothing of the chunk, is given back.
+    /// Adds a finding about a codec that failed on the chunk. `inner` names an inner chunk. A fault of the machine,
+    /// which proves nothing about the chunk, is returned.
     pub(super) fn chain_fault(&mut self, fault: ChainFault, start: &[u64], inner: &str) -> Result<(), Fault> {
         if fault.missing_memory().is_some() {
             return Err(Fault::Chain(fault));
@@ -82,14 +81,13 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Adds a finding about the object.
     pub(super) fn push(&mut self, code: Code, message: String, help: &str) {
         let found = Diagnostic::new(code, message).with_help(help).at_key(self.key.as_str());
         self.findings.push(self.check.place.holds(found).at_chunk(self.chunk.clone()));
     }
 }
 
-/// The rule that a codec's fault breaks.
+/// Returns the rule that a codec's fault breaks.
 fn code_of(fault: &ChainFault) -> Code {
     match &fault.kind {
         ChainFaultKind::Codec(CodecError::Element { .. }) => code::CHUNK_VALUE,
@@ -101,8 +99,8 @@ fn code_of(fault: &ChainFault) -> Code {
     }
 }
 
-/// True if the codecs in front of the bytes->bytes codecs take every value: `bytes` of a type all of whose bits are
-/// values, after nothing but transposes. Then the bytes need not be turned into elements to prove the chunk right.
+/// True if the codecs before the bytes->bytes codecs accept every value. These are `bytes`, of a type whose bits are
+/// all values, after transposes alone. The check of a chunk then needs no elements, only bytes.
 fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
     let transposes = front.iter().all(|codec| matches!(codec.codec.role(), Role::Transpose(_)));
@@ -110,12 +108,12 @@ fn skips_values(chain: &BoundChain) -> bool {
     transposes && takes_all && !chain.checks_values()
 }
 
-/// Decodes a chunk as far as it must be to prove it right.
+/// Decodes a chunk as far as its check needs.
 fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
     let Buffers { read: encoded, decoded, workspace } = buffers;
     let place = chain.num_array_to_array();
     if matches!(chain.codecs().get(place).map(|codec| codec.codec.role()), Some(Role::Vlen(_))) {
-        // Elements of any length are proved where they are encoded, in whatever order.
+        // Elements of variable length are checked in encoded form, in any order.
         return chain.decode_to(place, encoded, decoded, workspace);
     }
     if !skips_values(chain) {
@@ -138,7 +136,7 @@ fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
     }
 }
 
-/// Bytes of an index entry, decoded, as a range, and sorted.
+/// The bytes of an index entry: decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
 
 impl Reads for ObjectCheck<'_> {
@@ -146,7 +144,7 @@ impl Reads for ObjectCheck<'_> {
         (self.node, self.chain.decoded().num_bytes().unwrap_or(0))
     }
 
-    /// The index of a shard that is looked into as it is; else all of an object.
+    /// Passes the index of a shard that is read in parts to `each`, otherwise the whole object.
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
         let chunk = position(object, self.metadata);
         let Ok(chain) = self.chain_of(&chunk) else { return };
@@ -174,14 +172,14 @@ impl ObjectCheck<'_> {
         Ok(reader.length())
     }
 
-    /// The number of threads that may check objects at a time; an error where there is no room for one.
+    /// Returns the number of threads that may check objects at a time. An error if there is no memory for one.
     pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize> {
         let what = if self.subchunk.is_some() { "the shards" } else { "the chunks" };
         let purpose = || format!("to check {what} of `{store}`");
         budget.threads_of(self.unit_bytes(), purpose).map_err(|error| error.or_help("check less: `--level keys`"))
     }
 
-    /// Bytes that a thread holds for one object.
+    /// Returns the bytes that a thread needs for one object.
     fn unit_bytes(&self) -> u64 {
         match &self.subchunk {
             None => chain_bytes(self.chain),
@@ -193,14 +191,14 @@ impl ObjectCheck<'_> {
     }
 }
 
-/// The encoded chunk, the decoded one, and what lies between two codecs.
+/// Returns the bytes of the encoded chunk, of the decoded one, and of the data between two codecs.
 fn chain_bytes(chain: &BoundChain) -> u64 {
     let buffers = if skips_values(chain) { 2 } else { 4 };
     chain.max_representation_bytes().saturating_mul(buffers).saturating_add(chain.context_bytes())
 }
 
-/// The indexes that are in memory at a time, those of shards inside of shards too, and shards that are compressed as a
-/// whole.
+/// Returns the bytes of the indexes that are in memory at a time. This includes shards inside shards, and shards that
+/// are compressed as a whole.
 fn index_bytes(chain: &BoundChain) -> u64 {
     let place = chain.num_array_to_array();
     let Some(Codec::Sharding(sharding)) = chain.codecs().get(place).map(|codec| &codec.codec) else {

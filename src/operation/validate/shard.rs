@@ -1,7 +1,7 @@
-//! Shards: the index held against the shard that it is in, then its inner chunks one by one.
+//! Checks shards: first the index against the shard that contains it, then the inner chunks one by one.
 //!
-//! Nothing in an index is believed: every range is proved to lie in the shard before it is read. Shards inside of
-//! shards are walked the same way, so that never more than one innermost chunk is decoded at a time.
+//! An index is not trusted: every range is checked to be inside the shard before it is read. Shards inside shards are
+//! checked in the same way. Never more than one innermost chunk is decoded at a time.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::store::{MemoryReader, ObjectReader, ReadObject, StoreError};
 
 const WRITE_AGAIN: &str = "write the shard again from its source, or restore it";
 
-/// A shard, or a shard inside of one.
+/// A shard, or a shard inside another one.
 struct Level<'a> {
     /// The chain that ends in the shard, and the shard's codec.
     chain: &'a BoundChain,
     sharding: &'a BoundSharding,
-    /// The dimension of the array at each dimension of what goes into the chain.
+    /// The dimension of the array for each dimension of the chain's input.
     order: Vec<usize>,
-    /// The first element of the shard in the array.
+    /// The index of the shard's first element in the array.
     start: Vec<u64>,
-    /// Names the shard inside of its object, for messages; empty for the object itself.
+    /// The name of the shard inside its object, for messages. Empty for the object itself.
     label: String,
 }
 
-/// An inner chunk that lies inside its shard.
+/// An inner chunk inside its shard.
 struct Entry {
     number: u64,
     offset: u64,
     length: u64,
 }
 
-/// Bytes of an object, from an offset on.
+/// A range of bytes of an object.
 #[derive(Clone, Copy)]
 struct Window<'a> {
     reader: &'a dyn ReadObject,
@@ -46,7 +46,7 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Reads a range into `bytes` (replaced); it must lie inside.
+    /// Reads a range, which must be inside, into `bytes`. Its old content is replaced.
     fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         self.reader.read_at(self.offset.saturating_add(offset), length, bytes)
     }
@@ -71,13 +71,13 @@ impl Object<'_, '_> {
         self.encoded(&level, Window { reader: &**reader, offset: 0, length: reader.length() })
     }
 
-    /// Checks what a chain with a shard in it has encoded.
+    /// Checks bytes that a chain with a shard has encoded.
     fn encoded(&mut self, level: &Level, window: Window) -> Result<(), Fault> {
         let place = level.chain.num_array_to_array();
         if place + 1 == level.chain.codecs().len() {
             return self.shard(level, window);
         }
-        // The shard as a whole was compressed, or has a checksum: it has to be decoded to be looked into.
+        // The shard as a whole was compressed, or has a checksum. It must be decoded before it can be read.
         let mut read = Vec::new();
         window.read(0, window.length, &mut read)?;
         let mut shard = Vec::new();
@@ -97,7 +97,7 @@ impl Object<'_, '_> {
             return Ok(());
         }
         if level.label.is_empty() && check.decodes {
-            // All of these will be read soon.
+            // All of these are read next.
             window.reader.prefetch(&|| entries.iter().map(|entry| (entry.offset, entry.length)).collect());
         }
         let order = level.order_inside();
@@ -125,7 +125,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The dimension of the array at each dimension of the shard.
+    /// Returns the dimension of the array for each dimension of the shard.
     fn order_inside(&self) -> Vec<usize> {
         let mut order = self.order.clone();
         for codec in self.chain.codecs() {
@@ -136,7 +136,7 @@ impl<'a> Level<'a> {
         order
     }
 
-    /// The position of an inner chunk in the shard, and its first element in the array.
+    /// Returns the position of an inner chunk in the shard, and the index of its first element in the array.
     fn place_of(&self, number: u64, order: &[usize]) -> (Vec<u64>, Vec<u64>) {
         let position = unravel(number, self.sharding.grid_shape());
         let mut start = self.start.clone();
@@ -147,7 +147,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// The codecs of an innermost chunk: those in front of each shard, then the last chain.
+/// Returns the codecs of an innermost chunk: those before each shard, then the last chain.
 fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     let end = pipeline.sharding().map_or(pipeline.stages.len(), |(place, _)| place);
     let mut codecs: Vec<CodecMetadata> = pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
@@ -157,7 +157,7 @@ fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     codecs
 }
 
-/// The entries of a shard's index that can be read; `None` where there is no index to be read.
+/// Returns the valid entries of a shard's index. `None` if the index cannot be read.
 fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Option<Vec<Entry>>, Fault> {
     let sharding = level.sharding;
     let refused = |object: &mut Object, code, message: String| {
@@ -193,7 +193,7 @@ fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Opti
     Ok(Some(entries))
 }
 
-/// True if an entry lies in the shard, outside of the index, with a size that its chunk can have.
+/// Checks that an entry is in the shard, outside the index, and has a possible size. Otherwise adds a finding.
 fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u64)), entry: &Entry) -> bool {
     let Entry { number, offset, length } = *entry;
     let (inner, end) = (level.sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
@@ -218,7 +218,7 @@ fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u6
     false
 }
 
-/// Inner chunks that share bytes, and bytes that belong to none.
+/// Adds findings about inner chunks that share bytes, and about bytes that belong to none.
 fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], room: u64) {
     let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.length > 0).collect();
     sorted.sort_by_key(|entry| (entry.offset, entry.length, entry.number));

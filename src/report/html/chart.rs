@@ -9,17 +9,17 @@ use crate::operation::HistogramResult;
 use crate::operation::drawing::finite_range;
 use crate::report::quantity::{count, figure};
 
-/// The right end of the axis across and the lower end of that upwards, in letters' units: a phone shows them at three
-/// quarters.
+/// The right end of the horizontal axis, and the lower end of the vertical one. The unit is that of the font size. A
+/// phone shows it at three quarters.
 const END: (f64, f64) = (436.0, 202.0);
 
-/// Bars of a histogram at most: one is hardly wider than a pixel then.
+/// The maximum number of bars of a histogram. A bar is then hardly wider than a pixel.
 const MOST_BARS: usize = 400;
 
 /// The colour and the width of the lines of each series.
 const SERIES: [(&str, u32); 2] = [("var(--bar)", 2), ("var(--second)", 1)];
 
-/// The words of a chart for those who do not see it, the titles of its axes, across and up, and what stands below it.
+/// The title and description for people who cannot see the chart, its axis titles (across, up), and its caption.
 #[derive(Debug)]
 pub(super) struct Words {
     pub title: String,
@@ -28,8 +28,8 @@ pub(super) struct Words {
     pub caption: Markup,
 }
 
-/// Bars as high as their counts, marks across them, and ticks at the top where codes are. `across` is the title of the axis of
-/// values.
+/// Returns bars for counts, with marks across them, and ticks at the top for codes. `across` is the title of the axis
+/// of values.
 #[expect(clippy::cast_precision_loss, reason = "counts and bins are drawn to a pixel")]
 pub(super) fn histogram(
     data: &HistogramResult,
@@ -43,7 +43,7 @@ pub(super) fn histogram(
         let _ = write!(description, " {} codes are marked at the top.", codes.len());
     }
     let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()], caption };
-    // Neighbours that no eye could tell apart are drawn as one, so that the page does not grow with the bins.
+    // Neighbours that are too close to distinguish are drawn as one. The page then does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
     let bins = data.counts.len().max(1);
     let counts: Vec<u64> = data.counts.chunks(together).map(|some| some.iter().sum()).collect();
@@ -69,8 +69,8 @@ pub(super) fn histogram(
     svg(&words, [&x, &y], &drawn, ids)
 }
 
-/// Lines of values at places, at most as many as [`SERIES`]; a gap where a value is not finite.
-#[expect(clippy::cast_precision_loss, reason = "places are drawn to a pixel")]
+/// Returns lines of values at positions, at most as many as [`SERIES`]. A value that is not finite makes a gap.
+#[expect(clippy::cast_precision_loss, reason = "positions are drawn to a pixel")]
 pub(super) fn lines(places: &[u64], series: &[&[f64]], words: &Words, ids: &mut Ids) -> Markup {
     let range = finite_range(series.iter().copied().flatten()).unwrap_or((0.0, 1.0));
     let ends = (places.first().copied().unwrap_or(0) as f64, places.last().copied().unwrap_or(1) as f64);
@@ -91,7 +91,7 @@ pub(super) fn lines(places: &[u64], series: &[&[f64]], words: &Words, ids: &mut 
     svg(words, [&x, &y], &drawn, ids)
 }
 
-/// The element itself, with a role and words for those who do not see it, both axes with their labels, and lines across.
+/// Returns the SVG element with a title and a description, both axes with their labels, and grid lines.
 fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -> Markup {
     let (title, description) = (ids.next(), ids.next());
     let labelled = format!("{title} {description}");
@@ -120,12 +120,12 @@ fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -
     }
 }
 
-/// A place to a tenth of a unit.
+/// Returns a coordinate, rounded to a tenth of a unit.
 fn rounded(place: f64) -> String {
     format!("{place:.1}")
 }
 
-/// An axis from one value to another: the places of both, and what its labels are.
+/// An axis from one value to another: the coordinates of both, and the format of its labels.
 struct Axis {
     range: (f64, f64),
     ends: [f64; 2],
@@ -133,27 +133,27 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis of one value is as long as the value is far from 0.
+    /// Returns an axis. An axis of one value has the length of its absolute value, at least 1.
     fn new((min, max): (f64, f64), ends: [f64; 2], label: fn(f64) -> String) -> Self {
         let around = if min == max { min.abs().max(1.0) / 2.0 } else { 0.0 };
         Axis { range: (min - around, max + around), ends, label }
     }
 
-    /// The place at a share of the axis.
+    /// Returns the coordinate at a share of the axis.
     fn at(&self, share: f64) -> f64 {
         self.ends[0] * (1.0 - share) + self.ends[1] * share
     }
 
-    /// The place of a value; `None` outside by more than a rounding. Halves, since an axis may be longer than the
-    /// greatest number.
+    /// Returns the coordinate of a value. `None` if it is outside by more than a rounding error. It uses halves, since
+    /// an axis may be longer than the greatest float.
     fn place(&self, value: f64) -> Option<f64> {
         let (min, max) = self.range;
         let share = (value / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0);
         (-1e-9..=1.0 + 1e-9).contains(&share).then(|| self.at(share))
     }
 
-    /// Some five labels with their places, at multiples of 1, 2 or 5 times a power of ten; at both ends where floats cannot
-    /// count in such steps.
+    /// Returns about five labels with their coordinates, at multiples of 1, 2 or 5 times a power of ten. If floats
+    /// cannot count in such steps, the labels are at both ends.
     fn labels(&self) -> Vec<(f64, String)> {
         let (min, max) = self.range;
         let (width, largest) = (max - min, min.abs().max(max.abs()));
@@ -168,7 +168,7 @@ impl Axis {
     }
 }
 
-/// A count in few letters: `1.2M`.
+/// Returns a count in few characters: `1.2M`.
 fn short(number: f64) -> String {
     // The least number that is written with a unit, the unit, and its letter.
     const UNITS: [(f64, f64, &str); 4] = [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
@@ -176,7 +176,7 @@ fn short(number: f64) -> String {
     unit.map_or_else(|| figure(number), |(_, unit, name)| figure((number / unit * 100.0).round() / 100.0) + name)
 }
 
-/// A histogram in words.
+/// Returns a histogram in words.
 fn description(data: &HistogramResult, marks: &[(f64, &str)]) -> String {
     let fullest = data.counts.iter().enumerate().max_by_key(|(bin, count)| (**count, std::cmp::Reverse(*bin)));
     let (all, bins) = (count(data.counts.iter().sum()), data.counts.len());

@@ -1,5 +1,5 @@
-//! Arrays in pictures: PNG inside the page, and the bar that says what its colours stand for. Of a quantised array: a level
-//! before, after and their difference; values and errors by size.
+//! Pictures of arrays: PNG inside the page, with a bar of their colours. For a quantised array: a slice before, after
+//! and their difference, and histograms of values and errors.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use crate::operation::{LevelResult, QuantizationResult};
 use crate::report::inspect_preview::{self, colour, mixed, png, share};
 use crate::report::quantity::{approximate, count, counted, figure, whole};
 
-/// Everything that is drawn.
+/// Returns all pictures of a comparison.
 pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResult, ids: &mut Ids) -> Markup {
     let Comparison { before, after, .. } = comparison;
     let difference: Vec<f64> = before.values.iter().zip(after).map(|(before, after)| after - before).collect();
@@ -95,10 +95,10 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
     }
 }
 
-/// Codes that are marked one by one; of more, none would be seen.
+/// The maximum number of codes that are marked. More would not be visible.
 const MOST_CODES: f64 = 150.0;
 
-/// The values of the codes in a range, where these are few enough to be seen.
+/// Returns the values of the codes in a range. Empty if there are too many to be visible.
 fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
     let literal = |json: &Option<Json>| Some(json.as_ref()?.as_number()?.as_f64());
     let (Some(step), Some(scale), Some(offset)) =
@@ -113,7 +113,7 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
     (0..200).map(|number| offset + (first + f64::from(number)) * step).take_while(|code| *code <= max).collect()
 }
 
-/// The width of codes compared with that of bins.
+/// Returns the width of codes compared with that of bins, in words.
 fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult) -> String {
     let Some(step) = quantization.step.filter(|step| *step > 0.0) else { return ".".to_owned() };
     let all = match quantization.codes {
@@ -131,7 +131,7 @@ fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult
     format!("; {all}, {} apart: {in_bin}.", figure(step))
 }
 
-/// The level with its scale.
+/// Returns the slice with its scale.
 pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     let (range, place) = (finite_range(&level.values), place(level));
     let Some((low, high)) = range else {
@@ -155,12 +155,12 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     }
 }
 
-/// A name with its units where they are known: `values (K)`.
+/// Returns a name with its units, if known: `values (K)`.
 pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
     units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
 }
 
-/// Lines along the one dimension of a level.
+/// Returns lines along the single dimension of a slice.
 fn line(
     level: &LevelResult,
     series: &[&[f64]],
@@ -174,7 +174,7 @@ fn line(
     lines(places, series, &Words { title: title.to_owned(), description, axes, caption }, ids)
 }
 
-/// The part of the array that is drawn, in words.
+/// Returns the part of the array that is drawn, in words.
 pub(super) fn place(level: &LevelResult) -> String {
     let mut place = vec![inspect_preview::place(&level.axes, &level.at, level.is_upside_down)];
     if level.is_window() {
@@ -194,10 +194,10 @@ pub(super) fn place(level: &LevelResult) -> String {
     text(&place.concat())
 }
 
-/// Pixels of the longer side, at least: hatching is seen in a picture of few values, too.
+/// The minimum number of pixels of the longer side. Hatching is then visible in a picture of few values, too.
 const LEAST_PIXELS: usize = 256;
 
-/// Values, row by row.
+/// Values in row-major order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pixels<'a> {
     pub values: &'a [f64],
@@ -206,7 +206,7 @@ pub(super) struct Pixels<'a> {
     pub is_upside_down: bool,
 }
 
-/// A picture with its words and its caption.
+/// Returns a picture with its words and its caption.
 pub(super) fn picture(pixels: Pixels<'_>, scale: Scale, words: &str, caption: &Markup) -> Markup {
     html! {
         figure {
@@ -242,7 +242,7 @@ pub(super) fn colour_bar(scale: Scale, label: &str, values: &[f64]) -> Markup {
 }
 
 impl<'a> Pixels<'a> {
-    /// Values at the elements of a level.
+    /// Returns values in the layout of a slice.
     pub(super) fn of(level: &LevelResult, values: &'a [f64]) -> Self {
         Pixels { values, columns: level.size().1, is_upside_down: level.is_upside_down }
     }
@@ -252,7 +252,7 @@ impl<'a> Pixels<'a> {
     }
 }
 
-/// The picture as a `data:` address.
+/// Returns the picture as a `data:` address. `None` if it cannot be encoded.
 fn uri(pixels: Pixels<'_>, scale: Scale) -> Option<String> {
     encoded(pixels, scale).ok().map(|bytes| format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
@@ -260,7 +260,7 @@ fn uri(pixels: Pixels<'_>, scale: Scale) -> Option<String> {
 fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingError> {
     let Pixels { values, columns, is_upside_down } = pixels;
     let rows = pixels.rows();
-    // A bar of one row is stretched by the page.
+    // The page stretches a bar of one row.
     let factor =
         if rows <= 1 && columns == usize::from(COLOURS) { 1 } else { LEAST_PIXELS.div_ceil(columns.max(rows).max(1)) };
     let (width, height) = (columns * factor, rows * factor);
@@ -269,7 +269,7 @@ fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingErr
         let row = if is_upside_down { rows - 1 - y / factor } else { y / factor };
         let row = &values[row * columns..][..columns];
         for x in 0..width {
-            // Stripes of four pixels from corner to corner.
+            // Diagonal stripes of four pixels.
             let hatched = COLOURS + u8::from((x + y) / 4 % 2 == 0);
             indices.push(scale.index(row[x / factor]).unwrap_or(hatched));
         }
@@ -277,41 +277,41 @@ fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingErr
     png((width, height), Some(scale.palette()), &indices)
 }
 
-/// Colours of a scale; two more of the palette are greys for what is no number.
+/// The number of colours of a scale. The palette also has two greys for NaN.
 const COLOURS: u8 = 254;
 
-/// The ends and the middle of differences: blue, white, red, as `RdBu` of `ColorBrewer` has them.
+/// The colours of differences at the minimum, 0 and the maximum: blue, white, red, as `RdBu` of `ColorBrewer`.
 const DIFFERENCES: [[f64; 3]; 3] = [[33.0, 102.0, 172.0], [247.0, 247.0, 247.0], [178.0, 24.0, 43.0]];
 
-/// Values from `min` to `max` as colours.
+/// A scale of colours for values from `min` to `max`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub min: f64,
     pub max: f64,
-    /// True if it is of differences, white at 0 in the middle.
+    /// True for differences, with white at 0 in the middle.
     pub is_of_differences: bool,
 }
 
 impl Scale {
-    /// The scale of values in a range.
+    /// Returns the scale of values in a range.
     pub(super) fn of(range: Option<(f64, f64)>) -> Self {
         let (min, max) = range.unwrap_or_default();
         Scale { min, max, is_of_differences: false }
     }
 
-    /// The scale of differences, as far above 0 as below.
+    /// Returns the scale of differences, symmetric about 0.
     pub(super) fn of_differences(range: Option<(f64, f64)>) -> Self {
         let most = range.map_or(0.0, |(low, high)| low.abs().max(high.abs()));
         Scale { min: -most, max: most, is_of_differences: true }
     }
 
-    /// The place of a value in the palette; `None` where it is no number.
+    /// Returns the index of a value in the palette. `None` for NaN.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1 of the colours")]
     pub(super) fn index(self, value: f64) -> Option<u8> {
         share(value, self.min, self.max).map(|share| (share * f64::from(COLOURS - 1)).round() as u8)
     }
 
-    /// Red, green and blue of each colour, then the two greys.
+    /// Returns red, green and blue of each colour, then of the two greys.
     pub(super) fn palette(self) -> Vec<u8> {
         let of = |place: u8| {
             let share = f64::from(place) / f64::from(COLOURS - 1);
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!((at(0, 255), at(255, 255)), (vec![68, 1, 84], vec![253, 231, 37]));
     }
 
-    /// The colour of each pixel of a picture of values from 0 to 8, 256 pixels wide and high.
+    /// Returns the colour of each pixel of a picture of values from 0 to 8, 256 pixels wide and high.
     fn decoded(pixels: Pixels<'_>) -> impl Fn(usize, usize) -> Vec<u8> {
         let bytes = encoded(pixels, Scale::of(Some((0.0, 8.0)))).unwrap();
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));

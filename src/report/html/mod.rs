@@ -1,6 +1,6 @@
-//! Results as one HTML page: all that the text says, and pictures. The page needs nothing from elsewhere, no script either.
+//! Results as one HTML page: everything in the text, and pictures. The page loads nothing, and contains no script.
 //!
-//! Names and texts of a store are hostile: the macro escapes what HTML acts on, and [`text`] what writing acts on.
+//! Names and texts of a store are hostile. The macro escapes HTML, and [`text`] control and direction characters.
 
 mod chart;
 mod comparison;
@@ -21,7 +21,7 @@ use comparison::{Pixels, Scale, colour_bar, picture, with_units};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page of a command about one thing, or about several, with a section each.
+/// Returns the page of a command with one report, or with a section for each of several.
 pub fn page(command: &str, reports: &[Report<'_>]) -> String {
     let ids = &mut Ids::default();
     let (title, summary, main) = if let [report] = reports {
@@ -63,7 +63,7 @@ pub fn page(command: &str, reports: &[Report<'_>]) -> String {
     page.into_string()
 }
 
-/// Below a title: the state, and the figures that say most.
+/// Returns the state and the most important figures, for the position below a title.
 fn summary(report: &Report<'_>) -> Markup {
     let class = report.role.map(|role| format!("verdict {}", class(role)));
     html! {
@@ -81,7 +81,7 @@ fn summary(report: &Report<'_>) -> Markup {
     }
 }
 
-/// The class of what looks so.
+/// Returns the CSS class of a role.
 fn class(role: Role) -> &'static str {
     match role {
         Role::Error => "error",
@@ -91,7 +91,7 @@ fn class(role: Role) -> &'static str {
     }
 }
 
-/// Words in which what stands in backticks is code, and no line is broken in an arrow.
+/// Returns words with code for text in backticks. No line is broken inside an arrow.
 fn marked(words: &str) -> Markup {
     let words = text(words).replace("->", "\u{2192}");
     html! { bdi { @for (place, part) in words.split('`').enumerate() {
@@ -99,27 +99,27 @@ fn marked(words: &str) -> Markup {
     } } }
 }
 
-/// Text from a store: control characters, and those that turn the direction of writing, as escapes.
+/// Returns text from a store. Control characters, and those that change the direction of writing, are escaped.
 fn text(text: &str) -> String {
     one_line(text).into_owned()
 }
 
-/// Rows of a table that are written: a tree of 2,000 nodes, with its sums.
+/// The maximum number of rows of a table: a hierarchy of 2,000 nodes, with its sums.
 const MOST_ROWS: usize = 2002;
 
-/// Numbers that tell the elements of one page apart.
+/// Unique numbers for the elements of one page.
 #[derive(Debug, Default)]
 pub(super) struct Ids(u32);
 
 impl Ids {
-    /// One that the page does not have yet.
+    /// Returns an id that the page does not have yet.
     pub(super) fn next(&mut self) -> String {
         self.0 += 1;
         format!("n{}", self.0)
     }
 }
 
-/// A heading of a level from 2 to 4.
+/// Returns a heading of a level from 2 to 4.
 pub(super) fn heading(level: u8, words: &str) -> Markup {
     let words = text(words);
     match level {
@@ -129,7 +129,7 @@ pub(super) fn heading(level: u8, words: &str) -> Markup {
     }
 }
 
-/// Labels with their values.
+/// Returns labels with their values.
 pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
     html! {
         @if !members.is_empty() {
@@ -143,8 +143,8 @@ pub(super) fn members<S: AsRef<str>>(members: &[(S, String)]) -> Markup {
     }
 }
 
-/// A table as text has it, which scrolls by itself where it is wider than the page. The first cell names its row. Sizes are
-/// bars in a last column, longest for the greatest of all. Of more rows than are written, how many there are is said.
+/// Returns a table like that in the text. A table wider than the page scrolls. The first cell is the name of its row.
+/// Sizes are bars in a last column, relative to the greatest of all. The number of omitted rows is shown.
 pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
     let shown = &table.body()[..table.body().len().min(MOST_ROWS)];
     let more = table.body().len() - shown.len();
@@ -183,13 +183,13 @@ pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
     }
 }
 
-/// A share of the cell, in tenths of a per cent.
+/// Returns a size relative to the greatest as a CSS width, in tenths of a per cent.
 fn width(size: u64, greatest: u64) -> String {
     let tenths = u128::from(size) * 1000 / u128::from(greatest);
     format!("width:{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// Words behind as much space as the name of their row has.
+/// Returns words with the same indent as the name of their row.
 fn indented(cell: &str, words: &str) -> Markup {
     let depth = (cell.len() - cell.trim_start().len()) / 2;
     html! {
@@ -198,24 +198,23 @@ fn indented(cell: &str, words: &str) -> Markup {
     }
 }
 
-/// Text that is copied: a command, JSON.
+/// Returns text to copy: a command, or JSON.
 pub(super) fn code(words: &str) -> Markup {
     html! { pre { code { (text(words)) } } }
 }
 
-/// The words with a capital letter in front.
 pub(super) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Attributes that are written, and letters of one.
+/// The maximum number of attributes, and of characters in one of them.
 const MOST_ATTRIBUTES: (usize, usize) = (200, 1000);
 
-/// Remarks that are written.
+/// The maximum number of remarks.
 const MOST_REMARKS: usize = 500;
 
-/// The blocks, with headings that are so many levels deeper.
+/// Returns the blocks, with headings that are `deeper` levels deeper.
 pub(super) fn write_blocks(blocks: &[Block<'_>], deeper: u8, ids: &mut Ids) -> Markup {
     html! { @for block in blocks { (write_block(block, deeper, ids)) } }
 }
@@ -282,7 +281,7 @@ fn write_attributes(attributes: &Json, deeper: u8) -> Markup {
     }
 }
 
-/// A level of an array, and a histogram of its values or of all.
+/// Returns a slice of an array, and a histogram of its values or of all.
 fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
     let units = drawing.level.as_ref().and_then(|level| level.units.as_deref());
     let is_one = drawing.level.as_ref().is_some_and(|level| level.values.len() == 1);
@@ -306,7 +305,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
     }
 }
 
-/// The slice of `--preview`.
+/// Returns the slice of `--preview`.
 fn slice(preview: &PreviewResult) -> Markup {
     let values: Vec<f64> = preview.values.iter().flat_map(|row| row.0.iter().copied()).collect();
     let columns = preview.values.first().map_or(1, |row| row.0.len());
@@ -320,10 +319,10 @@ fn slice(preview: &PreviewResult) -> Markup {
     }
 }
 
-/// Findings that are written; of more, how many there are is said.
+/// The maximum number of findings. The number of others is shown.
 const MOST: usize = 1000;
 
-/// Each with severity, code, place, message and help.
+/// Returns the findings, each with severity, code, place, message and help.
 pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
     let groups = grouped(findings);
     let more = groups.len().saturating_sub(MOST);

@@ -1,5 +1,5 @@
-//! The place of DEST: the node, file or folder that stands there, and the refusal to write; and what is a run's own there, which is
-//! made durable, published or given up.
+//! The existing content of DEST, and errors before writing. The claim of a run to DEST, which is made durable,
+//! published or given up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::metadata::NodeKind;
 use crate::operation::{FaultClass, OperationError, Result, absent, document, hierarchy};
 use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
 
-/// A place that is this run's alone.
+/// A destination that only this run may write.
 #[derive(Debug)]
 pub(crate) struct Claim {
     pub output: Output,
     pub journal: Arc<Journal>,
     /// Whether an earlier run began.
     pub is_resumed: bool,
-    /// Whether the metadata stand in their place already.
+    /// Whether the metadata are published already.
     pub is_published: bool,
-    /// The remains of a run that does not end, and the next step.
+    /// The remains of a run that does not finish, and the next step.
     pub left: String,
 }
 
 impl Claim {
-    /// The clean-up for a process that ends before the run does.
+    /// Returns the clean-up for a process that exits before the run ends.
     pub(crate) fn clearing(&self) -> Clearing {
         self.output.clearing(Arc::downgrade(&self.journal))
     }
 
-    /// Makes what was written durable, and what is noted of it.
+    /// Makes the written data and their journal entries durable.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         let durable = self.journal.checkpoint();
         durable
@@ -39,7 +39,7 @@ impl Claim {
         self.journal.confirm().map_err(|error| self.output.refused(error))
     }
 
-    /// The warning where no lock keeps runs on other machines out.
+    /// Returns a warning if no lock excludes runs on other machines.
     pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
         let shown = &self.output.shown;
         let before = self.journal.holder_before();
@@ -51,7 +51,7 @@ impl Claim {
         (!self.journal.is_locked()).then(|| found.with_help("make sure that no two machines write there at once"))
     }
 
-    /// Writes the documents, gives what is whole its place, and clears away what the run needed.
+    /// Writes the documents, publishes the complete DEST, and removes the files of the run.
     pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
         let Claim { output, journal, is_published, left, .. } = self;
         journal.confirm().map_err(|error| output.refused(error))?;
@@ -75,15 +75,15 @@ impl Claim {
         })
     }
 
-    /// Ends a run that failed. What it has done is kept for another, but where it wrote what it should not have (`is_for_good`);
-    /// of a part it always is. Where that is nothing, DEST goes.
+    /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_for_good`). The
+    /// output of a part is always kept. Without any output, DEST is removed.
     pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
         let Claim { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
         if is_whole && is_for_good {
             return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
         }
-        // What has no line yet is done again.
+        // Objects without a journal entry are written again.
         let _ = journal.flush();
         if !is_whole {
             return with_next_step(error, &left);
@@ -102,10 +102,10 @@ impl Claim {
 }
 
 impl Output {
-    /// Writes the documents, the last of which makes a node of it.
+    /// Writes the documents. The last one makes DEST a node.
     fn write_documents(&self, documents: &[(String, String)], driver: &Driver) -> Result<(), StoreError> {
         let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
-        // Each below the root comes whole or not at all, and what holds others after them.
+        // Each document below the root is written atomically, and parents after their children.
         for level in by_depth(others) {
             let written = driver.map_plain(&level, |(key, document)| self.data().replace(key, document.as_bytes()));
             written.into_iter().collect::<Result<(), _>>()?;
@@ -116,7 +116,7 @@ impl Output {
         self.data().publish(key, document.as_bytes())
     }
 
-    /// Removes what was written; whether another run could go on with it where that fails.
+    /// Removes the output. If that fails and `is_sound`, another run can continue.
     fn give_up(&self, error: OperationError, is_sound: bool) -> OperationError {
         match self.destination.remove() {
             Ok(()) => error,
@@ -129,7 +129,7 @@ impl Output {
     }
 }
 
-/// Documents by the depth of their nodes, the deepest first.
+/// Returns the documents by the depth of their nodes, the deepest first.
 fn by_depth(documents: &[(String, String)]) -> Vec<Vec<&(String, String)>> {
     let mut levels: BTreeMap<usize, Vec<&(String, String)>> = BTreeMap::new();
     for document in documents {
@@ -138,20 +138,20 @@ fn by_depth(documents: &[(String, String)]) -> Vec<Vec<&(String, String)>> {
     levels.into_values().rev().collect()
 }
 
-/// An error with a further next step.
+/// Returns an error with a further next step.
 pub(super) fn with_next_step(error: OperationError, next: &str) -> OperationError {
     let help = error.help().map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
     error.with_help(help)
 }
 
-/// The node, file or folder at the place of DEST.
+/// The existing node, file or folder at the path of DEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Existing {
     Nothing,
     EmptyFolder,
-    /// A run has left its journal, and no metadata.
+    /// A run has left its journal, but no metadata.
     Unfinished,
-    /// A node; `is_left` where its run did not come to remove its journal.
+    /// A node. `is_left`: its run did not remove its journal.
     Node {
         is_left: bool,
     },
@@ -162,7 +162,7 @@ pub(super) fn unreadable(error: StoreError) -> OperationError {
     OperationError::environment("DEST cannot be read").because(error)
 }
 
-/// SOURCE and DEST are two places, neither inside the other, whatever names lead to them.
+/// Fails unless SOURCE and DEST are separate, neither inside the other, with all links resolved.
 pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
     let (message, help) = match place.relation(other).map_err(unreadable)? {
         Relation::Apart => return Ok(()),
@@ -176,7 +176,7 @@ pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()>
     Err(OperationError::environment(message).with_help(help))
 }
 
-/// Refuses to write there, unless a run continues one that has left it.
+/// Fails if DEST exists, unless a run continues an unfinished one.
 pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()> {
     let (message, help) = match (existing, resumes) {
         (Existing::Nothing, _)
@@ -197,7 +197,8 @@ pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) ->
     Err(OperationError::environment(format!("`{shown}` {message}")).with_help(help))
 }
 
-/// Only nodes, unfinished runs and empty folders are replaced, and none that cannot be or that SOURCE needs.
+/// Fails unless DEST is a node, an unfinished run or an empty folder. Also fails if it cannot be replaced or SOURCE
+/// needs it.
 pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), shown: &str) -> Result<()> {
     let refused = |message: String, help| Err(OperationError::environment(message).with_help(help));
     if existing == Existing::Nothing {
@@ -217,7 +218,7 @@ pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, 
     Ok(())
 }
 
-/// Refuses a folder in the place of the run's own, unless it is one or empty.
+/// Fails if the folder of the run exists, unless it is an unfinished run or empty.
 pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<()> {
     let is_run = match run.kind().map_err(unreadable)? {
         None => true,
@@ -232,7 +233,7 @@ pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<()> {
     if is_run { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
 }
 
-/// The error of a store in which no hierarchy can be written.
+/// Returns the error of a store to which no hierarchy can be written.
 pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
     match error {
         StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported => {
@@ -243,12 +244,12 @@ pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
     }
 }
 
-/// Nothing can be made below what is not a folder: looks from a node upwards, DEST itself or, where DEST is known to be
-/// missing, what it is to lie in.
+/// Fails if DEST is below something that is not a folder. Searches upwards from a node: DEST itself, or its parent if
+/// DEST is known to be missing.
 pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
     let (existing, missing) = match absent::nearest_existing(node) {
-        // A zip file that is none stands at the place itself.
+        // An invalid zip file is at the path itself.
         Err(error) if error.is_data_fault() => return Ok(()),
         found => found.map_err(unreadable)?,
     };
@@ -262,7 +263,7 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
     if missing.is_empty() && !is_missing { Ok(()) } else { Err(error) }
 }
 
-/// Warnings about the hierarchy that DEST is in; an error in an array, below which no reader looks.
+/// Returns warnings about the hierarchy that contains DEST. Fails inside an array, where readers find no nodes.
 pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
@@ -271,7 +272,7 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
             between.push(name);
             continue;
         };
-        // The folder before `..` is none that it lies in.
+        // The folder before `..` does not contain it.
         if node.relation(&folder).map_err(unreadable)? != Relation::Nested {
             continue;
         }
@@ -296,14 +297,14 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
     Ok(warnings)
 }
 
-/// A zip file is written as a whole; but what is a folder already is a folder.
+/// Fails if DEST is inside a zip file, which is written as a whole. An existing folder with such a name is a folder.
 pub(super) fn refuse_inside_zip(destination: &Location) -> Result<()> {
     let message = format!("DEST `{destination}` is inside a zip file, which is written as a whole");
     let error = OperationError::usage(message).with_help("choose a new zip file or a folder");
     if destination.is_inside_zip() { Err(error) } else { Ok(()) }
 }
 
-/// Looks at the place of DEST.
+/// Returns what exists at the path of DEST.
 pub(super) fn existing(destination: &Destination) -> Result<Existing> {
     let node = destination.place();
     match node.kind() {
@@ -322,7 +323,7 @@ pub(super) fn existing(destination: &Destination) -> Result<Existing> {
             Err(error) => return Err(unreadable(error)),
         };
         let is_node = document::parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
-        // In an object store a run that had not begun has left a lock alone.
+        // In an object store, a run that had not begun has left only a lock.
         let has_begun = || destination.run().below(&JOURNAL).exists();
         let is_left = is_left && (!node.abilities().is_remote || has_begun().map_err(unreadable)?);
         return Ok(if is_node { Existing::Node { is_left } } else { Existing::Other });

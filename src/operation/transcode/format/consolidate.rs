@@ -1,4 +1,4 @@
-//! The documents of a hierarchy as they are written, with the copies of them that consolidated metadata are.
+//! The documents of a hierarchy as they are written, including their copies in consolidated metadata.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,20 +8,16 @@ use crate::metadata::{Consolidated, Json, Object, v2};
 use crate::operation::document::{CONSOLIDATED_KEY, parse_document};
 use crate::operation::{Documents, GroupReading, OperationError, Result, TranscodeOptions};
 
-/// The documents of a node by their keys: the one that makes it a node last.
+/// The documents of a node by key. The last one makes it a node.
 pub(crate) type NodeDocuments = Vec<(String, NodeDocument)>;
 
-/// A document of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeDocument {
-    /// What it holds.
     pub json: Json,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
 impl NodeDocument {
-    /// A document that is written anew.
     pub(crate) fn new(json: Json) -> Self {
         NodeDocument { bytes: json.to_document(), json }
     }
@@ -34,7 +30,7 @@ pub(crate) fn with_copies(
     groups: &[GroupReading],
     mut nodes: BTreeMap<String, NodeDocuments>,
 ) -> Result<Vec<(String, String)>> {
-    // From below: what a group copies of the groups in it has no copies in it any more.
+    // From the lowest level up: a group's copy of a group in it contains no copies.
     let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
     of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
     for group in of_groups {
@@ -49,7 +45,7 @@ pub(crate) fn with_copies(
     Ok(below.chain(root).map(|(key, document)| (key, text(document))).collect())
 }
 
-/// The documents of a group as they are written.
+/// Returns the documents of a group as they are written.
 fn group_documents(
     options: &TranscodeOptions,
     group: &GroupReading,
@@ -66,23 +62,23 @@ fn group_documents(
 
 const V3_KEY: &str = "zarr.json";
 
-/// A group being written.
+/// A group that is written.
 struct Writing<'a> {
     group: &'a GroupReading,
-    /// The documents of the nodes below it as they are written, among others.
+    /// The documents of nodes as they are written, including those below the group.
     nodes: &'a BTreeMap<String, NodeDocuments>,
-    /// Whether copies of them are wanted.
+    /// Whether it has copies of them.
     consolidates: bool,
 }
 
 impl<'a> Writing<'a> {
-    /// The nodes below, by their paths from here.
+    /// Returns the nodes below, by their paths relative to the group.
     fn below(&self) -> impl Iterator<Item = (&'a str, &'a NodeDocuments)> {
         let prefix = format!("{}/", self.group.place.path.trim_end_matches('/'));
         self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
     }
 
-    /// The documents that consolidated metadata of v2 copies, by their keys.
+    /// Returns the documents that consolidated metadata of v2 copy, by key.
     fn copied_in_version_2<'d>(&self, own: &'d NodeDocuments) -> BTreeMap<String, &'d Json>
     where
         'a: 'd,
@@ -95,7 +91,7 @@ impl<'a> Writing<'a> {
         own.chain(below).collect()
     }
 
-    /// The documents of nodes that consolidated metadata of v3 copies, by their paths.
+    /// Returns the documents of nodes that consolidated metadata of v3 copy, by path.
     fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
         self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json))).collect()
     }
@@ -110,7 +106,7 @@ impl<'a> Writing<'a> {
         }
         let copied = self.copied_in_version_2(&documents);
         let Some(consolidated) = &self.group.consolidated else {
-            // What cannot be read is made anew.
+            // Consolidated metadata that cannot be read are written again.
             let document = consolidated_document(all_copies(&copied));
             documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
             return Ok(documents);
@@ -125,7 +121,7 @@ impl<'a> Writing<'a> {
                 .map_or_else(|_| Object::new().with("zarr_consolidated_format", 1_u64).into(), |(json, _)| json);
             NodeDocument::new(with_member(&json, "metadata", copies.into()))
         } else {
-            // Nobody asks what it holds: it is no document that is copied.
+            // The parsed document is never used: this one is not copied.
             NodeDocument { json: Json::Null, bytes }
         };
         documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
@@ -146,7 +142,7 @@ impl<'a> Writing<'a> {
                 Some(copies) => with_member(member, "metadata", copies.into()),
                 None => return vec![as_read(V3_KEY, document, bytes)],
             },
-            // What cannot be read is made anew.
+            // Consolidated metadata that cannot be read are written again.
             _ => consolidated_member(all_copies(&copied)),
         };
         vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))]
@@ -154,7 +150,7 @@ impl<'a> Writing<'a> {
 
     fn version_3_of_2(&self) -> NodeDocuments {
         let mut attributes = self.group.attributes.clone();
-        // What is said of these members was said when the tree was read.
+        // Findings about these members were reported when the tree was read.
         keep_members(&mut attributes, v2::netcdf_members(&self.group.documents.document));
         let mut document =
             Object::new().with("zarr_format", 3_u64).with("node_type", "group").with("attributes", attributes);
@@ -164,7 +160,7 @@ impl<'a> Writing<'a> {
         vec![(V3_KEY.to_owned(), NodeDocument::new(document.into()))]
     }
 
-    /// A refusal where the group has members that v2 has no place for.
+    /// Fails if the group has members that v2 does not have.
     fn version_2_of_3(&self) -> Result<NodeDocuments> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
         let members = self.group.documents.document.as_object();
@@ -188,36 +184,35 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// A document as it was read.
 fn as_read(key: &str, json: &Json, bytes: &[u8]) -> (String, NodeDocument) {
     (key.to_owned(), NodeDocument { json: json.clone(), bytes: bytes.to_vec() })
 }
 
-/// The `.zmetadata` of a v2 group that holds these copies.
+/// Returns the `.zmetadata` of a v2 group with these copies.
 fn consolidated_document(copies: Object) -> NodeDocument {
     let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
     NodeDocument::new(document.into())
 }
 
-/// The member of a v3 group that holds these copies.
+/// Returns the member of a v3 group with these copies.
 fn consolidated_member(copies: Object) -> Json {
     let member = Object::new().with("kind", "inline").with("must_understand", false);
     member.with("metadata", copies).into()
 }
 
-/// Copies of all that is written, where there were none.
+/// Returns copies of everything that is written, for a group without copies.
 fn all_copies(present: &BTreeMap<String, &Json>) -> Object {
     copies(&Consolidated::default(), present).unwrap_or_default()
 }
 
-/// The copies of what is written: those that are the same as they were, in their order, then what had none; `None`
-/// where nothing is to be changed.
+/// Returns the copies of the written documents: the existing ones in their order, then new ones. `None` if nothing
+/// changes.
 fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Object> {
     let (mut copies, mut known) = (Object::new(), HashSet::new());
     let mut is_same = true;
     for (path, copy) in &before.copies {
         let Some(document) = present.get(path) else {
-            // Writers give an array that has no attributes a copy of none.
+            // Some writers add a copy of empty attributes for an array without attributes.
             let has_node = |key| present.contains_key(&path.replace(".zattrs", key));
             if says_nothing(path, copy) && [".zarray", ".zgroup"].iter().any(|key| has_node(key)) {
                 copies.push(path.as_str(), copy.clone());

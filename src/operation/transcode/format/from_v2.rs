@@ -1,12 +1,12 @@
-//! Members of v2 documents that v3 has no place for, or no reader.
+//! Members of v2 documents that v3 does not have, or that have no readers there.
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::{Draft, Place, draft};
 use crate::pipeline::{CodecKind, codec_kind};
 
-/// Puts members that no version of Zarr has, as netCDF-C writes them (`_NCZARR_ARRAY`), among the attributes, for v3 has no
-/// place for them (SEMANTICS D13); what is to be said of each.
+/// Makes members that no version of Zarr has attributes, because v3 has no other form for them (SEMANTICS D13).
+/// netCDF-C writes such members (`_NCZARR_ARRAY`). Returns a warning for each.
 pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for (name, value) in members {
@@ -24,14 +24,14 @@ pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
     warnings
 }
 
-/// Says of such members of a document what becomes of them in v3, in the place of what is said of them in v2.
+/// Replaces the findings about such members in v2 by those about their form in v3.
 pub(crate) fn tell_of_members(
     (place, key): (&Place, &str),
     attributes: &Object,
     members: Object,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // What v2 says of them is no longer so.
+    // The findings of v2 do not apply any more.
     let pointers: Vec<String> = members.names().map(|name| format!("/{name}")).collect();
     let is_about = |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
     diagnostics.retain(|known| !(known.is(code::V2_MEMBER_UNKNOWN) && is_about(known)));
@@ -40,10 +40,10 @@ pub(crate) fn tell_of_members(
     diagnostics.extend(found);
 }
 
-/// Attributes of OME-Zarr 0.4 by which its readers find images, plates and labels.
+/// Attributes of OME-Zarr 0.4 with which its readers find images, plates and labels.
 const OME: [&str; 6] = ["multiscales", "omero", "plate", "well", "image-label", "bioformats2raw.layout"];
 
-/// A warning where a group's metadata of OME-Zarr 0.4, which is of v2, come to stand in v3.
+/// Returns a warning if OME-Zarr 0.4 metadata of a group, which are for v2, are written to v3.
 pub(crate) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
     let is_image = attributes.get("multiscales").and_then(Json::as_array).is_some();
     let is_other = ["plate", "well", "bioformats2raw.layout"].iter().any(|name| attributes.contains(name));
@@ -58,8 +58,8 @@ pub(crate) fn tell_of_ome(attributes: &Object) -> Option<Diagnostic> {
     })
 }
 
-/// Takes out a `quantize` that also changes the type, which no zarr-python decodes in v3: decoded values stay as they are
-/// without it (SEMANTICS D12). Where another filter follows, which goes by that type, `astype` changes the type alone.
+/// Removes a `quantize` that also changes the type, which no zarr-python decodes in v3. Decoded values are the same
+/// without it (SEMANTICS D12). If another filter follows, which needs that type, `astype` changes only the type.
 pub(crate) fn leave_quantize(draft: &mut Draft) {
     let type_of = |codec: &CodecMetadata, name: &str| {
         codec.member(name).and_then(Json::as_str).map(|text| text.trim_start_matches(['<', '>', '|', '=']).to_owned())

@@ -1,5 +1,5 @@
-//! Arrays of Zarr v2 on either side of a run. In between there is the form of v3 alone, as xarray writes it there:
-//! dimension names are metadata, and what masks values is the attribute `_FillValue`.
+//! Zarr v2 arrays as source or destination. In between they have v3 form, as xarray writes it: dimension names are
+//! metadata, and the attribute `_FillValue` masks values.
 
 use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::DataType;
@@ -17,7 +17,7 @@ use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationEr
 
 mod description;
 
-/// Gives a v2 array the document, the attributes and the dimension names that it would have in v3.
+/// Converts a v2 array to the document, attributes and dimension names that it would have in v3.
 pub(crate) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
     if source.documents.zarr_format != 2 {
         return source;
@@ -58,13 +58,13 @@ fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Jso
     document.into()
 }
 
-/// The attribute that stands for the fill value by which xarray masks a v2 array.
+/// Returns the attribute for the fill value with which xarray masks a v2 array.
 fn mask(source: &OpenedArray) -> Option<&Json> {
     let names = source.metadata.dimension_names.as_ref().filter(|_| source.documents.zarr_format == 2);
     names.and_then(|_| source.metadata.attributes.get(FILL_VALUE))
 }
 
-/// Refuses, before any data are read, what no v2 array can be.
+/// Fails, before any data are read, if no v2 array is possible.
 pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let to_codecs = options.form() == Some(QuantizeForm::Codecs);
     let is_v2 = options.zarr_format.unwrap_or(source.documents.zarr_format) == 2;
@@ -73,7 +73,7 @@ pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Re
     if is_v2 && to_codecs { Err(error) } else { Ok(()) }
 }
 
-/// Sets the format and the chunk keys that DEST will have.
+/// Sets the format and the chunk keys of DEST.
 pub(crate) fn set_format(draft: &mut Draft, source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
     let present = source.metadata.chunk_key_encoding.of_whole();
@@ -86,7 +86,7 @@ pub(crate) fn set_format(draft: &mut Draft, source: &OpenedArray, options: &Chan
     if draft.zarr_format == 3 && source.documents.zarr_format == 2 { leave_v2(draft, source) } else { Ok(()) }
 }
 
-/// Says a grid as v2 has it, whose chunks are all of one shape; refuses any other.
+/// Converts a grid to v2 form, with chunks of one shape. Fails for any other grid.
 pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     let name = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
     if draft.zarr_format != 2 || name != Some("rectilinear") {
@@ -101,7 +101,7 @@ pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     Ok(())
 }
 
-/// Stores elements in the byte order that v2 has their type in, where it has but one.
+/// Sets the byte order of elements, if v2 has only one for their type.
 pub(crate) fn set_byte_order(draft: &mut Draft) {
     let has = |is_big| write_dtype(&draft.data_type, is_big).is_ok();
     if draft.zarr_format == 2 && !has(true) && has(false) {
@@ -109,7 +109,7 @@ pub(crate) fn set_byte_order(draft: &mut Draft) {
     }
 }
 
-/// Stores elements little endian, and says so in the types of filters.
+/// Stores elements little endian, also in the types of filters.
 fn store_little_endian(draft: &mut Draft) {
     let mut codecs = std::mem::take(&mut draft.codecs);
     for codec in &mut codecs {
@@ -123,12 +123,12 @@ fn store_little_endian(draft: &mut Draft) {
     draft.keep_codecs(codecs);
 }
 
-/// Members that only v2 has are written in another way, left out, or refused.
+/// Converts, removes or refuses members that only v2 has.
 fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     if let Some(document) = original(source) {
         let members = v2::netcdf_members(&document);
         let mut attributes = draft.attributes();
-        // What is said of these members was said when the array was read.
+        // Findings about these members were reported when the array was read.
         if !keep_members(&mut attributes, members).is_empty() {
             draft.set_attributes(attributes);
         }
@@ -144,10 +144,10 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
         return Err(OperationError::data(message).with_help("the array can be copied as Zarr v2"));
     }
     let is_mixed = draft.codecs.iter().any(|codec| matches!(codec.view, Some(View::BigEndianFields(_))));
-    // In v3 a filter is given values, in whatever order their bytes are stored.
+    // In v3 a filter encodes values, in whatever order their bytes are stored.
     draft.codecs.iter_mut().for_each(|codec| codec.view = None);
-    // Of what `numcodecs.quantize` is given in big endian, zarr-python 3.1.6 and the newest read different values, by any
-    // `dtype`; fields are of one byte order.
+    // zarr-python 3.1.6 and the newest read different values from big-endian input of `numcodecs.quantize`, with any
+    // `dtype`. Fields have one byte order.
     if is_mixed || draft.codecs.iter().any(|codec| codec.name == "numcodecs.quantize") {
         store_little_endian(draft);
     }
@@ -159,7 +159,7 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     Ok(())
 }
 
-/// Lets what masks values follow the fill value, where in v2 they are one.
+/// Updates the attribute that masks values together with the fill value, if they are the same in v2.
 pub(crate) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     let Some(mask) = mask(source) else { return };
     let masked = xarray::decode(&source.data_type, mask).zip(source.fill_value.as_ref());
@@ -178,8 +178,8 @@ pub(crate) fn follow_fill_value(draft: &mut Draft, source: &OpenedArray) {
     draft.set_attributes(attributes);
 }
 
-/// Makes what xarray masks in v3 the fill value, by which alone it masks in v2. (Of a fill value of zero null is made,
-/// beside which the attribute counts.)
+/// Makes the fill value equal to the value that xarray masks in v3: in v2 it masks only the fill value. A fill value of
+/// zero becomes null, and then the attribute counts.
 pub(crate) fn mask_by_fill_value(draft: &mut Draft) -> Result<()> {
     if draft.zarr_format != 2 || named(draft).is_none() || is_zero(draft) {
         return Ok(());
@@ -196,13 +196,13 @@ fn is_zero(draft: &Draft) -> bool {
     draft.fill_value.is_some() && draft.fill_value == draft.data_type.default_fill_value()
 }
 
-/// The names of the dimensions, by which xarray knows an array.
+/// Returns the names of the dimensions, by which xarray recognises an array.
 fn named(draft: &Draft) -> Option<&[Json]> {
     let names = draft.document.get("dimension_names").and_then(Json::as_array);
     names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null))
 }
 
-/// Keeps, where all attributes are given anew, what is no attribute in v3, or was none in v2.
+/// Keeps members that are no attributes in v3, or were none in v2, when all attributes are replaced.
 pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
     if source.documents.zarr_format == 2
@@ -221,15 +221,15 @@ pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &Opened
     }
 }
 
-/// The `.zarray` of SOURCE, every literal as written; `None` of an array of v3.
+/// Returns the `.zarray` of SOURCE with every literal as written. `None` for a v3 array.
 fn original(source: &OpenedArray) -> Option<Json> {
     let Documents { zarr_format, bytes, .. } = &source.documents;
     let read = || parse_document(".zarray", bytes).ok();
     (*zarr_format == 2).then(read).flatten().map(|(document, _)| document)
 }
 
-/// The documents of an array that is written as v2, `.zarray` last, and what the user should know. The fill value is written
-/// anew where it `is_fill_given`, be it the same.
+/// Returns the documents of a v2 array, `.zarray` last, and warnings. If `is_fill_given`, the fill value is written
+/// again, even if it is the same.
 pub(crate) fn documents(
     source: &OpenedArray,
     draft: &Draft,
@@ -266,7 +266,7 @@ fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
     OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store)).because(error).with_help(help)
 }
 
-/// Writes the documents of v2: what was read stays as it was read, where nothing about it has changed.
+/// Writes v2 documents. Members that did not change stay as they were read.
 struct Writer<'a> {
     source: &'a OpenedArray,
     draft: &'a Draft,
@@ -308,7 +308,7 @@ impl Writer<'_> {
             set_chain(&mut document, &chain, as_written.as_ref());
             order = chain.order;
         }
-        // The bytes of a structure stand in the order of its fields.
+        // The bytes of a structure are in the order of its fields.
         let has_same_form = has_same_order || !matches!(draft.data_type, DataType::Struct(_));
         let keeps_fill = !is_new
             && !document.get("fill_value").is_some_and(Json::is_not_finite)
@@ -337,15 +337,15 @@ impl Writer<'_> {
             return Ok(self.draft.document.get("fill_value").cloned().unwrap_or(Json::Null));
         };
         let written = write_fill_value(&self.draft.data_type, fill_value, order)?;
-        // A number stays as it is written, where it is.
+        // A number keeps its literal.
         let present = self.draft.document.get("fill_value").filter(|json| json.as_number().is_some());
         Ok(present.filter(|_| written.as_number().is_some()).cloned().unwrap_or(written))
     }
 }
 
-/// Sets the members that a chain becomes, but for those that say the same as before. `before` is what the document's own
-/// chain becomes; in the document it may stand otherwise (a checksum or a filter as the compressor), and does so as long
-/// as none of its codecs changes.
+/// Sets the members of a chain that differ from before. `before` has the members of the document's own chain. The
+/// document may have another form, such as a checksum or a filter as the compressor. It keeps this form while none of
+/// its codecs changes.
 fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
     let compressor_is_null = document.get("compressor").is_none_or(Json::is_null);
     let [same_compressor, same_filters] = before.map_or([false; 2], |before| {
@@ -367,7 +367,7 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
     }
 }
 
-/// Whether two chains are the same, also in what v3 has no word for.
+/// Returns whether two chains are the same, also in members that v3 does not have.
 pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
 }

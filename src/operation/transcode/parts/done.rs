@@ -1,4 +1,4 @@
-//! The parts that are done, and their notes of each array: an object for each part, named by its number.
+//! Notes of completed parts about each array: one object per part, named by its number.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,22 +16,22 @@ use crate::operation::transcode::{Plan, Verification, cannot_write};
 use crate::operation::{OperationError, Quantization, Result, VerifyResult};
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
-/// Notes of the parts of a pass, by their numbers: for each array of the part, by its number.
+/// Notes of the parts of a pass, by part number. For each array of the part: its number and the note.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(usize, T)>>;
 
-/// Where a part notes that it is done, in the folder of its pass.
+/// Returns the key of a part's note in the folder of its pass.
 fn key(folder: &str, part: u64) -> String {
     format!("{folder}/{part}.json")
 }
 
-/// The part that notes under a name; `None` where none does.
+/// Returns the part whose note has this name. `None` if there is none.
 fn part_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
     digits.parse().ok().filter(|part: &u64| part.to_string() == digits)
 }
 
-/// Notes that a part is done, with what it did of each array; durable when this returns. Of a part that was done twice the
-/// first note stays.
+/// Notes that a part is done, with its results for each array. The note is durable when this returns. If a part was
+/// done twice, the first note stays.
 pub(super) fn note(place: &Node, folder: &str, part: u64, arrays: &[(usize, impl Serialize)]) -> Result<()> {
     publish(place, &key(folder, part), &arrays)
 }
@@ -42,17 +42,16 @@ fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<()> {
     place.publish_new(key, &text).map(drop).map_err(cannot_write)
 }
 
-/// Takes back that a part is done: it is done anew.
+/// Removes the note of a part, so that it is done again.
 pub(super) fn forget(place: &Node, folder: &str, part: u64) -> Result<()> {
     place.remove(&key(folder, part)).map(drop).map_err(cannot_write)
 }
 
-/// Whether a part is done by now.
 pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool> {
     Ok(place.size(&key(folder, part)).map_err(cannot_write)?.is_some())
 }
 
-/// The parts of a job that are done, each pass listed once.
+/// The completed parts of a job. Each pass is listed only once.
 pub(super) struct DoneParts<'a> {
     place: &'a Node,
     folder: String,
@@ -60,7 +59,7 @@ pub(super) struct DoneParts<'a> {
 }
 
 impl<'a> DoneParts<'a> {
-    /// Those of a job that lie in DEST's place. A pass is listed when it is asked for first.
+    /// Returns the completed parts of a job in DEST. A pass is listed at its first use.
     pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
         DoneParts { place, folder: plan.folder(), passes: BTreeMap::new() }
     }
@@ -76,18 +75,18 @@ impl<'a> DoneParts<'a> {
         Ok(unknown.insert(parts))
     }
 
-    /// The parts of a pass that are done.
+    /// Returns the completed parts of a pass.
     pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>> {
         let done = self.of(pass.name)?;
         Ok(done.iter().copied().filter(|part| *part < pass.partitions()).collect())
     }
 
-    /// Notes of the parts of a pass.
+    /// Returns the notes of the parts of a pass.
     pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>> {
         let (place, folder) = (self.place, format!("{}/done/{pass}", self.folder));
         let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
         let mut noted = Noted::new();
-        // Those are asked for together that are fetched together.
+        // Notes that are fetched together are requested together.
         for parts in parts.chunks(place.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
             let keys: Vec<_> = parts.iter().map(|part| (key(&folder, *part), Part::Whole)).collect();
             place.prefetch(&keys);
@@ -105,8 +104,8 @@ impl<'a> DoneParts<'a> {
         Ok(noted)
     }
 
-    /// The output of the complete pass for intermediate data, for each array by its number. The first part that asks
-    /// writes it down: each part of the next pass asks.
+    /// Returns the size of the intermediate data by array number, after their pass is complete. The first part that
+    /// asks stores it, because each part of the next pass asks.
     pub(super) fn between(&mut self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>> {
         let mut between: BTreeMap<usize, Intermediate> = BTreeMap::new();
         if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
@@ -127,7 +126,6 @@ impl<'a> DoneParts<'a> {
         Ok(between)
     }
 
-    /// The status of each pass.
     pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>> {
         let of = |pass: &PassPlan| {
             let (name, partitions, done) = (pass.name.name(), pass.partitions(), self.parts(pass)?);
@@ -138,7 +136,7 @@ impl<'a> DoneParts<'a> {
     }
 }
 
-/// Ascending indices as schedulers take them, those that follow each other as `first-last`: `3,7-9`.
+/// Returns ascending indices in the notation of schedulers, with `first-last` for successive ones: `3,7-9`.
 fn listed(indices: impl IntoIterator<Item = u64>) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for index in indices {
@@ -151,17 +149,17 @@ fn listed(indices: impl IntoIterator<Item = u64>) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// The work of a part on an array, and the result of reading it back. A part that found more difference than is allowed has
-/// no report.
+/// The work of a part on an array, and the result of reading it back. A part whose difference exceeded the limit has no
+/// report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct PartReport {
-    /// Chunks and bytes that were read and written.
+    /// Numbers of chunks and bytes that were read and written.
     pub counted: ObjectReport,
     #[serde(with = "float_bits")]
     max_abs_error: f64,
-    /// The bits of a float.
+    /// The bound, as the bits of a float.
     bound: Option<u64>,
-    /// One bit for each code, set if it occurs, from the lowest bit of the first byte; empty where none are counted.
+    /// One bit per code, set if it occurs, from the lowest bit of the first byte. Empty if codes are not counted.
     codes: Vec<u8>,
 }
 
@@ -172,7 +170,7 @@ impl PartReport {
         PartReport { counted, max_abs_error, bound, codes: codes.as_deref().map(packed).unwrap_or_default() }
     }
 
-    /// Adds what another part did of the same array.
+    /// Adds the work of another part on the same array.
     pub(super) fn add(&mut self, other: &PartReport) {
         self.counted.add(&other.counted);
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
@@ -183,7 +181,7 @@ impl PartReport {
         self.codes.iter_mut().zip(&other.codes).for_each(|(all, other)| *all |= other);
     }
 
-    /// The result that `--verify` of one run would have.
+    /// Returns the result of `--verify` in a single run.
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let quantization = plan.changed.quantization.as_ref();
         let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
@@ -197,7 +195,7 @@ impl PartReport {
     }
 }
 
-/// A bit for each code, without the zeros at the end.
+/// Returns one bit per code, without zero bytes at the end.
 fn packed(codes: &[bool]) -> Vec<u8> {
     let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
     let mut bytes: Vec<u8> = codes.chunks(8).map(byte).collect();

@@ -1,4 +1,4 @@
-//! `--finish`: all is proved to be there, and published.
+//! `--finish`: checks that all objects exist, and publishes DEST.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,26 +18,27 @@ use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
 pub enum Finished {
     /// DEST is published.
     Now(Box<TranscodeResult>),
-    /// Parts are missing, or what they wrote is not there any more: then those parts count as not done.
+    /// Parts are missing, or their output is not there any more. Such parts then count as not done.
     Missing(StatusResult),
-    /// DEST was published before: nothing was left to do.
+    /// DEST was published before, and nothing was left to do.
     Before(StatusResult),
 }
 
-/// Proves that all parts of the job in DEST are done and all that they wrote is there, sums what they counted, and publishes DEST.
+/// Checks that all parts of the job in DEST are done, and that all their output exists. Sums their counts, and
+/// publishes DEST.
 ///
-/// Interrupted at any time, it is done again. Of the options, SOURCE, DEST and what the process may use are taken.
+/// If it is interrupted, it can be run again. SOURCE, DEST and the resources of the process are from the options.
 ///
 /// # Errors
 ///
-/// Where no job was begun in DEST, where SOURCE has changed since, and where DEST cannot be read or written. Parts that are
-/// missing are no error, but [`Finished::Missing`].
+/// If no job was begun in DEST, SOURCE has changed since, or DEST cannot be read or written. Missing parts are not an
+/// error, but [`Finished::Missing`].
 pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<Finished> {
     let begun = Instant::now();
     let (place, plan) = job_under_way(options)?;
     let others = left_by_others(&place, plan.as_ref())?;
     let Some(plan) = plan else {
-        // What a finish that was killed has left, or a part that came late. A plain run has a journal.
+        // The folder is left by a finish that was killed, or by a late part. A plain run has a journal.
         if !place.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
             clear_run_folder(&place).map_err(cannot_write)?;
         }
@@ -49,7 +50,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
-    // As the parts were planned: by that, too, the report tells the memory.
+    // The job as its parts were planned. The memory in the report depends on this, too.
     let options = plan.options(options);
     let apply = |source: &mut Source| plan.apply(source, BTreeMap::new());
     let job = JobPlan::new(&options, apply, |_| true, progress, interrupt)?;
@@ -59,7 +60,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     let lost = lost((&plan, &place), &job, &reports, &counted)?;
     if !lost.is_empty() {
         for part in lost {
-            // By its log the part knows that there may be objects to remove.
+            // With its log the part knows that there may be objects to remove.
             let folder = place.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
             let begun = Journal::open_part((&folder, &place), &plan.sealed.fingerprint(), Assignment::new());
             let failed = || OperationError::environment(format!("part {part} cannot be started again"));
@@ -94,7 +95,6 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     Ok(Finished::Now(Box::new(result)))
 }
 
-/// Sums over all parts, for each array.
 fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     let mut sums = vec![PartReport::default(); arrays];
     for (array, report) in counted.values().flatten() {
@@ -105,7 +105,7 @@ fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     sums
 }
 
-/// The parts whose objects are not all there, or of another length, by a listing of DEST.
+/// Returns the parts whose objects are not all in a listing of DEST, or have another size.
 fn lost(
     (plan, place): (&PartsPlan, &Node),
     JobPlan { arrays, driver, .. }: &JobPlan<'_>,
@@ -133,7 +133,7 @@ fn lost(
     Ok(lost)
 }
 
-/// The parts that wrote other objects of an array than are there, or others of their bytes.
+/// Returns the parts whose objects of an array are not the existing ones, or differ in size.
 fn parts_without(
     pass: &PassPlan,
     (array, number): (&PlannedArray, usize),

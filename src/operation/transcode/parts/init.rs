@@ -15,20 +15,20 @@ use crate::operation::transcode::{JobPlan, PlannedArray, Source, forecast};
 use crate::operation::{Budget, FirstPass, OperationError, Request, Result, Survey, TranscodeOptions, new_driver};
 use crate::store::{Node, machine};
 
-/// The memory of a part where none is given; and it has one thread: where work is cut does not hang on the machine that plans
+/// Default memory of a part, which then has one thread. The cut of the work must not depend on the machine that plans
 /// it.
 const MEMORY: u64 = 1 << 30;
 
-/// Plans a job in at most `partitions` parts (fewer where there are fewer stored objects), and seals the plan in DEST, in which
-/// nothing else is written. The same again changes nothing.
+/// Plans a job in at most `partitions` parts, and stores the sealed plan in DEST. There are fewer parts if there are
+/// fewer stored objects. Nothing else is written to DEST. The same call again changes nothing.
 ///
-/// No chunk is read: a range of values that is to be found is a pass of its own, done in parts. Where the options say nothing of
-/// memory and threads, a part is planned for 1 GiB and one thread, whatever this machine has.
+/// A range that depends on the data is not determined here, but in a separate pass of the parts. Without limits in the
+/// options, a part is planned for 1 GiB and one thread, whatever this machine has.
 ///
 /// # Errors
 ///
-/// As [`transcode`](crate::transcode::transcode) for what cannot be done; where another plan lies in DEST; and where DEST is
-/// written as a whole, as a zip file is.
+/// The errors of [`transcode`](crate::transcode::transcode) for what cannot be done. Also if another plan is in DEST,
+/// or if DEST is written as a whole, like a zip file.
 pub fn init(
     options: &TranscodeOptions,
     partitions: u64,
@@ -39,11 +39,11 @@ pub fn init(
     let budget_bytes = *options.run.common.max_memory.get_or_insert(MEMORY);
     let threads = options.run.common.threads.get_or_insert(NonZeroUsize::MIN).get();
     options.run.partitions = Some(partitions);
-    // What only the data tell is left to a pass of its own.
+    // A separate pass determines the values that depend on the data.
     options.run.dry_run = true;
     let place = super::place(&options)?;
     let mut before = PartsPlan::find(&place)?;
-    // What was begun is looked at as a run that goes on: it stays as it is.
+    // An existing plan is checked like a resumed run: it stays as it is.
     options.run.resume = before.is_some();
     let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
     if !job.output.keeps_unfinished() {
@@ -98,13 +98,14 @@ pub fn init(
     })
 }
 
-/// The compressor that was chosen for an array.
+/// Returns the compressor that was chosen for an array.
 fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
     let compress = array.plan.compression.as_ref()?.chosen.clone()?;
     Some(ChosenCompressor { path: array.path.clone(), compress })
 }
 
-/// The passes, each cut into so many parts at most. The quantisation of arrays that are `open` is left to the first.
+/// Returns the passes, each cut into at most `partitions` parts. The quantisation of `open` arrays is left to the first
+/// pass.
 fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
     let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
     let passes = [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
@@ -114,7 +115,7 @@ fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassP
     passes.map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) }).collect()
 }
 
-/// The work of a pass, array by array.
+/// Returns the work of a pass, array by array.
 fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
     let of = |(number, array): (usize, &PlannedArray)| {
         let job = &array.plan.job;
@@ -138,7 +139,7 @@ fn memory(arrays: &[PlannedArray]) -> u64 {
     arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
 }
 
-/// Bytes of the elements of the largest part of any pass, about: those of an equal share, and of one unit.
+/// Returns the approximate bytes of the elements in the largest part: an equal share, but at least one unit.
 fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
     let work = work(arrays, &[], PassName::Write);
     let bytes = |work: &Work| work.units.len().saturating_mul(work.bytes);
@@ -148,8 +149,8 @@ fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
     all.div_ceil(partitions.clamp(1, units.max(1))).max(largest)
 }
 
-/// Surveys the chunks of SOURCE between two boundaries: what was found, by the numbers of the arrays, and the encoded bytes that
-/// were read.
+/// Surveys the chunks of SOURCE between two boundaries. Returns the results by array number, and the number of encoded
+/// bytes that were read.
 pub(super) fn survey(
     plan: &PartsPlan,
     bounds: (Boundary, Boundary),
@@ -188,8 +189,8 @@ pub(super) fn survey(
     Ok((found, bytes_read))
 }
 
-/// The plan with what its first pass found, once all parts of that are done; the plan as it is before that, and where it has
-/// no such pass.
+/// Returns the plan with the results of its first pass, once all its parts are done. Before that, or without such a
+/// pass, returns the plan unchanged.
 pub(super) fn settled(
     plan: PartsPlan,
     (place, done): (&Node, &mut DoneParts<'_>),
@@ -206,7 +207,7 @@ pub(super) fn settled(
     }
     let found = done.noted(PassName::Range)?;
     let mut options = plan.options(options);
-    // As the plan was made, whatever this process may use.
+    // The limits of the plan, whatever the limits of this process are.
     options.run.common.max_memory = Some(plan.budget_bytes);
     options.run.common.threads = NonZeroUsize::new(plan.threads);
     let tell = |source: &mut Source| {
@@ -229,7 +230,7 @@ pub(super) fn settled(
     Ok(settled)
 }
 
-/// Results of all parts for the arrays, by their numbers. The order in which parts are merged does not matter.
+/// Returns the results of all parts by array number. The order in which parts are merged does not matter.
 fn merged<'a>(
     found: impl IntoIterator<Item = &'a (usize, Survey)>,
     type_of: impl Fn(usize) -> Option<NumberType>,

@@ -1,7 +1,7 @@
-//! One job in parts: planned once, its parts done by whatever starts a command with a number, and finished.
+//! A job in parts: planned once, run by commands with a part number, and finished.
 //!
-//! The plan lies in DEST, sealed. Each part has a log of its own while it is under way, and notes what it
-//! counted in an object of its own when it is done; no part waits for another. DEST is published when all parts are proved to be there.
+//! The sealed plan is in DEST. A running part has its own log. A completed part writes its counts to its own object. No
+//! part waits for another. DEST is published after a check that all parts are complete.
 
 mod done;
 mod finish;
@@ -27,14 +27,14 @@ pub use plan_file::PassName;
 pub use script::Engine;
 use script::{ScriptedJob, script};
 
-/// DEST, where all parts write.
+/// Returns the node of DEST, to which all parts write.
 fn place(options: &TranscodeOptions) -> Result<Node> {
     let destination = options.destination.node().destination(false).map_err(cannot_write)?;
     Ok(destination.place().clone())
 }
 
-/// DEST, and the plan of the job in parts that is under way there; `None` where DEST is published. An error where no such job
-/// was begun there, or it is of another SOURCE. Once it is complete, nothing tells of which SOURCE it was.
+/// Returns DEST, and the plan of its unfinished job in parts. `None` if DEST is published. Fails if no such job was
+/// begun there, or it has another SOURCE. A complete DEST does not record its SOURCE.
 fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)> {
     let place = place(options)?;
     let is_published = is_node(&place).map_err(cannot_write)?;
@@ -51,15 +51,16 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
     Ok((place, plan.filter(|_| !is_published)))
 }
 
-/// A script that does all of the job in DEST by an engine: its parts, the finish, and again what is missing.
+/// Returns a script that runs the job in DEST with an engine: its parts, the finish, and again the missing parts.
 ///
-/// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the options, or
-/// else the plan's. `first_index` is what array jobs of Slurm count parts from. `access` are options that every command takes
-/// to reach SOURCE and DEST, such as `--anonymous`: they stand in the script as they are, so no secret may be among them.
+/// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the
+/// options, or else those of the plan. `first_index` is the number of the first part in Slurm array jobs. `access`
+/// contains options that every command needs to access SOURCE and DEST, such as `--anonymous`. The script contains them
+/// as they are, so they must not include secrets.
 ///
 /// # Errors
 ///
-/// Where no job was begun in DEST, or it is complete.
+/// If no job was begun in DEST, or it is complete.
 pub fn print_script(
     options: &TranscodeOptions,
     engine: Engine,
@@ -80,7 +81,7 @@ pub fn print_script(
     let (source, destination) = (named(&options.source), named(&options.destination));
     let passes = plan.passes.iter().map(|pass| (pass.name.name().to_owned(), pass.partitions())).collect();
     let threads = options.run.common.threads.map_or(plan.threads, NonZeroUsize::get);
-    // Each thread has chunks of its own; fewer threads may need no less.
+    // Each thread has its own chunks, but fewer threads may need as much memory.
     let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
     let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
     let verifies = plan.verifies;
@@ -88,11 +89,11 @@ pub fn print_script(
     Ok(script(engine, &job))
 }
 
-/// The parts of the job in DEST that are done, and those that are missing. Nothing is changed.
+/// Returns the completed and the missing parts of the job in DEST. Changes nothing.
 ///
 /// # Errors
 ///
-/// Where no job was begun in DEST, or its plan cannot be read.
+/// If no job was begun in DEST, or its plan cannot be read.
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
     let (place, plan) = job_under_way(options)?;
     let warnings = left_by_others(&place, plan.as_ref())?;
@@ -102,12 +103,12 @@ pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
     Ok(status_of(options, false, passes, warnings))
 }
 
-/// A warning where DEST has notes of another job than that which is under way there: they count for nothing.
+/// Returns a warning if DEST has notes of another job than the unfinished one. They are ignored.
 fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>> {
     let own = plan.map(|plan| plan.id.as_str());
     let mut left = Vec::new();
     let each = |key: &str, kind, _: Option<u64>| {
-        // Intermediate data are told apart by their document.
+        // Intermediate data are identified by their document.
         let is_others = kind == EntryKind::Folder && key != "staging" && Some(key) != own;
         left.extend(is_others.then(|| key.to_owned()));
     };

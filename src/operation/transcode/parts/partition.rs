@@ -1,4 +1,4 @@
-//! `--partition`: one part of a job, by its number.
+//! `--partition`: one numbered part of a job.
 
 use std::collections::BTreeMap;
 use std::sync::Weak;
@@ -17,34 +17,34 @@ use crate::operation::transcode::{JobPlan, Source, cannot_write};
 use crate::operation::{OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
-/// The part to do.
+/// The requested part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wanted {
-    /// Its number, from 0.
+    /// Number of the part, from 0.
     pub index: u64,
-    /// The pass; `None`: the first that is not complete.
+    /// The pass. `None`: the first one that is not complete.
     pub pass: Option<PassName>,
 }
 
 impl Wanted {
-    /// The part of a number, from 0, of the first pass that is not complete.
+    /// Returns the part with a number, from 0, of the first pass that is not complete.
     pub fn new(index: u64) -> Self {
         Wanted { index, pass: None }
     }
 }
 
-/// Does a part of the job that [`init`](fn@super::init) planned in DEST, or what is left of it: of one that is done nothing
-/// is done again.
+/// Runs a part of the job that [`init`](fn@super::init) planned in DEST, or the rest of it. A completed part is not run
+/// again.
 ///
-/// Does one part. SOURCE, DEST and the resources of the process are taken from the options; all else is the plan's.
-/// When this returns, the part's output is durable, and DEST knows that it is done.
+/// SOURCE, DEST and the resources of the process are from the options. Everything else is from the plan. When this
+/// returns, the output of the part is durable, and DEST records that it is done.
 ///
 /// # Errors
 ///
-/// Where no job was begun in DEST, where SOURCE has changed since, where another process does the same part, and where the
-/// data cannot be read or written: the part is then unfinished, and the same again goes on with it. A pass that is wanted before
-/// the one before it is complete is [`FaultClass::TooEarly`](crate::FaultClass::TooEarly), and nothing was done.
+/// If no job was begun in DEST, SOURCE has changed since, or another process runs the same part. Also if data cannot be
+/// read or written: the part is then unfinished, and the same call continues it. If the pass before the requested one
+/// is not complete, the error is [`FaultClass::TooEarly`](crate::FaultClass::TooEarly), and nothing was done.
 pub fn partition(
     options: &TranscodeOptions,
     wanted: Wanted,
@@ -103,7 +103,8 @@ fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<()> {
     if wanted.index < partitions { Ok(()) } else { Err(OperationError::usage(message).with_help(help)) }
 }
 
-/// The pass that is wanted, all before which must be complete; else the first that is not complete, or the last.
+/// Returns the requested pass. All passes before it must be complete. Without a request: the first pass that is not
+/// complete, or the last.
 fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan> {
     let place = match wanted.pass {
         Some(wanted) => plan.passes.iter().position(|pass| pass.name == wanted).ok_or_else(|| {
@@ -129,7 +130,6 @@ fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) ->
     Ok(&plan.passes[place])
 }
 
-/// A part that is being done.
 struct Part<'a> {
     plan: &'a PartsPlan,
     pass: PassName,
@@ -138,12 +138,12 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where its log lies.
     fn folder(&self) -> String {
         self.plan.log(self.pass, self.index)
     }
 
-    /// Writes what is not written yet, and makes it durable; what was counted, by the numbers of the arrays.
+    /// Writes what is not written yet, and makes it durable. Returns the counts by array number. `None` if another run
+    /// has completed the part.
     fn run(
         &self,
         options: &TranscodeOptions,
@@ -153,7 +153,7 @@ impl Part<'_> {
     ) -> Result<Option<Vec<(usize, PartReport)>>> {
         let options = self.plan.options(options);
         let given = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
-        // Of a hierarchy's arrays most are others' work.
+        // Most arrays of a hierarchy belong to other parts.
         let is_own = |number| !units_between(self.bounds, number).is_empty();
         let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
         job.check_same(&self.plan.sealed, is_own)?;
@@ -170,14 +170,14 @@ impl Part<'_> {
         let claim = job.output.clone().claim_part(&self.folder(), &fingerprint, assigned, left)?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
-        // It may have been removed while this process did not run, and planned anew.
+        // The job may have been removed and planned again while this process was stopped.
         if PartsPlan::find(claim.output.data())?.is_none_or(|now| now.id != self.plan.id) {
             self.clear(claim.output.data())?;
             let message = format!("the job of part {} is not planned in DEST any more", self.index);
             let help = "if the part belongs to the new job, run it again";
             return Err(OperationError::environment(message).with_help(help));
         }
-        // Another run of the same part may have ended just before.
+        // Another run of the same part may have finished just before.
         if done::is_done(claim.output.data(), &self.plan.done_of(self.pass), self.index)? {
             return Ok(None);
         }
@@ -198,7 +198,7 @@ impl Part<'_> {
         Ok(Some(reports.filter(|(_, report)| *report != PartReport::default()).collect()))
     }
 
-    /// Removes its log: that it is done is noted.
+    /// Removes its log, after the part is noted as done.
     fn clear(&self, place: &Node) -> Result<()> {
         place.child(&self.folder()).and_then(|folder| folder.remove_root()).map_err(cannot_write)
     }

@@ -1,4 +1,4 @@
-//! The plan of a job in parts, as it lies in DEST: the sealed plan, and where its work is cut (`zarrcast.parts/3`).
+//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/3`).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -19,53 +19,52 @@ pub(super) const KEY: &str = ".zarrcast/plan.json";
 
 const SCHEMA: &str = "zarrcast.parts/3";
 
-/// A job in parts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartsPlan {
-    /// Tells the job from any other that is planned in the same place, before or after it.
+    /// Distinguishes the job from any earlier or later one in the same DEST.
     pub id: String,
     /// Whether each part reads its own objects back.
     pub verifies: bool,
     /// The passes, in the order in which they run.
     pub passes: Vec<PassPlan>,
-    /// The number of parts that was asked for.
+    /// The requested number of parts.
     pub partitions: u64,
-    /// Bytes of memory by which work is cut, whatever a part may use.
+    /// Memory in bytes for which the work is cut, whatever a part may use.
     pub budget_bytes: u64,
-    /// Threads of a part.
+    /// Number of threads of a part.
     pub threads: usize,
-    /// Bytes that a part has in memory at most, with so many threads.
+    /// Peak memory of a part with this number of threads, in bytes.
     pub memory_bytes: u64,
-    /// Bytes of the elements of the largest part, about.
+    /// Approximate bytes of the elements of the largest part.
     pub bytes: u64,
-    /// The chunks of each array of SOURCE that were there when it was planned: no part lists them again. `None` where they are
-    /// too scattered to be written down.
+    /// The stored chunks of each array of SOURCE when it was planned. No part lists them again. `None` if they are too
+    /// scattered to be listed in the plan.
     pub present: Option<Vec<ChunkSet>>,
-    /// All that decides what DEST will hold.
+    /// Everything that determines the content of DEST.
     #[serde(rename = "plan")]
     pub sealed: SealedPlan,
 }
 
-/// A pass, by what it does.
+/// A pass of a job in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum PassName {
-    /// The range of values that are quantised is looked for in SOURCE.
+    /// Determines the range of quantised values in SOURCE.
     Range,
-    /// The intermediate data of a rechunk in two passes are written.
+    /// Writes the intermediate data of a rechunk in two passes.
     Staging,
-    /// The stored objects of DEST are written.
+    /// Writes the stored objects of DEST.
     Write,
 }
 
 impl PassName {
-    /// The number of this pass among those over an array's chunks.
+    /// Returns the number of this pass among those over an array's chunks.
     pub(super) fn number_in(self, job: &Job) -> usize {
         usize::from(self == PassName::Write && job.staged().is_some())
     }
 
-    /// As options and results have it.
+    /// Returns the name in options and results.
     pub fn name(self) -> &'static str {
         match self {
             PassName::Range => "range",
@@ -81,38 +80,37 @@ impl fmt::Display for PassName {
     }
 }
 
-/// Where a pass is cut.
+/// A pass, and the boundaries of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PassPlan {
     pub name: PassName,
-    /// One more than there are parts.
+    /// The boundaries: one more than the number of parts.
     pub boundaries: Vec<Boundary>,
 }
 
 impl PassPlan {
-    /// The number of parts.
     pub(super) fn partitions(&self) -> u64 {
         (self.boundaries.len() as u64).saturating_sub(1)
     }
 
-    /// The boundaries of a part.
+    /// Returns the boundaries of a part.
     pub(super) fn part(&self, index: u64) -> Option<(Boundary, Boundary)> {
         let index = usize::try_from(index).ok()?;
         Some((*self.boundaries.get(index)?, *self.boundaries.get(index + 1)?))
     }
 }
 
-/// A place between units: before unit `unit` of array `array`, both by their numbers.
+/// A boundary between units: before unit `unit` of array `array`, both by number.
 pub(super) type Boundary = (usize, u64);
 
-/// The units of an array that have anything to do, and the bytes of each.
+/// The units of an array that have any work, and the bytes of each.
 pub(super) struct Work {
     pub units: ChunkSet,
     pub bytes: u64,
 }
 
-/// Cuts the work into at most so many parts of about equal bytes, each of one unit at least: their boundaries, one more than
-/// there are parts.
+/// Returns the boundaries of at most `parts` parts with about equal bytes and at least one unit each. There is one more
+/// boundary than parts.
 pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
     let total: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
     let parts = parts.min(total).max(1);
@@ -142,7 +140,7 @@ pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
     boundaries
 }
 
-/// The boundary behind so many units of all arrays.
+/// Returns the boundary after `units` units of all arrays.
 fn at(work: &[Work], mut units: u64) -> Boundary {
     for (number, of_array) in work.iter().enumerate() {
         if let Some(unit) = of_array.units.nth(units) {
@@ -153,7 +151,7 @@ fn at(work: &[Work], mut units: u64) -> Boundary {
     (work.len(), 0)
 }
 
-/// The units of an array between two boundaries; the last of all has no end.
+/// Returns the units of an array between two boundaries. The end is open for the last array.
 pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> Range<u64> {
     let [start, end] = [from, to].map(|(of, unit)| match of.cmp(&array) {
         Ordering::Less => 0,
@@ -163,10 +161,10 @@ pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> R
     start..end.max(start)
 }
 
-/// Pairs of numbers by which chunks that are there are written down, at most.
+/// Maximum number of index ranges with which the plan lists stored chunks.
 const MOST_RUNS: usize = 50_000;
 
-/// The chunks of arrays that are there, unless they are too scattered to be written down.
+/// Returns the stored chunks of arrays. `None` if they are too scattered to be listed in the plan.
 pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
     let present: Vec<ChunkSet> = arrays.iter().map(|array| array.plan.listing.present.clone()).collect();
     let runs = present.iter().flat_map(ChunkSet::runs).take(MOST_RUNS + 1).count();
@@ -174,8 +172,8 @@ pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
 }
 
 impl PartsPlan {
-    /// Lets the arrays of SOURCE be changed as the plan has it, and tells which of their chunks are there, and what the first
-    /// pass found of arrays, by their numbers.
+    /// Applies the changes of the plan to the arrays of SOURCE. Also sets their stored chunks, and the results of the
+    /// first pass by array number.
     pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, Survey>) -> Result<()> {
         self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
@@ -184,7 +182,7 @@ impl PartsPlan {
         Ok(())
     }
 
-    /// The options of a run of a part: all that is done is the plan's, what it may use is the caller's.
+    /// Returns the options of a run of a part. The work is that of the plan, the resources are those of the caller.
     pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
         let mut options = self.sealed.options(options);
         (options.run.resume, options.run.verify, options.run.quality) = (true, self.verifies, false);
@@ -193,12 +191,12 @@ impl PartsPlan {
         options
     }
 
-    /// The number of parts of the pass with most of them.
+    /// Returns the number of parts of the pass with the most parts.
     pub(super) fn most_parts(&self) -> u64 {
         self.passes.iter().map(PassPlan::partitions).max().unwrap_or(0)
     }
 
-    /// The folder of all that the job notes: nothing of another job is read or written there.
+    /// Returns the folder of all notes of the job. Other jobs neither read nor write there.
     pub(super) fn folder(&self) -> String {
         format!(".zarrcast/{}", self.id)
     }
@@ -208,36 +206,36 @@ impl PartsPlan {
         format!("{}/done/{pass}", self.folder())
     }
 
-    /// Where the log of a part lies.
+    /// Returns the folder of the log of a part.
     pub(super) fn log(&self, pass: PassName, part: u64) -> String {
         format!("{}/parts/{pass}/{part}", self.folder())
     }
 
-    /// The key of the plan with what its first pass found.
+    /// Returns the key of the plan that includes the results of its first pass.
     pub(super) fn settled(&self) -> String {
         format!("{}/settled.json", self.folder())
     }
 
-    /// Whether another plan is the same job, cut alike.
+    /// Returns whether another plan is the same job with the same parts.
     pub(super) fn is_same(&self, other: &PartsPlan) -> bool {
         self.verifies == other.verifies
             && self.passes == other.passes
             && self.sealed.fingerprint() == other.sealed.fingerprint()
     }
 
-    /// Writes the plan down in a node; false where another stands there, which may just have been made. With what its first
-    /// pass found, whoever comes second has the same, and leaves it.
+    /// Writes the plan to a node. Returns false if another plan exists there, perhaps a new one. With the results of
+    /// the first pass, a second writer has the same plan and keeps the existing one.
     pub(super) fn write(&self, place: &Node, key: &str) -> Result<bool> {
         let document = Json::Object(sealed::document_of(SCHEMA, self)).to_document();
         place.publish_new(key, &document).map_err(cannot_write)
     }
 
-    /// The plan that lies in a node; `None` where none does.
+    /// Returns the plan in a node. `None` if there is none.
     pub(super) fn find(place: &Node) -> Result<Option<Self>> {
         Self::find_at(place, KEY)
     }
 
-    /// This plan with what its first pass found; `None` where that is not there yet.
+    /// Returns this plan with the results of its first pass. `None` if they do not exist yet.
     pub(super) fn find_settled(&self, place: &Node) -> Result<Option<Self>> {
         Self::find_at(place, &self.settled())
     }
@@ -254,7 +252,7 @@ impl PartsPlan {
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
 
-    /// A fault of a plan that this program did not write.
+    /// Returns a fault of a plan that this program did not write.
     fn fault(&self) -> Option<&'static str> {
         let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
         let ascends =
@@ -279,7 +277,7 @@ mod tests {
         arrays.iter().map(of).collect()
     }
 
-    /// The units of each part, by array.
+    /// Returns the units of each part, by array.
     fn shares(work: &[Work], boundaries: &[Boundary]) -> Vec<Vec<(usize, u64)>> {
         let of = |pair: &[Boundary]| {
             (0..)

@@ -1,13 +1,12 @@
-//! Scripts that carry out a job in parts by an engine that people have: all passes, the finish, and again what is missing.
+//! Scripts that run a job in parts with a scheduler: all passes, the finish, and again any missing parts.
 //!
-//! They name places, and no secrets. What is done is not done again, so that the same script submits what is missing.
+//! They contain locations, but no secrets. Completed parts are skipped, so the same script submits the missing parts.
 
 use std::fmt::Write;
 
-/// The name of the program.
 const PROGRAM: &str = "zarrcast";
 
-/// Pods of a pass of Kubernetes at once; whoever has more room changes it.
+/// Number of pods of a Kubernetes pass at the same time. Users with more capacity change it.
 const MOST_AT_ONCE: u64 = 100;
 
 /// A scheduler.
@@ -24,28 +23,26 @@ pub enum Engine {
     Snakemake,
 }
 
-/// A job in parts as a script has to know it.
+/// The parameters of a script for a job in parts.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedJob {
-    /// SOURCE, as machines that run parts reach it.
+    /// SOURCE as the machines that run parts reach it.
     pub source: String,
-    /// DEST, likewise.
+    /// DEST as the machines that run parts reach it.
     pub destination: String,
     /// Name and number of partitions of each pass, in order.
     pub passes: Vec<(String, u64)>,
-    /// Bytes that a part may have in flight: its `--max-memory`.
+    /// Limit for the chunk data of a part in flight, in bytes: its `--max-memory`.
     pub memory_bytes: u64,
-    /// Worker threads of a part.
     pub threads: usize,
-    /// The first number of a part, where an engine counts them by itself: in arrays of Slurm.
+    /// Number of the first part, if an engine counts parts itself: in arrays of Slurm.
     pub first_index: u64,
     /// Whether each part reads its own objects back.
     pub verifies: bool,
-    /// Options that every command takes to reach SOURCE and DEST, such as `--anonymous`.
+    /// Options that every command needs to access SOURCE and DEST, such as `--anonymous`.
     pub access: Vec<String>,
 }
 
-/// The script of a job for an engine.
 pub(super) fn script(engine: Engine, job: &ScriptedJob) -> String {
     match engine {
         Engine::Slurm => job.filled(include_str!("script/slurm.sh.tmpl"), &[]),
@@ -56,7 +53,7 @@ pub(super) fn script(engine: Engine, job: &ScriptedJob) -> String {
 }
 
 impl ScriptedJob {
-    /// A template with what each of its scripts needs, as its engine takes words, and with values of its own.
+    /// Fills a template with the values of all scripts, quoted for its engine, and with its own values.
     fn filled(&self, template: &str, own: &[(&str, &str)]) -> String {
         let is_shell = template.starts_with("#!/bin/bash");
         let (quoted, between) = if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
@@ -78,8 +75,8 @@ impl ScriptedJob {
         filled(template, &all.collect::<Vec<_>>())
     }
 
-    /// A Snakefile: of each pass a rule for its parts, and one of all of them, that not every part of the next names every one
-    /// of these.
+    /// Returns a Snakefile. Each pass has a rule for its parts, and one for all of them. So the parts of the next pass
+    /// need not name every part of this one.
     fn snakefile(&self) -> String {
         let last = self.passes.last().map_or("", |(name, _)| name);
         let mut script = self.filled(include_str!("script/snakefile.tmpl"), &[("last", last)]);
@@ -92,7 +89,7 @@ impl ScriptedJob {
         script
     }
 
-    /// Jobs of Kubernetes, as YAML: an Indexed Job for each pass, and one for the finish.
+    /// Returns Kubernetes Jobs as YAML: an Indexed Job for each pass, and one for the finish.
     ///
     /// <https://kubernetes.io/docs/concepts/workloads/controllers/job/>
     fn kubernetes(&self) -> String {
@@ -105,7 +102,8 @@ impl ScriptedJob {
                 "  completionMode: Indexed\n  completions: {partitions}\n  parallelism: {at_once}\n  backoffLimitPerIndex: 5\n"
             );
             let options = ["--partition", "auto", "--pass", name, "--threads", &threads, "--max-memory", &memory];
-            // Another try does not help where data, command or pass are at fault; a pass that is too early is 4.
+            // Another try does not help if data, command or pass are wrong. A part of a pass that is too early exits
+            // with 4.
             let own = [("name", name.as_str()), ("spec", &spec), ("action", "FailIndex"), ("statuses", "[1, 2, 4]")];
             script += &self.kubernetes_job(&own, &options);
         }
@@ -114,11 +112,11 @@ impl ScriptedJob {
         script + &self.kubernetes_job(&own, &["--finish"])
     }
 
-    /// A Job by its values and the options of the command.
+    /// Returns a Job from its values and the options of the command.
     fn kubernetes_job(&self, own: &[(&str, &str)], options: &[&str]) -> String {
         let places = self.access.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
         let words = [PROGRAM, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
-        // `$(NAME)` would be a variable.
+        // Kubernetes would expand `$(NAME)` as a variable.
         let line = |word: &str| format!("            - {}\n", in_quotes(&word.replace('$', "$$")));
         let command: String = words.map(line).collect();
         let is_remote = |place: &&String| place.contains("://") && !place.starts_with("file://");
@@ -129,13 +127,13 @@ impl ScriptedJob {
         self.filled(include_str!("script/kubernetes-job.yaml.tmpl"), &[own, &access].concat())
     }
 
-    /// Memory of a part's process, in MiB: chunk data in flight are most of it, not all.
+    /// Returns the memory of a part's process, in MiB. Chunk data in flight are most of it, but not all.
     fn process_mebibytes(&self) -> u64 {
         const MEBIBYTE: u64 = 1 << 20;
         (self.memory_bytes.div_ceil(MEBIBYTE)).saturating_mul(5) / 4 + 256
     }
 
-    /// In words: `range in 8 parts, write in 12`.
+    /// Returns the passes in words: `range in 8 parts, write in 12`.
     fn passes_in_words(&self) -> String {
         let pass = |(name, partitions): &(String, u64)| format!("{name} in {partitions}");
         let passes: Vec<String> = self.passes.iter().map(pass).collect();
@@ -144,7 +142,7 @@ impl ScriptedJob {
     }
 }
 
-/// A template with its `{{name}}`s replaced. In values, and of other names, they stay what they are.
+/// Returns a template with its `{{name}}`s replaced. Braces in values and around unknown names stay.
 fn filled(template: &str, values: &[(&str, &str)]) -> String {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((before, after)) = rest.split_once("{{") {
@@ -157,16 +155,16 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
     text + rest
 }
 
-/// A word as a shell takes it, whatever it holds.
+/// Quotes any word for a shell.
 fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A text in double quotes, as Python and YAML read it alike, whatever it holds.
+/// Returns any text in double quotes, valid in Python and in YAML.
 fn in_quotes(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = match character {
             '"' | '\\' => write!(quoted, "\\{character}"),
             ' '..='~' => write!(quoted, "{character}"),

@@ -1,5 +1,5 @@
-//! `--data-type`: values and the fill value converted by `cast_value`'s rules. `--unpack`: plain floats again, by dropping
-//! `scale_offset` and `cast_value`, or by applying CF attributes.
+//! `--data-type`: converts values and the fill value by the rules of `cast_value`. `--unpack`: restores plain floats,
+//! by removing `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use crate::codec::kinds::cast_value::is_lossy;
 use crate::codec::{Role, ValueChange, fault};
@@ -16,7 +16,7 @@ use crate::operation::xarray::{self, FILL_VALUE};
 use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, Result, cf, draft};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
-/// Codecs whose configuration was made for one data type.
+/// Codecs whose configuration is for one data type.
 const BOUND_TO_A_TYPE: [&str; 9] = [
     "bitround",
     "cast_value",
@@ -29,7 +29,8 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
     "scale_offset",
 ];
 
-/// Changes the draft's data type and fill value; what happens to the values, and what absent elements become.
+/// Changes the data type and fill value of the draft. Returns the conversion of the values, and the value of absent
+/// elements.
 pub(crate) fn convert(
     source: &OpenedArray,
     options: &ChangeOptions,
@@ -81,7 +82,7 @@ pub(crate) fn convert(
     Ok((ValueChange::DataType(Box::new(cast)), Some(converted)))
 }
 
-/// Converts the attributes by which values are masked as the values are, in the form that they have (SEMANTICS: D5).
+/// Converts the attributes that mask values in the same way as the values, in their present form (SEMANTICS: D5).
 fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<()> {
     let (from, to, double) = (cast.options().source, cast.options().target, NumberType::of(ElementType::Float64));
     let mut attributes = draft.attributes();
@@ -95,10 +96,10 @@ fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<()> {
             match cast.convert_one(old) {
                 Ok(new) if is_of_xarray => Ok(of_xarray(to, new).unwrap_or_else(|| value_to_json(to, new))),
                 Ok(new) if is_same_number((from, old), (to, new)) => Ok(element.clone()),
-                // By all its digits: readers take it for a float64.
+                // With all its digits, because readers parse it as a float64.
                 Ok(new) if to.is_float() => Ok(value_to_json(double, FloatType(to).value(new).to_bits())),
                 Ok(new) => Ok(value_to_json(to, new)),
-                // A NaN that has no code masks nothing.
+                // A NaN without a code masks nothing.
                 Err(_) if fault::number_value(from, old).is_nan() => Ok(element.clone()),
                 Err(_) => {
                     let masked = value_to_json(from, old).excerpt();
@@ -125,7 +126,7 @@ fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
     one == other || (one.is_nan() && other.is_nan())
 }
 
-/// Refuses to keep codecs that were configured for the type that values had, where they get another and no chain is given.
+/// Fails if codecs are configured for the old type of the values, the type changes, and there is no new chain.
 pub(crate) fn refuse_bound_codecs(
     options: &ChangeOptions,
     draft: &Draft,
@@ -146,7 +147,7 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
         .with_help(format!("accept it with --allow-lossy-cast, or choose {float}an integer type"))
 }
 
-/// Refuses to write a chain that encodes integers as floats that do not hold them all (SEMANTICS: B1).
+/// Fails for a chain that encodes integers as floats that cannot represent them all (SEMANTICS: B1).
 pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
     for stage in &pipeline.stages {
         if let Role::Cast { encode, .. } = stage.configuration.role() {
@@ -162,26 +163,24 @@ pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
     Ok(())
 }
 
-/// The conversion of the values.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     pub change: ValueChange,
-    /// The quantisation, where one is asked for and its range is known.
+    /// The quantisation, if it was requested and its range is known.
     pub quantization: Option<Quantization>,
-    /// The rounding of `--keep-bits`.
     pub rounding: Option<BitRounding>,
-    /// The packing in another form, whose codes stay.
+    /// The packing in another form, with the same codes.
     pub repacking: Option<Repacking>,
-    /// The value of absent elements, in DEST's data type.
+    /// Returns the value of absent elements, in the data type of DEST.
     pub absent: Option<FillValue>,
 }
 
-/// True if there is anything to unpack.
+/// Returns whether there is anything to unpack.
 pub(crate) fn is_packed_array(source: &OpenedArray) -> bool {
     is_packed(&source.metadata.codecs) || cf::has_packing(source)
 }
 
-/// `--unpack`: changes the draft; what happens to the values, and what absent elements become.
+/// `--unpack`: changes the draft. Returns the conversion of the values, and the value of absent elements.
 pub(crate) fn unpack(
     source: &OpenedArray,
     options: &ChangeOptions,
@@ -195,7 +194,7 @@ pub(crate) fn unpack(
             the attribute `scale_factor` or `add_offset`";
         return Err(OperationError::data(message).with_help(help));
     }
-    // Differences go, and what turned the array for them.
+    // Differences are removed, and the transposition that was added for them.
     let turns = if draft::has_differences(codecs) { "transpose" } else { draft::DELTA };
     draft.set_codecs(draft::strip(codecs, &[PACKING_CODECS[0], PACKING_CODECS[1], draft::DELTA, turns]));
     if let Some(unpack) = of_attributes {
@@ -209,14 +208,14 @@ pub(crate) fn unpack(
     }
 }
 
-/// A warning where float32 does not tell the codes of a CF packing apart, or holds no finite number for one of them.
+/// Returns a warning if float32 cannot distinguish the codes of a CF packing, or cannot represent one of them.
 pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     let ValueChange::Unpack(unpack, _) = change else { return None };
     let (codes, floats) = (unpack.source(), unpack.target());
     if codes.is_float() || codes.bits() > 16 || floats.bits() > 32 {
         return None;
     }
-    // The least codes and the greatest: what is lost is lost there first.
+    // The least codes and the greatest: precision is lost there first.
     let (count, signs) = (1_u64 << codes.bits(), u64::from(codes.element().is_signed_integer()) << (codes.bits() - 1));
     let ends = (0..count.min(16)).chain(count.saturating_sub(16)..count).map(|place| place ^ signs);
     #[expect(clippy::cast_possible_truncation, reason = "the one rounding to float32")]
@@ -232,7 +231,7 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     })
 }
 
-/// Makes `bytes` and `blosc` fit floats; `packbits`, which held odd codes, becomes `bytes`.
+/// Adapts `bytes` and `blosc` to floats. `packbits`, which stored codes of odd width, becomes `bytes`.
 fn follow_unpacked(draft: &mut Draft) {
     draft.edit_innermost(|chain| {
         for codec in chain.iter_mut().filter(|codec| codec.name == "packbits") {
@@ -242,7 +241,7 @@ fn follow_unpacked(draft: &mut Draft) {
     draft::follow(draft);
 }
 
-/// Changes the draft to one of floats; how they are made, and what absent elements become.
+/// Changes the draft to floats. Returns the conversion of the values, and the value of absent elements.
 fn apply_attributes(source: &OpenedArray, unpack: Unpack, draft: &mut Draft) -> Result<(ValueChange, FillValue)> {
     let floats = unpack.target();
     draft.set_data_type(DataType::Number(floats));

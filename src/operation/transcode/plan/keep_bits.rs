@@ -17,38 +17,35 @@ use crate::operation::{
 };
 use crate::pipeline::{Completeness, Pipeline};
 
-/// The attributes of a rounded array: the variable that tells how, and the bits (CF conventions 8.4.2).
+/// The attributes of a rounded array: the variable that documents the rounding, and the bits (CF conventions 8.4.2).
 const NAME: &str = "quantization";
 const BITS: &str = "quantization_nsb";
 
-/// Attributes of a rounding that was made before: that of algorithms that count digits, and what the netCDF library puts
-/// beside it.
+/// Attributes of an earlier rounding: by algorithms that count digits, and additional ones of the netCDF library.
 const DIGITS: &str = "quantization_nsd";
 const OF_NETCDF: &str = "_Quantize";
 
-/// The codec, by the name that zarr-python knows: it has none for the registered one, `bitround`.
+/// The codec name that zarr-python knows. It does not know the registered name, `bitround`.
 const CODEC: &str = "numcodecs.bitround";
 
-/// The rounding of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BitRounding {
-    /// The option, with the bits that were found.
+    /// The option, with the bits if they were determined.
     pub keep: KeepBits,
-    /// The array's type.
     pub number_type: NumberType,
     /// The value of absent elements.
     pub fill: f64,
-    /// The name of the variable that tells how, in the array's group.
+    /// Name of the variable in the array's group that documents the rounding.
     pub container: String,
 }
 
 impl BitRounding {
-    /// The bits; `None` where a plan that reads no chunk leaves them to the data.
+    /// Returns the number of bits. `None` if it depends on the data, in a plan that reads no chunk.
     pub(crate) fn bits(&self) -> Option<u32> {
         if let KeepBits::Bits(bits) | KeepBits::Found(bits, _) = self.keep { Some(bits) } else { None }
     }
 
-    /// Where the data had no information, nothing is rounded.
+    /// Returns a warning if the data have no information, so that nothing is rounded.
     pub(super) fn warning(&self) -> Option<Diagnostic> {
         let KeepBits::Found(bits, _) = self.keep else { return None };
         (bits == all_bits(self.number_type)).then(|| {
@@ -59,13 +56,13 @@ impl BitRounding {
     }
 }
 
-/// Whether a finding is that no registry has the name that the codec was given, which is that of most readers.
+/// Returns whether a finding says that the codec's name is in no registry. Most readers know this name.
 pub(super) fn is_about_name(found: &Diagnostic) -> bool {
     found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
 }
 
-/// Writes the rounding into DEST's metadata: the codec goes first in the innermost chain, in the place of one that there
-/// is. v2 has no place for it in front of a transposition, which its `order` is: there it goes behind.
+/// Writes the rounding into the metadata of DEST. The codec is the first of the innermost chain, and replaces an
+/// existing one. In v2 it must follow a transposition, which is the `order` there.
 pub(super) fn apply(
     source: &OpenedArray,
     absent: Option<&FillValue>,
@@ -87,7 +84,7 @@ pub(super) fn apply(
     let has_order = draft.zarr_format == 2;
     draft.edit_innermost(|chain| {
         let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
-        // A name that is there stays.
+        // An existing name is kept.
         let name = chain.iter().find(|codec| is_bitround(codec)).map(|codec| codec.name.clone());
         chain.retain(|codec| !is_bitround(codec));
         let configuration = Object::new().with("keepbits", u64::from(bits));
@@ -97,7 +94,7 @@ pub(super) fn apply(
         chain.insert(place, CodecMetadata::new(&name, Some(configuration)));
     });
     describe(container, bits, draft);
-    // What marks the missing, or is what absent chunks hold, has to be known again.
+    // Values that mark missing elements, and the value of absent chunks, must stay recognisable.
     let alone = Kernel::new(number_type, bits, &[]);
     let is_unpacked = draft.data_type != source.data_type;
     let declared = if is_unpacked { Vec::new() } else { cf::declared_missing(source, number_type) };
@@ -108,7 +105,7 @@ pub(super) fn apply(
     Ok((ValueChange::KeepBits(kernel), rounding))
 }
 
-/// Writes the attributes of a rounding, in the place of those of one before.
+/// Sets the attributes of a rounding, and removes those of an earlier one.
 fn describe(container: &str, bits: u32, draft: &mut Draft) {
     let is_stale = |name: &str| name == DIGITS || name.starts_with(OF_NETCDF);
     let mut attributes: Object = draft.attributes().into_iter().filter(|(name, _)| !is_stale(name)).collect();
@@ -117,8 +114,8 @@ fn describe(container: &str, bits: u32, draft: &mut Draft) {
     draft.set_attributes(attributes);
 }
 
-/// The pipeline by which rounded values are written: with the codec in front of a transposition, where the kernel takes its
-/// place. It works on each value by itself.
+/// Returns the pipeline that writes rounded values. The codec is before a transposition, where the kernel replaces it.
+/// It rounds each value by itself, so the order does not matter.
 pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
     let codecs = || pipeline.stages.iter().map(|stage| stage.metadata.clone());
     let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
@@ -126,8 +123,9 @@ pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
     Pipeline::build(pipeline.input.clone(), &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 
-/// The fewest bits that keep a share of the information along every dimension, at least one; all where none is found. Those
-/// chunks are read that are `present`, where that is known; whether all others are absent, or not known.
+/// Returns the fewest bits that keep a share of the information along every dimension, at least one. Without any
+/// information it returns all bits. Reads the `present` chunks, if they are known. `are_all`: all other chunks are
+/// absent.
 pub(crate) fn find(
     (source, unpacks): (&OpenedArray, bool),
     (present, are_all): (Option<&ChunkSet>, bool),
@@ -157,18 +155,18 @@ pub(crate) fn find(
     Ok(KeepBits::Found(most_bits(&found, share, number_type).map_or(all, |bits| bits.clamp(1, all)), share))
 }
 
-/// The bits of the significand that keep a share along each dimension that has any information.
+/// Returns the bits of the significand that keep a share along each dimension with information.
 fn most_bits(found: &[Information], share: f64, number_type: NumberType) -> Option<u32> {
     let positions = found.iter().filter_map(|information| information.kept(share)).max()?;
     u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok()
 }
 
-/// All explicit bits of a significand.
+/// Returns the number of explicit bits of a significand.
 fn all_bits(number_type: NumberType) -> u32 {
     number_type.fraction_bits().unwrap_or(52)
 }
 
-/// A type of floats whose bits can be rounded.
+/// Returns a float type whose bits can be rounded. Fails for other types.
 fn float_type(data_type: &DataType, store: &str) -> Result<NumberType> {
     match data_type.number() {
         Some(number_type) if number_type.is_float() => Ok(number_type),

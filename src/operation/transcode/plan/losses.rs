@@ -1,5 +1,5 @@
-//! Codecs that do not give back the numbers that they encode, where chunks are encoded anew (SEMANTICS: D15), and data types
-//! that a chain makes new and that few programs read (SEMANTICS: B23).
+//! Codecs that do not decode the numbers that they encode, if chunks are encoded again (SEMANTICS: D15). Also new data
+//! types in a chain that few programs read (SEMANTICS: B23).
 
 use crate::codec::{BoundCodec, Role, Workspace, conversion};
 use crate::data_type::DataType;
@@ -8,10 +8,10 @@ use crate::engine::{ObjectJob, Route};
 use crate::operation::{Draft, OpenedArray};
 use crate::pipeline::{BoundConfiguration, Pipeline};
 
-/// The number of codecs of DEST's chain that SOURCE's values have passed before, and do not pass again.
+/// Returns the number of codecs of DEST's chain that have encoded SOURCE's values before, and do not encode them again.
 pub(crate) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
-        // Chunks that are cut are encoded anew whole.
+        // Cut chunks are encoded again by the whole chain.
         Route::Move(conversion) if !job.transfer.source.metadata.is_cut() => conversion.kept(),
         Route::Move(conversion) => conversion.num_rounded(),
         Route::Rechunk(rechunk) => rechunk.encoder.conversion().num_rounded(),
@@ -20,15 +20,15 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
     }
 }
 
-/// The first such codec, or compressor that rounds, that elements pass on their way to DEST; codecs that encoded chunks have passed before, and do
-/// not pass again, change nothing. Other filters of numcodecs round, too, but values that they have rounded once come
-/// back as they are.
+/// Returns the first such codec, or compressor that rounds, that encodes elements for DEST. Codecs that have encoded
+/// the chunks before, and do not encode them again, change nothing. Other filters of numcodecs round, too, but they
+/// decode values unchanged that they have rounded once.
 pub(crate) fn of(job: &ObjectJob) -> Option<&BoundCodec> {
     job.transfer.destination.subchunk_chain().codecs().iter().skip(kept(job)).find(|codec| conversion::rounds(codec))
 }
 
-/// Whether absent elements are stored beside others in chunks of another grid, through filters of numcodecs that do not
-/// bring the fill value back bit for bit.
+/// Returns whether absent elements are stored together with others in chunks of another grid, and numcodecs filters
+/// change their fill value.
 pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
@@ -44,7 +44,7 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     })
 }
 
-/// The warning for what is lost by encoding anew.
+/// Returns the warning about losses by encoding again.
 pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     if loses_fill_value(job) {
         let message = "missing chunks are written together with others, and the filters of the chain change the fill \
@@ -74,7 +74,7 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
     Some(Diagnostic::new(code::DELTA_LOSSY, message).with_help(help))
 }
 
-/// A warning for the first such type, where the source does not have it anywhere in its chain.
+/// Returns a warning about the first such type, if the source does not have it anywhere in its chain.
 pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
     let (mut known, mut written) = (Vec::new(), Vec::new());
     let is_rare = |one: &DataType| one.is_small_float() || (one.is_sub_byte() && one.is_registered());
@@ -88,7 +88,7 @@ pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Op
     Some(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help(help))
 }
 
-/// A warning where raw bytes of v2 get the name that the core specification has for them in v3 (SEMANTICS: A6).
+/// Returns a warning if raw bytes of v2 get the name of the core specification in v3 (SEMANTICS: A6).
 pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
     let DataType::Raw(size) = &draft.data_type else { return None };
     if source.documents.zarr_format == draft.zarr_format || draft.zarr_format != 3 {
@@ -102,7 +102,7 @@ pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnos
     Some(Diagnostic::new(code::DATA_TYPE_UNREAD, message).with_help(help))
 }
 
-/// The types of a chunk before and after each codec, also inside shards.
+/// Collects the types of a chunk before and after each codec, also inside shards.
 fn collect(pipeline: &Pipeline, types: &mut Vec<DataType>) {
     types.push(pipeline.input.data_type.clone());
     for stage in &pipeline.stages {

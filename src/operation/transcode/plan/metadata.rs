@@ -1,4 +1,4 @@
-//! DEST's metadata: proved, written as documents, and read from these as any reader reads them. What is read is the plan.
+//! DEST's metadata: checked, written as documents, and read from these as readers do. The plan uses what was read.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::operation::{ArrayReading, ChangeOptions, Draft, OpenedArray, Operatio
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 
-/// Findings about names, which are others in v2.
+/// Findings about names, which are different in v2.
 const ABOUT_NAMES: [Code; 5] = [
     code::CODEC_MISNAMED,
     code::CODEC_UNREGISTERED,
@@ -21,19 +21,18 @@ const ABOUT_NAMES: [Code; 5] = [
     code::DATA_TYPE_UNSUPPORTED,
 ];
 
-/// DEST's metadata.
 #[derive(Debug, Clone)]
 pub(crate) struct DestinationMetadata {
-    /// The metadata as requested, in the form of v3.
+    /// The requested metadata, in v3 form.
     pub draft: Draft,
-    /// The members, as a reader of the documents has them.
+    /// The members as readers of the documents see them.
     pub metadata: ArrayMetadata,
-    /// The chain that such a reader undoes.
+    /// The chain that these readers decode.
     pub pipeline: Pipeline,
 }
 
 impl DestinationMetadata {
-    /// Reads the documents that were made of a draft. An error where they describe other elements than the draft.
+    /// Reads the documents that were made from a draft. Fails if they describe other elements than the draft.
     pub(super) fn read(draft: Draft, documents: &NodeDocuments, source: &OpenedArray) -> Result<Self> {
         let is_copied = documents.last().is_some_and(|(_, made)| made.bytes == source.documents.bytes);
         if is_copied && draft.is_as_read(source) {
@@ -43,12 +42,12 @@ impl DestinationMetadata {
         let shortened = without_attributes(documents);
         let documents = shortened.as_ref().map_or(documents, |(documents, _)| documents);
         let OpenedArray { mut metadata, data_type, fill_value, mut pipeline, .. } =
-            // Whether the fill value is lost was judged before: there are options that accept it.
+            // The loss of the fill value was checked before: some options accept it.
             read_back(documents, in_memory(&source.store), &source.store, Profile::WriteAnyFillValue)?;
         if let Some((_, attributes)) = shortened {
             metadata.attributes = attributes;
         }
-        // Some types of v3 have one name in v2.
+        // Several v3 types can have one name in v2.
         let in_v2 = |data_type| v2::write_dtype(data_type, false).ok().filter(|_| draft.zarr_format == 2);
         let has_same_name = || in_v2(&data_type).is_some_and(|name| Some(name) == in_v2(&draft.data_type));
         let is_same = [
@@ -66,7 +65,7 @@ impl DestinationMetadata {
     }
 }
 
-/// A document of v3 without its attributes, which may be large and are as they were given; and these.
+/// Returns a v3 document without its attributes, and the attributes. They may be large, and do not change.
 fn without_attributes(documents: &NodeDocuments) -> Option<(NodeDocuments, Object)> {
     let [(key, document)] = documents.as_slice() else { return None };
     let mut members = document.json.as_object()?.clone();
@@ -74,7 +73,7 @@ fn without_attributes(documents: &NodeDocuments) -> Option<(NodeDocuments, Objec
     Some((vec![(key.clone(), NodeDocument::new(Json::Object(members)))], attributes))
 }
 
-/// Writes documents to an empty place, and reads the array that they describe: an error if the profile forbids anything in
+/// Writes documents to an empty node, and reads the array that they describe. Fails if the profile forbids anything in
 /// them. `store` is for messages.
 pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, profile: Profile) -> Result<OpenedArray> {
     for (key, document) in documents {
@@ -87,18 +86,18 @@ pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, prof
     opened(reading)
 }
 
-/// An empty place in memory.
+/// Returns an empty node in memory.
 pub(crate) fn in_memory(name: &str) -> Node {
     Node::of(Arc::new(MemoryStore::new(name)))
 }
 
-/// The error of a place in memory.
+/// Returns the error of a node in memory.
 pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
     OperationError::environment(format!("a sample of `{store}` cannot be kept")).because(error)
 }
 
-/// Checks the draft: the document, the chain, the fill value through it. A new chain is normalized. While the range of the
-/// codes `is_open`, nobody can tell whether the fill value survives.
+/// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the range of
+/// the codes `is_open`, it is not known whether the fill value survives.
 pub(super) fn check(
     options: &ChangeOptions,
     is_open: bool,
@@ -116,14 +115,14 @@ pub(super) fn check(
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::WriteAnyFillValue,
         (false, true) => Profile::Write,
-        // What the chain does to the fill value, it has done in SOURCE.
+        // The chain has changed the fill value in SOURCE already.
         (false, false) => Profile::Read,
     };
     let (mut errors, mut accepted): (Vec<_>, Vec<_>) =
         profile.judged(found).into_iter().partition(Diagnostic::is_error);
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     if draft.zarr_format == 2 {
-        // Its own names are others.
+        // v2 has its own names.
         accepted.retain(|found| !about_names(found));
         errors.retain(|found| !about_names(found));
     }
@@ -135,7 +134,7 @@ pub(super) fn check(
     }
     let codecs = written(&pipeline);
     if !draft.new_chain {
-        // Codecs stay, while the grid becomes another: what they mean is said as of a new chain (SEMANTICS: D17).
+        // Codecs stay, but the grid changes: they are written as in a new chain (SEMANTICS: D17).
         let has_new_grid = options.chunk_shape.is_some() || options.shard_shape.is_some();
         if draft.zarr_format == 3 && has_new_grid && codecs != draft.codecs {
             draft.keep_codecs(codecs);
@@ -154,8 +153,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// A chain as it is written: explicit permutations and byte orders, scalars in their type's own form, defaults left
-/// out (SEMANTICS: A1.9, A2.12, B16, B29, B32, C16, C17).
+/// Returns a chain as it is written: explicit permutations and byte orders, scalars in the form of their type, no
+/// defaults (SEMANTICS: A1.9, A2.12, B16, B29, B32, C16, C17).
 fn written(pipeline: &Pipeline) -> Vec<CodecMetadata> {
     let codec = |stage: &Stage| {
         let mut codec = stage.metadata.clone();
@@ -178,7 +177,8 @@ fn is_of_fill(found: &Diagnostic) -> bool {
     found.is(code::SCALE_OFFSET_FILL_VALUE_LOST) || found.is(code::CAST_VALUE_FILL_VALUE_LOST)
 }
 
-/// The beginning of the message about errors in DEST's metadata. It names the option that caused them, if one did.
+/// Returns the beginning of the message about errors in DEST's metadata. It names the option that caused them, if one
+/// did.
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let pointers = || errors.iter().filter_map(|error| error.location.pointer.as_deref());
     let at = |part: &str| pointers().any(|pointer| pointer.starts_with(part));
@@ -215,14 +215,13 @@ mod tests {
         "chunk_key_encoding":{"name":"default"},
         "codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}"#;
 
-    /// Opens an array of this document.
     fn open(key: &str, document: &str) -> OpenedArray {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(key), document).unwrap();
         open_array(&folder.path().to_path_buf().into(), None).unwrap()
     }
 
-    /// Asks for what `asked` describes, and reads `written` for it.
+    /// Requests the array in `asked`, and reads `written` for it.
     fn read(key: &str, asked: &str, written: &str) -> Result<DestinationMetadata, String> {
         let source = open(key, asked);
         let document = NodeDocument { json: Json::Null, bytes: written.as_bytes().to_vec() };

@@ -1,4 +1,4 @@
-//! The plan of an array settled: what changes in its values and its metadata, step after step, then proved.
+//! Makes the plan of an array: the changes of its values and metadata, step by step, and then their check.
 
 use super::change::{self, Changed};
 use super::route::Choice;
@@ -22,13 +22,12 @@ use crate::operation::{
 };
 use crate::store::Node;
 
-/// Bytes that a store reads ahead, beside those of the work.
+/// Returns the bytes that a store prefetches, in addition to those of the work.
 pub(crate) fn ahead_bytes(source: &Node) -> u64 {
     source.prefetch_limit().map_or(0, |ahead| ahead.bytes)
 }
 
 impl Planner<'_> {
-    /// Settles the plan.
     pub(crate) fn plan(&mut self, progress: &dyn Progress) -> Result<Plan> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
@@ -36,11 +35,11 @@ impl Planner<'_> {
             return Err(OperationError::data(format!("there is a folder where the chunk `{folder}` should be")));
         }
         let quantization = self.quantization(&listing, progress)?;
-        // Parts of a job have no pass for it: the bits are found when it is begun.
+        // A job in parts has no pass for this: its bits are determined when it begins.
         let finds = !self.run.dry_run || self.run.partitions.is_some();
         if let Some(KeepBits::Auto(share)) = self.array.change.keep_bits.filter(|_| finds) {
             let SourceArray { opened: source, change, .. } = &self.array;
-            // What cannot be rounded at all is found out before anything is read.
+            // Values that cannot be rounded are an error before anything is read.
             self.change(None, &mut Draft::of(source))?;
             let (chunks, using) = ((listing.known(), true), (self.budget, self.driver.interrupt()));
             let kept = keep_bits::find((source, change.unpack), chunks, share, using, progress)?;
@@ -54,7 +53,6 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    /// The chunks that are there.
     fn list(&self) -> Result<Listing> {
         if let Some(listing) = &self.array.listing {
             return Ok(listing.clone());
@@ -65,19 +63,20 @@ impl Planner<'_> {
             .map_err(|error| OperationError::cannot_list(&source.store, error))
     }
 
-    /// Whether chunks are listed with their sizes, for which a store that tells no keys is asked chunk by chunk.
+    /// Returns whether chunks are listed with their sizes. A store that cannot list keys then needs a request per
+    /// chunk.
     fn asks_for_sizes(&self) -> Result<bool> {
         let SourceArray { opened: source, change, .. } = &self.array;
-        // A plan that is shown tells how much it would read; a rechunk may read chunks again, and does not tell what they
-        // take by what it reads.
+        // A plan that is shown reports how much it would read. A rechunk may read chunks again, so the bytes that it
+        // reads are not their size.
         if self.run.dry_run || source.node.tells_keys() {
             return Ok(self.run.dry_run || change.chunk_shape.is_some());
         }
-        // What is done in several runs is divided and counted by the chunks that are there.
+        // Work in several runs is divided and counted by the stored chunks.
         if self.run.resume || self.run.partitions.is_some() {
             return Ok(true);
         }
-        // With a given range no first pass finds out whether the fill value is an element.
+        // With `--range` there is no first pass to determine whether the fill value is an element.
         let Some(quantize) = change.quantize.as_ref().filter(|_| self.array.settled.is_none()) else {
             return Ok(false);
         };
@@ -85,7 +84,7 @@ impl Planner<'_> {
         Ok(!quantize.finds_range() && !request.fill_is_nan())
     }
 
-    /// The quantisation, where one is asked for: of a plan that reads no chunk, without what only the data tell.
+    /// Returns the quantisation, if it was requested. In a plan that reads no chunk, it lacks what depends on the data.
     fn quantization(&self, listing: &Listing, progress: &dyn Progress) -> Result<Option<Quantization>> {
         let SourceArray { opened: source, change, settled, surveyed, .. } = &self.array;
         let Some(quantize) = &change.quantize else { return Ok(None) };
@@ -109,13 +108,13 @@ impl Planner<'_> {
         if self.run.dry_run {
             return open.map(Some);
         }
-        // Too small a budget is found out before anything is read.
+        // A budget that is too small is an error before anything is read.
         let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
             self.cache.limit(0);
             return settle(&begin(self.budget)?);
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
-        // What is kept, of this array and of others, takes none of the memory of the passes, and of what is read ahead.
+        // Kept chunks of this and other arrays use only memory that neither the passes nor the prefetch need.
         let ahead = ahead_bytes(&source.node);
         self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead)));
         let mut pass = begin(self.budget.narrowed(memory.threads))?;
@@ -126,7 +125,7 @@ impl Planner<'_> {
         settle(&pass)
     }
 
-    /// Puts a plan together of what the data have told, and proves it.
+    /// Makes a plan from the results of passes over the data, and checks it.
     pub(crate) fn assemble(&self, listing: Listing, quantization: Option<Quantization>) -> Result<Plan> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         let mut warnings = known_warnings(source, &listing);
@@ -140,14 +139,14 @@ impl Planner<'_> {
             warnings.extend(changed_masks(&source.metadata.attributes, &draft.attributes()));
         }
         if let Some(quantization) = &changed.quantization {
-            // Of a type that may not be taken nothing is said.
+            // A type that may not be chosen needs no warning.
             warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning());
             let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
             warnings.extend(masks.filter(|_| !options.unpack));
             if let Some(packed) = packed_warning(quantization) {
-                // It says of the codes' type what is said of any.
+                // `packed` also says that the codes' type is not registered.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
                 warnings.push(packed);
             }
@@ -155,12 +154,12 @@ impl Planner<'_> {
             warnings.extend(losses::rare_type_warning(&source.pipeline, &destination.pipeline));
         }
         if let Some(rounding) = &changed.rounding {
-            // Whatever equals the fill value is not rounded.
+            // Elements equal to the fill value are not rounded.
             warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
         if matches!(options.predict, Some(Predict::Dimensions(_))) {
-            // It was asked for, and the report says who reads it.
+            // It was requested, and the report names its readers.
             warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
         }
         let (planner, present) = (self, listing.known());
@@ -169,7 +168,7 @@ impl Planner<'_> {
         self.check_blocks(&job)?;
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
-        // A fill value that readers differ about is said as it was taken, once it is an element like others.
+        // If readers disagree about a fill value, its interpretation is written once it is an element like others.
         let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
             && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
         if is_settled {
@@ -196,7 +195,7 @@ impl Planner<'_> {
         })
     }
 
-    /// An error where a plan that was made before cuts the array as its grids do not let it be cut, or in other passes.
+    /// Fails if the blocks or passes of an earlier plan do not fit the grids of the array.
     fn check_blocks(&self, job: &Job) -> Result<()> {
         let SourceArray { opened, settled, .. } = &self.array;
         let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::of(job)) else {
@@ -213,9 +212,9 @@ impl Planner<'_> {
         Err(staging::misfit(&opened.store, &what))
     }
 
-    /// DEST's metadata before they are proved, and what changes in the values. The order of the steps matters: values
-    /// before compressors, which go by the size of an element; the grid after the chain that its shards hold; the fill
-    /// value once its data type stands; attributes last, since values and fill value are described in them.
+    /// Returns the unchecked metadata of DEST, and the changes of the values. The order of the steps matters. Values
+    /// come before compressors, which depend on the element size. The grid comes after the chain, which shards contain.
+    /// The fill value comes after its data type. Attributes come last, because they describe values and fill value.
     fn draft(&self, quantization: Option<Quantization>, warnings: &mut Vec<Diagnostic>) -> Result<(Draft, Changed)> {
         let SourceArray { opened: source, change: options, path, .. } = &self.array;
         let mut draft = Draft::of(source);
@@ -232,7 +231,7 @@ impl Planner<'_> {
         version_2::set_grid(&mut draft, source)?;
         match &options.predict {
             Some(Predict::Dimensions(dimensions)) => predict::apply(&mut draft, dimensions, source, options)?,
-            // Until they are found it is proved that there may be some.
+            // Until the dimensions are found, this checks that there may be some.
             Some(Predict::Auto) => predict::apply(&mut draft, &[], source, options)?,
             Some(Predict::None) | None => {}
         }
@@ -262,9 +261,9 @@ impl Planner<'_> {
         Ok((draft, changed))
     }
 
-    /// Bytes of a decoded element of DEST, as far as they are known before chunks are read: shapes must not depend on
-    /// the data, since parts of a job are cut before. Elements of any length are taken for 16 bytes, as numpy keeps
-    /// them.
+    /// Returns the bytes of a decoded element of DEST, as far as known before chunks are read. Shapes must not depend
+    /// on the data, because the parts of a job are cut earlier. Variable-length elements count as 16 bytes, as in
+    /// numpy.
     fn element_bytes(&self, draft: &Draft) -> u64 {
         const OF_ANY_LENGTH: u64 = 16;
         let SourceArray { opened: source, change, .. } = &self.array;
@@ -274,8 +273,8 @@ impl Planner<'_> {
         data_type.size().map_or(OF_ANY_LENGTH, |bytes| (bytes as u64).max(1))
     }
 
-    /// Applies `--compress`, or gives `--codecs` what they leave out: both go by the size of an element. Where no chain is given,
-    /// codes of 8 bits get 16 for pcodec, which takes no narrower ones.
+    /// Applies `--compress`, or completes `--codecs`: both depend on the element size. Without `--codecs`, codes of 8
+    /// bits become 16 bits for pcodec, which encodes no narrower ones.
     fn complete_chain(&self, draft: &mut Draft, changed: &Changed, store: &str) {
         let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
         let target = changed.quantization.as_ref().map(|quantization| quantization.target);
@@ -291,7 +290,7 @@ impl Planner<'_> {
         if let ((Some(old), Some(new)), None, None) = (sizes, codecs, &changed.repacking)
             && !new.is_multiple_of(old)
         {
-            // It takes whole elements, of which there may be too few bytes now.
+            // The codec encodes whole elements, and there may be too few bytes for one now.
             draft.edit_innermost(|chain| {
                 let shuffles = chain.iter_mut().filter(|codec| codec.name == "numcodecs.shuffle");
                 let sizes = shuffles.filter_map(|codec| codec.configuration.as_mut()?.get_mut("elementsize"));
@@ -309,7 +308,7 @@ impl Planner<'_> {
         }
     }
 
-    /// DEST's documents, and what the user should know of them. `zarr.json` is as it was written, where nothing changed.
+    /// Returns the documents of DEST, and warnings about them. `zarr.json` keeps its bytes if nothing changed.
     fn documents(&self, draft: &Draft, is_settled: bool) -> Result<(NodeDocuments, Vec<Diagnostic>)> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         if draft.zarr_format == 2 {
@@ -331,7 +330,7 @@ impl Planner<'_> {
         }
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = match &options.data_type {
-            // First: all else is done to the floats.
+            // Unpacking comes first: everything else changes the floats.
             _ if options.unpack => change::unpack(source, options, draft)?,
             Some(data_type) if !keeps_type => change::convert(source, options, data_type, draft)?,
             _ => (ValueChange::None, source.fill_value.clone()),
@@ -353,7 +352,7 @@ impl Planner<'_> {
             let kernel = Box::new(quantization.bind());
             let codecs = quantization.num_codecs();
             changed.change = changed.change.then(ValueChange::Quantize { kernel, codecs });
-            // Of an open plan it is not known yet whether the fill value survives.
+            // In an open plan it is not known yet whether the fill value survives.
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
@@ -374,12 +373,12 @@ impl Planner<'_> {
     }
 }
 
-/// Warnings about SOURCE that hold for every change.
+/// Returns the warnings about SOURCE that apply to every change.
 fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
     let mut warnings = source.warnings.clone();
     let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
     if listing.known().is_some_and(|present| present.len() >= num_chunks) {
-        // What absent chunks hold matters to none.
+        // Without absent chunks, their value does not matter.
         warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }
     warnings.extend(unknown_keys(source, listing));
@@ -399,7 +398,7 @@ fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
     Some(found.in_store(source.store.clone()).at_key(first.as_str()))
 }
 
-/// Few readers know `packbits` and the types that are stored by it.
+/// Returns a warning that few readers know `packbits` and the types that it stores.
 fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let target = quantization.target;
     let packed = quantization.is_packed() && quantization.is_target_settled;

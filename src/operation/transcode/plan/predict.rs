@@ -1,7 +1,9 @@
-//! `--predict`: differences along dimensions behind the codes, which compress better and lose nothing (Lorenzo's predictor).
+//! `--predict`: differences along dimensions after the codes, which compress better and lose nothing (Lorenzo's
+//! predictor).
 //!
-//! `numcodecs.delta` takes differences along the last dimension of a chunk in C order; `transpose` brings others there. pcodec
-//! takes differences itself, along what is last in memory: it gets the dimensions in their own order again.
+//! `numcodecs.delta` encodes differences along the last dimension of a chunk in C order. `transpose` makes another
+//! dimension the last. The codec pcodec encodes differences itself, along the last dimension in memory. So it gets the
+//! dimensions in their original order.
 
 use super::regrid::Names;
 use crate::codec::Role;
@@ -10,7 +12,7 @@ use crate::operation::draft::{DELTA, PCODEC, build, has_differences};
 use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
-/// Puts differences along these dimensions, one after the other, into the innermost chain.
+/// Adds differences along these dimensions, one after the other, to the innermost chain.
 pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let store = &source.store;
     let refusal = |why: &str| OperationError::data(format!("--predict does not fit `{store}`: {why}"));
@@ -45,14 +47,15 @@ pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, o
     Ok(())
 }
 
-/// The dimensions along which differences may be taken of a chain's codes: none where it has no codes.
+/// Returns the lengths of the dimensions along which differences of a chain's codes are possible. Empty if it has no
+/// codes.
 pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     let innermost = innermost(pipeline);
     let has_differences = innermost.stages.iter().any(|stage| stage.name == DELTA);
     if has_differences || codes(innermost).is_none() { Vec::new() } else { pipeline.innermost_chunk_shape() }
 }
 
-/// The place in a chain where elements are integers, behind all casts, and the name of their type in numpy.
+/// Returns the index in a chain after all casts, where elements are integers, and the numpy name of their type.
 fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
     let is_of_values = |stage: &&Stage| matches!(stage.configuration.role(), Role::ScaleOffset(_) | Role::Cast { .. });
     let stages: Vec<&Stage> = chain.stages.iter().take_while(is_of_values).collect();
@@ -64,7 +67,8 @@ fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
     Some((stages.len(), v2::write_dtype(&array.data_type, false).ok()?))
 }
 
-/// Codecs that take differences along dimensions, one after the other; `restores`: the order of the dimensions is then what it was.
+/// Returns codecs for differences along dimensions, one after the other. `restores`: the dimensions get their original
+/// order at the end.
 fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) -> Vec<CodecMetadata> {
     let mut order: Vec<usize> = (0..rank).collect();
     let mut chain = Vec::new();
@@ -88,8 +92,8 @@ fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) 
     chain
 }
 
-/// Puts a `cast_value` to the same type behind each difference that numcodecs 0.17 would undo wrongly: a chunk that
-/// `transpose` gives as a view in Fortran order it reads in the order of memory. The cast copies such a chunk.
+/// Adds a `cast_value` to the same type after each difference that numcodecs 0.17 decodes wrongly. If `transpose`
+/// returns a chunk as a view in Fortran order, it reads the chunk in memory order. The cast copies such a chunk.
 pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<()> {
     if !has_differences(&draft.codecs) {
         return Ok(());
@@ -103,7 +107,7 @@ pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<()> {
     Ok(())
 }
 
-/// The casts that a chain needs, and their places in the present one.
+/// Returns the casts that a chain needs, and their positions in the present chain.
 fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> {
     let mut copies = Vec::new();
     let mut since: Option<(usize, &ArrayRepresentation, Vec<usize>)> = None;

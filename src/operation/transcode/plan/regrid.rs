@@ -1,4 +1,4 @@
-//! `--chunk-shape` and `--shard-shape`: another grid for DEST, its chain put inside shards or taken out of them.
+//! `--chunk-shape` and `--shard-shape`: another grid for DEST, with its chain in new shards, or without shards.
 
 use crate::codec::Role;
 use crate::diagnostic::{quantity::counted, spelling};
@@ -9,8 +9,8 @@ use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";
 
-/// Changes the draft's chunk grid and, where shards come or go, its chain. An element has `element_bytes` of the sizes
-/// that `auto` is given.
+/// Changes the chunk grid of the draft. If shards are added or removed, also changes its chain. `element_bytes`
+/// converts sizes of `auto` to elements.
 pub(crate) fn apply(
     draft: &mut Draft,
     options: &ChangeOptions,
@@ -19,7 +19,7 @@ pub(crate) fn apply(
     store: &str,
 ) -> Result<()> {
     if source.skips() && source.grid.uniform().is_none() && options.chunk_shape.is_none() {
-        // The chunks that are cut are none of the grid that there was.
+        // The selected chunks are not those of the present grid.
         return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
     }
     if options.chunk_shape.is_none() && options.shard_shape.is_none() {
@@ -55,7 +55,7 @@ pub(crate) fn apply(
             let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
             let shard = match request {
                 ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element_bytes),
-                // Over the whole axis it ends with its last inner chunk.
+                // A shard of the whole axis ends with its last inner chunk.
                 _ => names.resolve("--shard-shape", request, base, |dimension, axis| {
                     axis.checked_next_multiple_of(subchunk[dimension]).unwrap_or(axis)
                 })?,
@@ -84,22 +84,23 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// Shards of at most `limit` elements, but of one chunk at least.
+/// Returns the shape of shards of at most `limit` elements, but at least one chunk.
 fn fitted_shard(chunk: &[u64], shape: &[u64], limit: u64) -> Vec<u64> {
     let counts: Vec<Lengths> =
         shape.iter().zip(chunk).map(|(axis, chunk)| Lengths::UpTo(axis.div_ceil(*chunk))).collect();
     let chunks = fit(&counts, limit / num_elements(chunk).unwrap_or(u64::MAX));
-    // No multiple of a length that is too great for 64 bits is needed: a chunk holds nearly all of the axis.
+    // A multiple that exceeds 64 bits is not needed: a chunk contains nearly all of the axis.
     chunks.iter().zip(chunk).map(|(count, chunk)| count.checked_mul(*chunk).unwrap_or(*chunk)).collect()
 }
 
-/// The refusal of a grid that is to change, and keep a shape that it does not have.
+/// Returns the error for a new grid without a new shape, if the present grid has several shapes.
 fn of_several_shapes(store: &str, what: &str, option: &str) -> OperationError {
     OperationError::data(format!("the {what} of `{store}` have different shapes: its grid is `rectilinear`"))
         .with_help(format!("give {option}, too, for a regular grid"))
 }
 
-/// Refuses shards that whole inner chunks do not fill; names the option at fault, and the nearest shape that would do.
+/// Fails if a shard does not consist of whole inner chunks. The error names the wrong option, and the nearest valid
+/// shape.
 fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &[u64]) -> Result<()> {
     let Some(axis) = inner.iter().zip(shard).position(|(inner, shard)| !shard.is_multiple_of(*inner)) else {
         return Ok(());
@@ -131,14 +132,14 @@ pub(crate) fn as_option(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The positive multiple of `unit` that is nearest to `length`.
+/// Returns the positive multiple of `unit` that is nearest to `length`.
 fn nearest_multiple(unit: u64, length: u64) -> u64 {
     let below = length - length % unit;
     let above = below.saturating_add(unit);
     if below > 0 && length - below <= above - length { below } else { above }
 }
 
-/// The divisor of `whole` that is nearest to `length`; 1 where that would take long to find.
+/// Returns the divisor of `whole` that is nearest to `length`. 1 if the search would take long.
 fn nearest_divisor(length: u64, whole: u64) -> u64 {
     const MOST_TRIED: u64 = 1 << 20;
     let divides = |candidate: u64| candidate > 0 && whole.is_multiple_of(candidate);
@@ -150,7 +151,7 @@ fn nearest_divisor(length: u64, whole: u64) -> u64 {
         .unwrap_or(1)
 }
 
-/// A chain inside a new `sharding_indexed`.
+/// Returns a new `sharding_indexed` with a chain inside.
 fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
     let little = CodecMetadata::new("bytes", Some(Object::new().with("endian", "little")));
     let index_codecs = [little, CodecMetadata::new("crc32c", None)];
@@ -162,14 +163,13 @@ fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
     CodecMetadata::new(SHARDING, Some(configuration))
 }
 
-/// The `sharding_indexed` of a chain.
 struct Shards {
     place: usize,
-    /// The array's dimension at each dimension of a shard.
+    /// The array's dimension for each dimension of a shard.
     order: Vec<usize>,
-    /// The inner chunk shape, along the array's dimensions.
+    /// The inner chunk shape, in the array's dimensions.
     inner: Vec<u64>,
-    /// The chain inside.
+    /// The codecs of an inner chunk.
     codecs: Vec<CodecMetadata>,
 }
 
@@ -202,7 +202,7 @@ impl Shards {
         Ok(Some(Shards { place, order, inner, codecs }))
     }
 
-    /// The chain with another inner chunk shape.
+    /// Returns the chain with another inner chunk shape.
     fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
         let mut codecs = codecs.to_vec();
         if let Some(configuration) = codecs[self.place].configuration.as_mut().filter(|_| inner != self.inner) {
@@ -212,24 +212,23 @@ impl Shards {
         codecs
     }
 
-    /// The chain without shards: what stands around the shard stays around the inner chunk.
+    /// Returns the chain without shards. Codecs before and after the shard remain for the inner chunk.
     fn taken_out(&self, codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
         let (before, after) = (&codecs[..self.place], &codecs[self.place + 1..]);
         before.iter().chain(&self.codecs).chain(after).cloned().collect()
     }
 }
 
-/// The dimensions of the array by name.
+/// Finds the dimensions of the array by name.
 pub(crate) struct Names<'a> {
-    /// The array.
     pub source: &'a ArrayMetadata,
-    /// The names that it gets, where others are asked for.
+    /// The new names, if they were requested.
     pub asked: Option<&'a [String]>,
 }
 
 impl Names<'_> {
-    /// The lengths that are asked for; those that are not named stay those of `present`, 0 is what `whole` makes of
-    /// the dimension and its length.
+    /// Returns the requested lengths. Dimensions that are not named keep the length in `present`. A length of 0 becomes
+    /// the result of `whole` for the dimension and its length.
     fn resolve(
         &self,
         option: &str,
@@ -239,7 +238,7 @@ impl Names<'_> {
     ) -> Result<Vec<u64>> {
         let shape = &self.source.shape;
         let lengths = match request {
-            // Who knows what an element takes chooses.
+            // The caller chooses the shape, because it knows the element size.
             ShapeRequest::Auto(_) => present.to_vec(),
             ShapeRequest::Lengths(lengths) if lengths.len() == shape.len() => lengths.clone(),
             ShapeRequest::Lengths(lengths) => {
@@ -269,9 +268,9 @@ impl Names<'_> {
         Ok(lengths.iter().enumerate().map(of).collect())
     }
 
-    /// The lengths that inner chunks may have, so that whole ones fill the shards that are asked for or `kept`.
+    /// Returns the possible lengths of inner chunks. Whole ones must fill the shards that are requested or `kept`.
     fn lengths_that_fill(&self, asked: Option<&ShardRequest>, kept: Option<&[u64]>) -> Result<Vec<Lengths>> {
-        // 0 where a shard goes by its inner chunks.
+        // 0 if the shard depends on its inner chunks.
         let free = vec![0; self.source.shape.len()];
         let kept = kept.unwrap_or(&free);
         let shard = match asked {
@@ -284,13 +283,13 @@ impl Names<'_> {
         Ok(shard.iter().zip(&self.source.shape).map(length).collect())
     }
 
-    /// The dimension of a name, else of a number.
+    /// Returns the dimension with a name, or else with a number.
     pub(crate) fn place_or_number(&self, option: &str, dimension: &str) -> Result<usize> {
         let number = dimension.parse().ok().filter(|number: &usize| *number < self.source.shape.len());
         self.place(option, dimension).or_else(|error| number.ok_or(error))
     }
 
-    /// The dimension of a name.
+    /// Returns the dimension with a name.
     fn place(&self, option: &str, name: &str) -> Result<usize> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),

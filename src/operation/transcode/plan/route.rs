@@ -1,4 +1,4 @@
-//! The cheapest way from one array to another: which route its chunks take, and the memory that it needs.
+//! The cheapest route of an array's chunks, and the memory that it needs.
 
 use std::borrow::Cow;
 
@@ -20,23 +20,21 @@ use crate::operation::transcode::{DestinationMetadata, format::version_2, repack
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
 
-/// Bytes of a subchunk of a block beside its elements.
+/// Memory of a subchunk in a block, in addition to its elements.
 const SUBCHUNK_BYTES: u64 = 128;
 
-/// Encoded inner chunks that wait for their place, for each thread.
+/// Encoded inner chunks per thread that wait for their position in the shard.
 const WAITING: u64 = 3;
 
 /// The inputs of the choice of a route: the two arrays, and the conversion of the values.
 pub(super) struct Choice<'a> {
     /// The options and the budget.
     pub planner: &'a Planner<'a>,
-    /// Its chunks that are stored, where that is known.
+    /// The stored chunks of SOURCE, if they are known.
     pub present: Option<&'a ChunkSet>,
-    /// DEST.
     pub destination: &'a DestinationMetadata,
-    /// Conversion of the values.
     pub changed: &'a Changed,
-    /// Bytes that a thread needs in other passes: a least budget that is named does for them, too.
+    /// Memory that a thread needs in other passes. A minimum budget in an error includes it.
     pub elsewhere: u64,
 }
 
@@ -45,7 +43,8 @@ impl<'a> Choice<'a> {
         &self.planner.array.opened
     }
 
-    /// The cheapest work that gives DEST the values it is to have; an error where there is none, or too little memory.
+    /// Returns the cheapest job that writes the requested values to DEST. Fails if there is none or the memory is too
+    /// small.
     pub(super) fn job(mut self) -> Result<Job> {
         let (planner, destination, changed) = (self.planner, self.destination, self.changed);
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
@@ -85,7 +84,7 @@ impl<'a> Choice<'a> {
         Ok(Job::Objects(Box::new(job)))
     }
 
-    /// The copy of stored chunks, which needs no chain.
+    /// Returns the copy of stored chunks. It needs no chain.
     fn copy(&self) -> CopyJob {
         let source = self.source();
         let pipeline = &source.pipeline;
@@ -94,13 +93,13 @@ impl<'a> Choice<'a> {
             metadata: [source.metadata.clone(), self.destination.metadata.clone()],
             present: self.present.cloned(),
             missing: Missing::default(),
-            // Of what an unknown codec wrote nothing is known.
+            // The output size of an unknown codec is not known.
             most_bytes: pipeline.output().map_or(u64::MAX, |encoded| pipeline.input.max_encoded_bytes(&encoded)),
             decoded_bytes: pipeline.input.num_bytes(),
         }
     }
 
-    /// Whether stored chunks are to be what they are.
+    /// Returns whether stored chunks stay the same byte for byte.
     fn is_copy(&self, keeps_fill: bool) -> bool {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let [from, to] = match &changed.repacking {
@@ -118,12 +117,12 @@ impl<'a> Choice<'a> {
             && !source.metadata.is_cut()
     }
 
-    /// Whether no element of SOURCE is absent, as far as that is known.
+    /// Returns whether no element of SOURCE is absent, as far as is known.
     fn is_whole(&self) -> bool {
         self.has_all_chunks() && self.source().pipeline.sharding().is_none()
     }
 
-    /// Whether no chunk of SOURCE is absent, as far as that is known.
+    /// Returns whether no chunk of SOURCE is absent, as far as is known.
     fn has_all_chunks(&self) -> bool {
         self.present.is_some_and(|present| present.len() == self.source().metadata.num_chunks())
     }
@@ -132,7 +131,7 @@ impl<'a> Choice<'a> {
         !self.source().metadata.skips() && self.source().metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
-    /// Both arrays with their chains bound; an error where elements have no fixed size.
+    /// Returns both arrays with bound chains. Fails if elements have no fixed size.
     fn sides(&self) -> Result<(StoredArray, StoredArray)> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs();
@@ -150,18 +149,18 @@ impl<'a> Choice<'a> {
         let mut to = side(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
         let unchanged = matches!(changed.change, ValueChange::None);
         if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
-            // What the same codes stood for before gets the same codes again.
+            // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
         }
         if !to.is_regular() && !from.has_subchunks_of(&to) {
-            // Shards of several shapes are not put together from parts of others: each is made whole, of its own.
+            // Shards of several shapes are not composed of parts of others. Each shard is encoded as a whole.
             (from.layout, to.layout) = (None, None);
         }
         Ok((from, to))
     }
 
-    /// Chunks of elements of any length begin with their number, in 32 bits: none that is stored can hold more, whatever a
-    /// shape claims, and none can be written.
+    /// Fails if chunks of variable-length elements have too many elements. Such a chunk begins with its number of
+    /// elements in 32 bits. No stored chunk can contain more, whatever its shape claims, and none can be written.
     fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<()> {
         let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
         let store = &self.source().store;
@@ -179,8 +178,8 @@ impl<'a> Choice<'a> {
         Err(OperationError::data(message).with_help(help))
     }
 
-    /// The work on an array whose chunks have no size that the metadata tell: elements of any length, and what a codec
-    /// that is not run here has encoded. `refusal` where there is no route for them.
+    /// Returns the job of an array whose chunks have no known size in the metadata. They have variable-length elements,
+    /// or the output of a codec that is not supported here. Fails with `refusal` if there is no route.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job> {
         let (source, destination) = (self.source(), self.destination);
         let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
@@ -194,7 +193,7 @@ impl<'a> Choice<'a> {
         let absent_element =
             self.changed.absent.clone().filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
-        // Absent chunks become such as hold the old fill value, if anybody here can write them.
+        // Absent chunks are written with the old fill value, if this program can encode them.
         if absent_element.is_some() && !is_whole && route.destination.is_none() {
             return Err(refusal);
         }
@@ -203,17 +202,17 @@ impl<'a> Choice<'a> {
         Ok(Job::Objects(Box::new(ObjectJob { transfer, route: Route::VariableSize(Box::new(route)) })))
     }
 
-    /// The blocks of a plan that was made before.
+    /// Returns the blocks of an earlier plan.
     fn given(&self) -> Option<&Blocks> {
         self.planner.array.settled.as_ref()?.blocks.as_ref()
     }
 
-    /// For a job in parts: the least number of parts into which the work can be cut.
+    /// For a job in parts: returns the least number of parts into which the work can be cut.
     fn parts(&self) -> Option<u64> {
         self.planner.run.partitions.map(|_| self.planner.least_parts)
     }
 
-    /// The way of the objects.
+    /// Returns the route of the objects.
     pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let store = &self.source().store;
         let nested = |side: &StoredArray| {
@@ -225,7 +224,7 @@ impl<'a> Choice<'a> {
                 .with_help("first give the array a simpler chain with --codecs"));
         }
         let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
-        // A shard is not a unit of values, whatever its shape: the codecs of its inner chunks are no part of its chain.
+        // A shard is not a unit of values, whatever its shape is. The codecs of its inner chunks are not in its chain.
         let has_shards = from.layout.is_some() || to.layout.is_some();
         let has_same_subchunks = from.has_subchunks_of(to) && (has_shards || !same_objects);
         let are_kept = has_same_subchunks || (same_objects && !has_shards && !from.metadata.skips());
@@ -238,13 +237,13 @@ impl<'a> Choice<'a> {
         Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)))
     }
 
-    /// The way of objects that are not decoded to elements of one size; `None` where there is none.
+    /// Returns the route of objects that are not decoded to elements of one size. `None` if there is none.
     fn opaque_route(&self, from: &StoredArray, to: &StoredArray) -> Result<Option<VariableSize>> {
         if !matches!(self.changed.change, ValueChange::None) {
             return Ok(None);
         }
         let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
-        // What of a subchunk lies behind a part that is taken does not go along.
+        // The part of a subchunk outside the selection must not be copied.
         let are_whole = from.has_subchunks_of(to) && !from.metadata.skips() && !from.metadata.is_cut();
         let recoding = Recoding::new(source, written).filter(|_| are_whole);
         let destination = VlenChain::of(written);
@@ -263,13 +262,13 @@ impl<'a> Choice<'a> {
         Ok(Some(VariableSize { way, destination, write_empty, memory_share }))
     }
 
-    /// Block by block: in one pass, or in two where one would read the source too often. A run that is taken up again
-    /// goes on as it was begun.
+    /// Returns the route block by block: in one pass, or in two if one would read SOURCE too often. A resumed run
+    /// continues with the passes of its start.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let begun = match self.given() {
             Some(Blocks { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
             Some(_) => Begun::InOnePass,
-            // A job in parts goes by its plan, whatever was begun.
+            // A job in parts follows its plan, whatever was begun.
             None if self.planner.run.resume && self.parts().is_none() => begun(&to.node, from)?,
             None => Begun::Nothing,
         };
@@ -290,10 +289,10 @@ impl<'a> Choice<'a> {
         Ok(Route::Rechunk(Box::new(one)))
     }
 
-    /// Both passes through intermediate data of a grid.
+    /// Returns both passes through intermediate data of a grid.
     fn staged(&self, from: &StoredArray, to: &StoredArray, shape: &StagingShape) -> Result<Staged> {
         let (folder, is_outside) = match self.parts() {
-            // What one part writes another reads, wherever it runs.
+            // Parts read the output of other parts, on any machine.
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
         };
@@ -309,7 +308,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// The encoder of DEST's subchunks, from what is read and from SOURCE itself.
+    /// Returns the encoder of DEST's subchunks. `from` contains the array that is read, and SOURCE.
     fn encoder(&self, from: [&StoredArray; 2], to: &StoredArray) -> Result<SubchunkEncoder> {
         let write_empty = self.planner.array.change.write_empty_chunks;
         SubchunkEncoder::new(from, to, &self.changed.change, write_empty).map_err(|error| self.unsupported(error))
@@ -340,7 +339,7 @@ impl<'a> Choice<'a> {
             destination_object: to.metadata.largest_chunk().to_vec(),
             order: to.subchunk_order(),
         };
-        // Of the indexes of intermediate data single entries are read.
+        // Only single entries of the indexes of intermediate data are read.
         let indexes = shard_bytes(Some(from).filter(|_| pass == 0), to);
         let reading = from.subchunk_chain().reading_bytes(false);
         let writing = Self::writing_bytes(to, encoder.conversion());
@@ -354,20 +353,20 @@ impl<'a> Choice<'a> {
         Ok(Rechunk { plan, encoder, schedule })
     }
 
-    /// Bytes that a thread needs to write subchunks.
+    /// Returns the memory that a thread needs to write subchunks.
     fn writing_bytes(to: &StoredArray, conversion: &Conversion) -> u64 {
-        // Encoded inner chunks wait for their place in the shard: two for each thread and the one being made.
+        // Encoded inner chunks wait for their position in the shard: two per thread, and the one that is being encoded.
         let encoded = to.subchunk_chain().encoded_bytes();
         let waiting = if to.layout.is_some() { encoded.saturating_mul(WAITING) } else { 0 };
         let converting = if conversion.is_copy() { 0 } else { conversion.buffer_bytes(to.has_edges()) };
         converting.saturating_add(waiting)
     }
 
-    /// The costs of two passes without what depends on the grid between them.
+    /// Returns the costs of two passes without those that depend on the intermediate grid.
     fn staged_costs(&self, from: &StoredArray, to: &StoredArray, encoder: &SubchunkEncoder) -> StagedCosts {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
         let writing = Self::writing_bytes(to, encoder.conversion());
-        // Comparing takes the subchunk as it is read, its part inside the array, and three of its elements.
+        // Comparing needs the subchunk as it is read, its part inside the array, and three copies of its elements.
         let first_subchunks = if self.planner.run.verify { 5 } else { WAITING };
         let comparing = if self.planner.run.verify { comparing_pieces(to) } else { 0 };
         StagedCosts {
@@ -382,7 +381,6 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// The name of a job's route.
 pub(crate) fn name_of(job: &Job) -> RouteName {
     let Job::Objects(job) = job else { return RouteName::Copy };
     let [source, destination] = [&job.transfer.source, &job.transfer.destination].map(|side| &side.metadata);

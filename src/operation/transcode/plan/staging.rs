@@ -1,4 +1,4 @@
-//! The intermediate data of a rechunk in two passes: their metadata, and those that an unfinished run has left.
+//! The intermediate data of a rechunk in two passes: their metadata, and those of an unfinished run.
 
 use crate::array::StoredArray;
 use crate::engine::StagingShape;
@@ -9,29 +9,29 @@ use crate::operation::{OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, RUN_FOLDER, StoreError};
 
-/// The beginning of an unfinished run at the destination.
+/// The passes that an unfinished run at the destination began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// There is none.
+    /// There is no unfinished run.
     Nothing,
-    /// In one pass.
+    /// One pass.
     InOnePass,
-    /// In two, with intermediate data of this grid.
+    /// Two passes, with intermediate data of this grid.
     InTwoPasses(StagingShape),
 }
 
-/// The beginning of the destination's run, for an array that is read by `from`.
+/// Returns what the destination's run has begun, for an array that `from` reads.
 pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
     let unreadable =
         |error: StoreError| OperationError::environment("the unfinished DEST cannot be read").because(error);
     let (place, is_outside) = folder(destination);
     if !is_outside && !destination.is_local() {
-        // A zip file is begun anew.
+        // A zip file is written from the beginning.
         return Ok(Begun::Nothing);
     }
     let Some(text) = left_document(&place).map_err(unreadable)? else {
         if is_outside {
-            // They may lie on another machine: as if it had not begun.
+            // They may be on another machine: this counts as not begun.
             return Ok(Begun::Nothing);
         }
         let work = destination.below(&RUN_FOLDER);
@@ -45,7 +45,7 @@ pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
     })
 }
 
-/// The grid of intermediate data, if they are of an array.
+/// Returns the grid of intermediate data. `None` if they are not of this array.
 fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let metadata = ArrayDocument::read(document).metadata()?;
     let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
@@ -57,7 +57,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     (shape.fits(&taken) && is_of_array).then_some(shape)
 }
 
-/// Intermediate data of a grid, in a folder, for what `from` reads, and their document.
+/// Returns the intermediate data with a grid, in a folder, for the array that is read, and their document.
 pub(crate) fn staging(
     from: &StoredArray,
     folder: Node,
@@ -78,14 +78,14 @@ pub(crate) fn staging(
     Ok((side, document))
 }
 
-/// The error for a plan that was made before, of `store`, which has something that its grids do not let it have.
+/// Returns the error for an earlier plan of `store` with something that does not fit its grids.
 pub(super) fn misfit(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("the plan of `{store}` has {what}, which do not fit its grids"))
         .with_help("seal the plan anew")
 }
 
-/// One file a shard in one folder; elements as they are in memory; no checksum on the index, so that one entry of it can be
-/// read.
+/// Returns the document of intermediate data: one folder with one file per shard. Elements are as in memory, and the
+/// index has no checksum, so that one entry of it can be read.
 fn document(from: &StoredArray, shape: &StagingShape) -> Option<Json> {
     let StagingShape { subchunk, shard } = shape;
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };

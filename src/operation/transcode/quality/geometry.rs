@@ -1,5 +1,5 @@
-//! The pieces in which both sides of an array are measured: they cut few chunks, and have whole rows where there are
-//! levels. And the levels, the last two dimensions at each index of the others: their ranges, and how similar both sides are.
+//! The pieces in which both sides of an array are measured. They cut few chunks, and have whole rows if there are
+//! levels. A level is a slice of the last two dimensions, with its range and the similarity of both sides.
 
 use std::ops::Range;
 
@@ -11,35 +11,35 @@ use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity, WINDOW}
 use crate::operation::transcode::plan::reading_bytes;
 use crate::operation::{Budget, Result, budget};
 
-/// Bytes of pieces that are kept at a time, where memory allows and no more are needed.
+/// Target for the bytes of pieces in memory, if the budget allows and no more are needed.
 const SLAB_BYTES: u64 = 64 << 20;
 
-/// Rows of windows that are looked at together.
+/// Number of rows of windows that are compared together.
 pub(super) const BAND: u64 = 64;
 
-/// The cut of an array. Pieces follow one another in C order, so that those of a level do.
+/// The pieces of an array. They are in C order, so the pieces of a level are consecutive.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     pub(super) shape: Vec<u64>,
-    /// Elements of a piece along each dimension.
+    /// Shape of a piece in elements.
     pub(super) piece: Vec<u64>,
-    /// Pieces along each dimension.
+    /// Number of pieces along each dimension.
     pub(super) grid: Vec<u64>,
-    /// Why there are no levels to compare.
+    /// Reason why there are no levels to compare.
     pub(super) no_levels: Option<&'static str>,
-    /// Bytes of an element, of both sides together.
+    /// Bytes of an element, both sides together.
     element_bytes: u64,
-    /// Bytes of pieces that may be kept at a time.
+    /// Limit for the bytes of pieces in memory.
     slab_bytes: u64,
-    /// Threads that may read and measure at a time.
+    /// Number of threads that may read and measure at the same time.
     pub(super) threads: usize,
 }
 
-/// So many pieces for each thread, at least: at the end none has much to do while another has nothing.
+/// Least number of pieces per thread, so that at the end no thread works long while others wait.
 const TURNS: u64 = 4;
 
 impl Geometry {
-    /// The cut of arrays of `shape`; an error where the budget has no room for any.
+    /// Returns the pieces of arrays of `shape`. Fails if the budget is too small for any.
     pub(super) fn of(transfer: &Transfer, budget: Budget) -> Result<Self> {
         let sides = [&transfer.source, &transfer.destination];
         let shape = &*transfer.destination.metadata.shape;
@@ -53,11 +53,12 @@ impl Geometry {
             _ => Some("the array has fewer than two dimensions"),
         };
         let width = if no_levels.is_none() { shape.get(rank - 1).copied().unwrap_or(1) } else { 1 };
-        // A thread reads a chunk of either side at a time, and has a band of levels in three bytes and two rows of floats.
+        // A thread reads one chunk of each side at a time. Its band of levels has three bytes per element and two rows
+        // of floats.
         let band = width.saturating_mul((BAND + 2 * RADIUS as u64) * 3 + 16);
         let reading = sides.iter().map(|side| reading_bytes(side, true));
         let unit = reading.fold(budget::BASE_BYTES.saturating_add(band), u64::saturating_add);
-        // Half for pieces; half for the threads.
+        // One half for pieces, the other half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
         let bytes_of =
@@ -67,7 +68,7 @@ impl Geometry {
         // A thread reads a piece into one buffer, and may cut it into another.
         let most = (half / 8).min(half.saturating_sub(unit) / 2);
         let cut_rows = rank.saturating_sub(if no_levels.is_none() { 2 } else { 1 });
-        // The rows last: a chunk that is cut is read once for each of its parts.
+        // The rows are cut last: a chunk that is cut is read once for each of its parts.
         while bytes_of(&piece) > most {
             let longest = (0..cut_rows).max_by_key(|dimension| piece[*dimension]).filter(|at| piece[*at] > 1);
             let cut = longest.or(piece.get(cut_rows).filter(|rows| **rows > 1).map(|_| cut_rows));
@@ -96,23 +97,23 @@ impl Geometry {
         self.grid.iter().product()
     }
 
-    /// Pieces of a level, from its first rows to the last.
+    /// Returns the number of pieces of a level, from its first rows to its last.
     pub(super) fn pieces_per_level(&self) -> u64 {
         self.row_axis().map_or(1, |rows| self.grid[rows])
     }
 
-    /// The dimension of the rows of levels.
+    /// Returns the dimension of the rows of levels. `None` without levels.
     fn row_axis(&self) -> Option<usize> {
         if self.no_levels.is_some() { None } else { self.shape.len().checked_sub(2) }
     }
 
-    /// Rows and columns of a level, and the rows of a piece.
+    /// Returns the rows and columns of a level, and the rows of a piece.
     pub(super) fn level(&self) -> Option<(u64, u64, u64)> {
         let rows = self.row_axis()?;
         Some((self.shape[rows], self.shape[rows + 1], self.piece[rows]))
     }
 
-    /// Bytes of all elements, of both sides.
+    /// Returns the bytes of all elements, of both sides.
     pub(super) fn bytes(&self) -> u64 {
         self.shape.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
     }
@@ -121,28 +122,30 @@ impl Geometry {
         self.piece.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
     }
 
-    /// Bytes of the pieces of whole levels.
+    /// Returns the bytes of the pieces of whole levels.
     fn level_slab(&self) -> u64 {
         self.piece_bytes().saturating_mul(self.pieces_per_level())
     }
 
-    /// Pieces whose last rows belong to windows of the next.
+    /// Returns the number of pieces whose last rows belong to windows of the next piece.
     pub(super) fn overlap(&self) -> u64 {
         self.level().map_or(0, |(_, _, rows)| (2 * RADIUS as u64).div_ceil(rows))
     }
 
-    /// Whether levels are too large to be kept: their range is found in one walk, and their windows in another.
+    /// Returns whether levels are too large for memory. Then one walk determines their range, and another compares
+    /// their windows.
     pub(super) fn reads_twice(&self) -> bool {
         self.no_levels.is_none() && self.level_slab() > self.slab_bytes
     }
 
-    /// Whether the thread that reads a piece compares its levels, too: it has them whole, and they are still in its caches.
+    /// Returns whether the thread that reads a piece also compares its levels. It has them whole, and still in its
+    /// caches.
     pub(super) fn compares_pieces(&self) -> bool {
         let threads = self.threads as u64;
         !self.reads_twice() && self.pieces_per_level() == 1 && self.num_pieces() >= threads.saturating_mul(TURNS)
     }
 
-    /// The runs of pieces that are kept at a time: of whole levels, or else of parts of them that overlap.
+    /// Returns the runs of pieces that are in memory at the same time: whole levels, or overlapping parts of them.
     pub(super) fn slabs(&self) -> Vec<Range<u64>> {
         let (per_level, most) = (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
         let all = self.num_pieces();
@@ -166,7 +169,7 @@ impl Geometry {
         slabs
     }
 
-    /// The elements of each level in a piece, by level; all where there are no levels.
+    /// Returns the elements of each level in a piece, by level. Without levels: all elements.
     pub(super) fn levels_of(&self, piece: &Region) -> impl Iterator<Item = Range<usize>> + use<> {
         let all = as_index(piece.num_elements());
         let of_level = match piece.shape.as_slice() {
@@ -176,19 +179,20 @@ impl Geometry {
         (0..all).step_by(of_level.max(1)).map(move |first| first..(first + of_level).min(all))
     }
 
-    /// The number of a piece.
+    /// Returns the index of a piece.
     pub(super) fn number_of(&self, piece: &Region) -> u64 {
         let place: Vec<u64> = piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
         ravel(&place, &self.grid)
     }
 
-    /// A piece, cut at the edge of the array.
+    /// Returns the region of a piece, cut at the edge of the array.
     pub(super) fn region(&self, index: u64) -> Region {
         Region::chunk(&unravel(index, &self.grid), &self.piece).common(&Region::whole(&self.shape))
     }
 }
 
-/// Elements along a dimension that hold whole chunks of both sides, where that is not far more than one.
+/// Returns the length of a piece along a dimension. It has whole chunks of both sides, if at most four times the longer
+/// chunk.
 fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
     let [a, b] = sides.map(|side| side.subchunk_shape()[dimension]);
     let greater = a.max(b).max(1);
@@ -196,11 +200,10 @@ fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
     joint.min(shape[dimension]).max(1)
 }
 
-/// The levels and their ranges.
 #[derive(Debug)]
 pub(super) struct Levels<'a> {
     geometry: &'a Geometry,
-    /// The range of both sides, by the levels in C order; empty for levels without values.
+    /// The range of both sides for each level in C order. Empty for levels without values.
     ranges: Vec<(f64, f64)>,
     similarities: Vec<Similarity>,
 }
@@ -208,14 +211,14 @@ pub(super) struct Levels<'a> {
 /// Rows of windows of a level.
 #[derive(Debug, Clone)]
 pub(super) struct LevelBand {
-    /// The level, in C order.
+    /// Index of the level in C order.
     pub level: usize,
     /// The range of its values, of both sides.
     pub range: LevelRange,
-    /// Its first piece, and its place among the levels that begin there.
+    /// Its first piece, and its index among the levels that begin there.
     pub first_piece: u64,
     pub place: u64,
-    /// The rows in the middle of the windows.
+    /// The middle rows of the windows.
     pub middles: Range<u64>,
 }
 
@@ -239,19 +242,19 @@ impl<'a> Levels<'a> {
         }
     }
 
-    /// The bands of windows that lie inside a run of pieces, and have not been compared in the run before it.
+    /// Returns the bands of windows in a run of pieces that were not compared in the run before it.
     pub(super) fn bands(&self, slab: &Range<u64>) -> Vec<LevelBand> {
         bands(self.geometry, slab, |level, _| self.ranges.get(level).copied())
     }
 
-    /// Adds the windows of a band.
     pub(super) fn add(&mut self, band: &LevelBand, similarity: Similarity) {
         if let Some(all) = self.similarities.get_mut(band.level) {
             all.merge(similarity);
         }
     }
 
-    /// The level with the least DSSIM, the first of several, by its indices; `None` where none has any.
+    /// Returns the indices and DSSIM of the level with the least DSSIM, the first of several. `None` if no level has a
+    /// DSSIM.
     pub(super) fn least(&self) -> Option<(Vec<u64>, f64)> {
         let means = self.similarities.iter().enumerate().filter_map(|(level, all)| Some((level, all.mean()?)));
         let least = means.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
@@ -259,7 +262,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// The number of a level by a piece and its place there.
+/// Returns the index of a level, from a piece and the level's index in it.
 fn level_of(geometry: &Geometry, piece: u64, place: u64) -> usize {
     let region = geometry.region(piece);
     let inside = unravel(place, leading(&region.shape));
@@ -267,8 +270,8 @@ fn level_of(geometry: &Geometry, piece: u64, place: u64) -> usize {
     as_index(ravel(&at, leading(&geometry.shape)))
 }
 
-/// The bands of windows that lie inside a run of pieces, and have not been compared in the run before it. The range of a level
-/// is found by its number, or its place in its pieces; it is empty where no value counts.
+/// Returns the bands of windows in a run of pieces that were not compared in the run before it. `range_of` has the
+/// index of a level, and its index in its pieces. Levels with an empty range are skipped.
 pub(super) fn bands(
     geometry: &Geometry,
     slab: &Range<u64>,
@@ -282,7 +285,7 @@ pub(super) fn bands(
         let number = piece % per_level;
         let first_piece = piece - number;
         let end = (first_piece + per_level).min(slab.end);
-        // Where a run begins within levels, the one before it had the windows whose rows it had.
+        // A run that begins within levels skips the windows whose rows were all in the run before it.
         let first_row = number * piece_rows;
         let last_row = ((end - first_piece) * piece_rows).min(rows);
         let from = if number == 0 { radius } else { compared_rows(geometry, first_row) };
@@ -307,14 +310,14 @@ pub(super) fn bands(
     bands
 }
 
-/// The first row in the middle of a window that a run of pieces, which begins at a row within levels, is the first to have
-/// whole: the run before it reached as far as the pieces that both have.
+/// Returns the middle row of the first window that is whole in this run and in no run before it. The run begins at a
+/// row within levels. The run before it also has the pieces of the overlap.
 fn compared_rows(geometry: &Geometry, first_row: u64) -> u64 {
     let (rows, _, piece_rows) = geometry.level().unwrap_or((0, 0, 1));
     (first_row + geometry.overlap() * piece_rows).min(rows) - RADIUS as u64
 }
 
-/// The lengths of the dimensions before the last two.
+/// Returns the shape without the last two dimensions.
 fn leading(shape: &[u64]) -> &[u64] {
     &shape[..shape.len().saturating_sub(2)]
 }

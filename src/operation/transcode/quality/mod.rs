@@ -1,7 +1,8 @@
-//! `--quality`: what a quantisation did to the values, from SOURCE and DEST read beside each other.
+//! `--quality`: the effect of a quantisation on the values, from SOURCE and DEST read together.
 //!
-//! DEST is read back after its chunks are written, and before it is published: of a run that was resumed all of it, and of all
-//! kinds of stores what is really there. Both sides are streams of floats: which codec rounded them makes no difference.
+//! DEST is read back after its chunks are written and before it is published. After a resumed run all of it is read,
+//! and from every kind of store what is really stored. Both sides are read as floats: it does not matter which codec
+//! rounded them.
 
 mod geometry;
 mod pieces;
@@ -19,18 +20,18 @@ use crate::kernel::quality::similarity::SimilarityScan;
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::{Budget, OperationError, QualityResult, Result, narrowed};
 
-/// Whether values are quantised, or rounded to bits.
+/// Returns whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {
     plan.changed.quantization.is_some() || plan.changed.rounding.is_some()
 }
 
-/// An error where the budget has no room for measuring an array: before anything is written.
+/// Fails if the budget is too small to measure an array, before anything is written.
 pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<()> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(()) };
     Geometry::of(&job.transfer, budget).map(drop)
 }
 
-/// Measures an array, and compares it in the same walk where that is asked for; `None` where it is not quantised.
+/// Measures an array, and compares it in the same walk if requested. `None` if it is not quantised.
 pub(super) fn measure(
     plan: &Plan,
     verifies: bool,
@@ -39,7 +40,7 @@ pub(super) fn measure(
 ) -> Result<Option<(QualityResult, Option<Verification>)>> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
     let quantization = plan.changed.quantization.as_ref();
-    // What any reader gets: by the chain of DEST's documents, bound anew.
+    // Readers bind the chain of DEST's documents, so it is bound again here.
     let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let geometry = &Geometry::of(transfer, budget)?;
@@ -49,7 +50,7 @@ pub(super) fn measure(
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
-    // Pieces are not those in which DEST is stored.
+    // The pieces are not the chunks of DEST.
     let comparison = verifies.then(|| Comparison::of(plan, job, true));
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
     let pieces = Pieces {
@@ -96,7 +97,7 @@ fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault
 struct ThreadCounts(Mutex<Vec<PairCounts>>);
 
 impl ThreadCounts {
-    /// Lends counts that no other thread has.
+    /// Calls `work` with counts that no other thread uses.
     fn with<R>(&self, work: impl FnOnce(&mut PairCounts) -> R) -> R {
         let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all().pop();

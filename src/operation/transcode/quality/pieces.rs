@@ -1,4 +1,4 @@
-//! Walks over the pieces of both sides, and their elements as float64.
+//! Walks over the pieces of both sides, with their elements as float64.
 
 use std::ops::{AddAssign, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,23 +18,21 @@ use crate::operation::transcode::Plan;
 use crate::operation::transcode::verify::{Compared, Comparison, Scratch};
 use crate::operation::{Quantization, QuantizeForm};
 
-/// Values that are converted and measured at a time: those of both sides stay in a first-level cache.
+/// Number of values that are converted and measured at a time: both sides stay in a first-level cache.
 const STRETCH: usize = 1 << 10;
 
-/// The elements of both sides of a piece; none where no point of it counts.
+/// The elements of both sides of a piece. Empty if no point of it counts.
 pub(super) type Piece = [Vec<u8>; 2];
 
-/// Numbers of both sides.
 #[derive(Debug, Default)]
 pub(super) struct NumberBuffers {
     numbers: [Vec<f64>; 2],
     values: ValueBuffers,
 }
 
-/// Buffers of a thread.
 #[derive(Debug, Default)]
 struct Buffers {
-    /// Fill values, of a piece that is stored on neither side.
+    /// Fill values of a piece that is stored on neither side.
     filled: Piece,
     numbers: NumberBuffers,
     band: Band,
@@ -45,22 +43,21 @@ struct Buffers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Forget,
-    /// Its levels are compared with those of its neighbours.
+    /// Keeps it, to compare its levels with those of its neighbours.
     Keep,
-    /// Its levels, which it has whole, are compared.
+    /// Compares its levels, which are whole.
     Compare,
 }
 
-/// The measures of a piece.
 #[derive(Default)]
 struct Measured {
     sums: PairSums,
     verified: Compared,
     /// The least and greatest value of both sides in each level.
     ranges: Vec<(f64, f64)>,
-    /// The piece itself, where it is kept.
+    /// The piece itself, if it is kept.
     piece: Option<Piece>,
-    /// Its levels, where they are compared.
+    /// Its levels, if they are compared.
     compared: Vec<(LevelBand, Similarity)>,
 }
 
@@ -71,29 +68,29 @@ impl AddAssign for Measured {
     }
 }
 
-/// The walks.
+/// The inputs of the walks.
 pub(super) struct Pieces<'a> {
     pub geometry: &'a Geometry,
     pub pairs: Pairs<'a>,
     pub values: [Values; 2],
-    /// The values that DEST may hold, where they are few.
+    /// The values that DEST can contain, if they are few.
     pub possible: Option<PossibleValues>,
-    /// Under `--verify`: what DEST should hold.
+    /// With `--verify`: the expected values of DEST.
     pub comparison: Option<Comparison>,
-    /// An element of either side where nothing is stored.
+    /// The fill value of either side, as one element.
     pub fills: Piece,
-    /// Whether absent elements of SOURCE do not count.
+    /// Whether absent elements of SOURCE are not counted.
     pub is_void: bool,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
     pub scan: PairScan,
     pub similarity: SimilarityScan,
-    /// Pieces that were kept, whose memory the next may have.
+    /// Buffers of earlier pieces, for reuse.
     pub spare: Mutex<Vec<Piece>>,
 }
 
 impl Pieces<'_> {
-    /// The walk that measures all.
+    /// Measures all pieces.
     pub(super) fn walk(
         &self,
         counts: &ThreadCounts,
@@ -187,7 +184,7 @@ impl Pieces<'_> {
         Ok(kept)
     }
 
-    /// Compares the levels of pieces that are there.
+    /// Compares the levels of pieces that are in memory.
     fn compare(&self, slab: &Range<u64>, kept: &[Piece], levels: &mut Levels) -> Result<(), ChunkFault> {
         let bands = levels.bands(slab);
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
@@ -200,8 +197,8 @@ impl Pieces<'_> {
         compared.map_err(|fault| ChunkFault { index: slab.start, ..fault })
     }
 
-    /// The elements of a piece. Of one of which SOURCE stores nothing, and whose fill value is NaN, there are none: no point
-    /// counts there.
+    /// Returns the elements of a piece. Empty if SOURCE stores nothing of it and the fill value is NaN: no point
+    /// counts.
     fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut Piece) -> [&'p [u8]; 2] {
         match pair.is_stored {
             [false, _] if self.is_void => [&[]; 2],
@@ -214,7 +211,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Gives the numbers of a stretch of a piece to `visit`, some at a time.
+    /// Passes the numbers of some elements of a piece to `visit`, a stretch at a time.
     pub(super) fn each_stretch(
         &self,
         piece: [&[u8]; 2],
@@ -235,7 +232,7 @@ impl Pieces<'_> {
     }
 }
 
-/// SSIM of the windows of a band, of pieces the first of which has the number `first`.
+/// Returns the SSIM of the windows of a band. `first` is the index of the first piece in `kept`.
 fn compare(
     pieces: &Pieces<'_>,
     band: &LevelBand,
@@ -271,13 +268,12 @@ fn compare(
 /// The conversion of a side's elements to numbers.
 #[derive(Debug)]
 pub(super) struct Values {
-    /// From integers that are packed.
+    /// The decoding of packed integers.
     decoding: Option<ValueProgram>,
     number_type: Option<NumberType>,
     widening: Widening,
 }
 
-/// Buffers of a thread.
 #[derive(Debug, Default)]
 pub(super) struct ValueBuffers {
     decoded: Vec<u8>,
@@ -285,7 +281,7 @@ pub(super) struct ValueBuffers {
 }
 
 impl Values {
-    /// The values of SOURCE, by the change that they undergo.
+    /// Returns the conversion of SOURCE, with the unpacking of a change.
     pub(super) fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
         let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
@@ -293,7 +289,7 @@ impl Values {
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
-    /// The values of DEST, with or without a quantisation.
+    /// Returns the conversion of DEST, with or without a quantisation.
     pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         let (decoding, float) = packed.map(Quantization::reader).unzip();
@@ -301,13 +297,13 @@ impl Values {
         Values { decoding, number_type, widening: Widening::default() }
     }
 
-    /// Writes elements to `numbers`, replaced; NaN where they are none.
+    /// Replaces `numbers` with the values of elements. NaN for elements without a value.
     pub(super) fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, buffers: &mut ValueBuffers) {
         let mut elements = elements;
         if let Some(decoding) = &self.decoding {
             let ValueBuffers { decoded, workspace } = buffers;
             if decoding.run(elements, decoded, &mut workspace.tiles, None).is_err() {
-                // A code that no value has, as only damage makes it.
+                // A code without a value, which only damage can cause.
                 numbers.clear();
                 numbers.resize(elements.len() / decoding.sizes().0.max(1), f64::NAN);
                 return;
@@ -329,7 +325,7 @@ impl Values {
     }
 }
 
-/// The values that DEST may hold where it is quantised or rounded; `None` where they are more than [`MOST_VALUES`].
+/// Returns the values that a quantised or rounded DEST can contain. `None` if there are more than [`MOST_VALUES`].
 pub(super) fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     if let Some(quantization) = &plan.changed.quantization {
         return PossibleValues::of_codes(of_codes(quantization)?);
@@ -338,7 +334,7 @@ pub(super) fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?)
 }
 
-/// The values of all codes that numbers get; `None` where they are many, or one has none.
+/// Returns the values of all codes of numbers. `None` if they are many, or one has no value.
 fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
     let Codes { first, last, .. } = quantization.codes;
     let count = usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;

@@ -13,7 +13,7 @@ fn number(element: ElementType) -> NumberType {
     NumberType::of(element)
 }
 
-/// A packing by attributes.
+/// Returns a packing by attributes.
 fn packed(codes: NumberType, float: NumberType, [scale_factor, add_offset]: [f64; 2], missing: &[u64]) -> Packing {
     let mut decode = ValueProgram::new(codes.size());
     let code = |bits: &u64| fault::number_value(codes, *bits) as i128;
@@ -23,7 +23,7 @@ fn packed(codes: NumberType, float: NumberType, [scale_factor, add_offset]: [f64
     Packing { codes, float: FloatType(float), decode: (decode, FloatType(float)), scaling, missing, absent: Some(0) }
 }
 
-/// The greatest difference over all codes, computed here in plain arithmetic.
+/// Returns the greatest difference over all codes, computed here in plain arithmetic.
 fn difference(packing: &Packing, [scale_factor, add_offset]: [f64; 2], [offset, scale]: [f64; 2]) -> f64 {
     let (least, greatest) = packing.codes.integer_bounds().unwrap();
     let of = |code: i128| {

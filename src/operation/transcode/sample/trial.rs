@@ -1,4 +1,4 @@
-//! A way of storing an array, tried on a sample of its chunks.
+//! A trial of one way to store an array, on a sample of its chunks.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -22,17 +22,17 @@ const MOST_POSITIONS: usize = 100;
 /// The sample after a change.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    /// The estimate for the chunks of the whole array, without the indexes of shards.
+    /// The estimate for the chunks of the whole array, without shard indexes.
     pub estimate: Estimate,
-    /// The quantisation, of the sample's range.
+    /// The quantisation, with the range of the sample.
     pub quantization: Option<Quantization>,
-    /// The bits of the significand that are kept.
+    /// Number of significand bits that are kept.
     pub bits: Option<u32>,
-    /// The errors over the sample.
+    /// Errors in the sample.
     pub figures: QuantizeFigures,
     /// Whether absent chunks are written, too.
     pub fills: bool,
-    /// Where its chunks lie.
+    /// The array with the written chunks.
     pub array: OpenedArray,
 }
 
@@ -41,16 +41,16 @@ pub(crate) struct Trial {
 pub(crate) struct Estimate {
     /// Bytes of its chunks.
     pub bytes: f64,
-    /// Bytes of those of the sample.
+    /// Bytes of the chunks of the sample.
     pub found: f64,
-    /// Whether it is no estimate: all chunks were tried, or all have one size.
+    /// Whether the size is exact: all chunks were tried, or all have the same size.
     pub is_exact: bool,
-    /// Wall time of the passes over SOURCE, with what decodes and encodes, in seconds.
+    /// Wall time of the passes over SOURCE in seconds, including decoding and encoding.
     pub seconds: f64,
 }
 
 impl Estimate {
-    /// Bytes of all objects: of the chunks, and of the indexes of so many shards.
+    /// Returns the bytes of all objects: the chunks, and the indexes of `num_objects` shards.
     pub(crate) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
         // Shards without any chunk are not written.
         let shards = if self.bytes > 0.0 { num_objects } else { 0 };
@@ -58,7 +58,7 @@ impl Estimate {
         indexes.saturating_add(self.whole_bytes())
     }
 
-    /// Bytes of the chunks.
+    /// Returns the bytes of the chunks.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -70,7 +70,7 @@ impl Estimate {
 }
 
 impl Sample {
-    /// The sample as results have it.
+    /// Returns the sample for results.
     pub(crate) fn result(&self) -> SampleResult {
         let (chunks, of, metadata) = (self.drawn.len(), self.written.len(), &self.array.metadata);
         let positions = self.drawn.iter().take(MOST_POSITIONS).map(|chunk| position(chunk, metadata)).collect();
@@ -78,17 +78,18 @@ impl Sample {
         SampleResult { chunks, of, chunk_shape, positions, bytes_read: self.bytes_read }
     }
 
-    /// The array that holds its chunks.
+    /// Returns the array that contains its chunks.
     pub(crate) fn array(&self) -> &OpenedArray {
         &self.array
     }
 
-    /// The drawn chunks that an array holds, which is that of the sample or of a trial.
+    /// Returns the drawn chunks that are stored in an array. It is the array of the sample or of a trial.
     pub(crate) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet> {
         held(&self.drawn, array)
     }
 
-    /// Shards of a grid that a trial leaves a chunk in, which are those that are written; `None` where chunks are not in it.
+    /// Returns the number of shards of a grid in which a trial stores a chunk. Only these are written. `None` if the
+    /// sample is not the whole array.
     pub(crate) fn shards_held_by(&self, array: &OpenedArray, shards: &Grid) -> Result<Option<u64>> {
         if !self.is_whole {
             return Ok(None);
@@ -102,14 +103,15 @@ impl Sample {
         Ok(Some(held.len() as u64))
     }
 
-    /// The chunks of the whole array over those of the sample.
+    /// Returns the ratio of the chunks of the whole array to those of the sample.
     fn times(&self) -> f64 {
         if self.is_whole { 1.0 } else { approximate(self.written.len()) / approximate(self.drawn.len()) }
     }
 }
 
 impl Sampler<'_> {
-    /// Makes of a sample what options make of the array. Of a quantisation that is `settled` the range is not looked for.
+    /// Applies options to a sample as to the whole array. The range of a `settled` quantisation is not determined
+    /// again.
     pub(crate) fn try_way(
         &self,
         sample: &Sample,
@@ -120,7 +122,7 @@ impl Sampler<'_> {
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let there = sample.drawn.common(&sample.present);
         let using = (self.budget, self.driver.interrupt());
-        // What grows with the array, and what does not.
+        // Some times grow with the array, others do not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
         if let (Some(quantize), None) = (&options.quantize, settled) {
@@ -150,7 +152,7 @@ impl Sampler<'_> {
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let mut estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
-        // Bits that a few chunks need are a guess at those of all; and nothing was tried of what stands behind shards.
+        // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
         if is_cut_off || (finds_bits && !sample.is_whole) {
             estimate.is_exact = false;
         }
@@ -160,8 +162,8 @@ impl Sampler<'_> {
         Ok(Trial { estimate, quantization, bits, figures, fills, array })
     }
 
-    /// The bytes of all chunks: as many as those of the sample where all have one size, else by what SOURCE's chunks take,
-    /// or by their elements.
+    /// Returns the estimate for all chunks. It scales the sample if all chunks have the same size. Otherwise it uses
+    /// the bytes of the chunks of SOURCE, or their elements.
     fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate> {
         let Sample { array, drawn, is_whole, .. } = sample;
         let (metadata, pipeline) = (&array.metadata, &plan.destination.pipeline);
@@ -179,7 +181,7 @@ impl Sampler<'_> {
             approximate(inside) * sample.times()
         };
         let is_fixed = has_fixed_size(pipeline);
-        // No chain makes of chunks much more than their elements.
+        // No chain makes chunks much larger than their elements.
         let size = pipeline.input.data_type.size().map(|size| size as u64);
         let most = size.map_or(f64::INFINITY, |size| 2.0 * approximate(size) * elements);
         let by_bytes = sample.source_bytes.map(|bytes| ratio(encoded) * approximate(bytes));
@@ -193,15 +195,16 @@ impl Sampler<'_> {
     }
 }
 
-/// The options for chunks that lie as they are to lie already, without shards; and whether codecs are left out for that.
+/// Returns the options for chunks that already have their final grid, without shards, and whether this leaves out
+/// codecs.
 fn of_chunks_alone(options: &ChangeOptions) -> (ChangeOptions, bool) {
     let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
     let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
     (ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }, is_cut_off == Some(true))
 }
 
-/// The codecs that an innermost chunk goes through: those in front of shards, and those inside. Whether some stand behind
-/// shards, which they compress as a whole.
+/// Returns the codecs of an innermost chunk: those before shards, and those inside. Also returns whether some are after
+/// shards, where they compress whole shards.
 fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     let mut chain = codecs.iter().enumerate();
     let shards = chain.find_map(|(place, codec)| Some((place, codec.pointer("/configuration/codecs")?.as_array()?)));
@@ -211,46 +214,46 @@ fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     (chain, is_cut_off || place + 1 < codecs.len())
 }
 
-/// The chunks that a sample has at least, where there are so many.
+/// Least number of chunks in a sample, if there are as many.
 const LEAST_CHUNKS: u64 = 16;
 
-/// The share of the units of a large array that a sample has at most, beyond the least: one of so many.
+/// A sample of a large array is at most one of this many units, or the least number of chunks.
 const ONE_OF: u64 = 100;
 
-/// An array of so many units, of which a hundredth is a sample, is large from so many decoded bytes on.
+/// A sample of an array of this many units is a hundredth. It is large from this many decoded bytes on.
 const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
 
-/// Any array is large from so many decoded bytes on.
+/// Any array is large from this many decoded bytes on.
 const LARGE: u64 = 64 << 20;
 
-/// The most chunks of a sample for which no number is asked.
+/// Maximum number of chunks in a sample of unspecified size.
 const MOST_CHUNKS: u64 = 1 << 14;
 
-/// Memory that a chunk takes beside its bytes: its key, its places in lists, its buffers.
+/// Memory of a chunk in addition to its bytes: its key, list entries and buffers.
 const CHUNK_OVERHEAD: u64 = 1 << 10;
 
-/// Decoded bytes of an array that is not large that are read whatever their share is.
+/// Decoded bytes that are always read of an array that is not large.
 const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
 
-/// The units that a sample may be drawn from, each the chunks of DEST that are read together.
+/// The units from which a sample is drawn. Each has the chunks of DEST that are read together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Population {
-    /// Units that hold anything.
+    /// Number of units that are not empty.
     pub units: u64,
-    /// Chunks of DEST in a unit, at most.
+    /// Maximum number of chunks of DEST in a unit.
     pub chunks_per_unit: u64,
-    /// Decoded bytes of a unit, at most.
+    /// Maximum number of decoded bytes in a unit.
     pub unit_bytes: u64,
-    /// Times that many bytes of SOURCE are decoded for it, at most.
+    /// Maximum ratio of the decoded bytes of SOURCE to those of the unit.
     pub amplification: u64,
     /// Decoded bytes of the array.
     pub array_bytes: u64,
-    /// Bytes that all units may take in memory.
+    /// Memory limit for all units, in bytes.
     pub memory: u64,
 }
 
 impl Population {
-    /// The number of units for a sample of so many chunks of DEST.
+    /// Returns the number of units for a sample of `size` chunks of DEST.
     pub(super) fn num_drawn(&self, size: SampleSize) -> u64 {
         let chunks = self.chunks_per_unit.max(1);
         let most = (MOST_CHUNKS / chunks).max(1);
@@ -263,7 +266,8 @@ impl Population {
         wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
     }
 
-    /// Units that need more of SOURCE than they have are fewer by as much.
+    /// Returns the default number of units. It is divided by the amplification, if units need more of SOURCE than they
+    /// contain.
     fn by_default(&self) -> u64 {
         let times = self.amplification.max(1);
         let least = LEAST_CHUNKS.div_ceil(self.chunks_per_unit.saturating_mul(times).max(1));
@@ -276,9 +280,9 @@ impl Population {
     }
 }
 
-/// So many of a set: one of each stretch of it, of equal length in their order, at a place that looks like chance and is the
-/// same each time. A sample of each stretch follows what changes slowly along the array, and no grid in it is hit always at
-/// the same place.
+/// Returns `count` members of a set: one from each of `count` stretches of equal length. Its position in the stretch is
+/// pseudorandom and always the same. So the sample follows slow changes along the array, and does not always hit the
+/// same position of a regular pattern.
 pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
     let total = u128::from(all.len());
     let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
@@ -290,7 +294,7 @@ pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
     ChunkSet::from_indices(drawn.collect())
 }
 
-/// A number that looks like chance: the finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
+/// Returns a pseudorandom number: the finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
 const fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -320,7 +324,7 @@ mod tests {
         let in_memory = |memory| Population { memory, ..population(400, mib) };
         let amplified = Population { amplification: 4, ..population(40_000, mib) };
         let by_default = [
-            // Of a large array a hundredth, and at least 16 chunks.
+            // For a large array a hundredth, and at least 16 chunks.
             (population(1_000_000, kib), 10_000),
             (population(1600, 8 * kib), 16),
             (population(400, mib), 16),
@@ -329,11 +333,11 @@ mod tests {
             // Chunks of a few bytes do not make a sample of millions.
             (population(1_000_000_000_000, kib), MOST_CHUNKS),
             (tiny, MOST_CHUNKS / 256),
-            // Of a small array what is read at once.
+            // For a small array, as much as is read at once.
             (population(100, kib), 100),
             (population(2000, kib), 2000),
             (population(1000, 1 << 15), 512),
-            // As much as there is memory for, and one unit at least.
+            // Limited by memory, but at least one unit.
             (in_memory(5 * (CHUNK_OVERHEAD + mib)), 5),
             (Population { chunks_per_unit: 8, ..population(400, 64 * mib) }, 4),
             (amplified, 100),

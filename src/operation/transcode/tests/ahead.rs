@@ -1,4 +1,4 @@
-//! The reads that a store is told of ahead.
+//! The prefetch requests that a store receives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -12,8 +12,8 @@ use crate::operation::TranscodeOptions;
 use crate::store::tests::faulty::{Faults, Heard};
 use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 
-/// Carries out a change of an array whose store wants to hear what will be read: whatever is read of a chunk was told of before
-/// it was begun (of a shard that is taken apart its index), and what is not there was not.
+/// Converts an array whose store records prefetch requests. Every read of a chunk must be requested before it begins.
+/// For a shard that is split, its index must be requested. Absent chunks must not be requested.
 fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
     for (requests, threads) in [(0, 1), (3, 1), (1000, 3)] {
         let case = format!("{route}, {requests} ahead, {threads} threads");
@@ -27,7 +27,7 @@ fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
     }
 }
 
-/// A store from which nothing is copied but by reading it.
+/// Returns a store whose objects can only be copied by reading.
 fn in_memory(source: &Files) -> Node {
     let node = Node::of(Arc::new(MemoryStore::new("memory"))).child("a").unwrap();
     write(&node, source);
@@ -46,7 +46,7 @@ fn check(source: &Files, heard: &[Heard], case: &str) {
             Heard::Expected(name, part) => {
                 let key = name.strip_prefix("memory/a/").unwrap();
                 if is_document(key) {
-                    continue; // All that a node may have are asked for at once.
+                    continue; // All possible documents of a node are requested together.
                 }
                 assert!(source.contains_key(key), "{case}: {name} is not there");
                 expected.entry(key).or_default().push(*part);
@@ -54,7 +54,7 @@ fn check(source: &Files, heard: &[Heard], case: &str) {
             Heard::Read(name, part) => {
                 let key = name.strip_prefix("memory/a/").unwrap();
                 if is_document(key) || !begun.insert(key) {
-                    continue; // A document; or what follows the index of a shard.
+                    continue; // A document, or reads after the index of a shard.
                 }
                 let length = source[key].len() as u64;
                 let is_it = |told: &Part| match (*told, *part) {
@@ -91,7 +91,7 @@ fn first_of_two_passes_is_told_before() {
     check(&source, &hearing.heard(), "two passes");
 }
 
-/// Counts what it is told, and how often.
+/// Counts the reported bytes, and the number of reports.
 #[derive(Default)]
 struct Told(AtomicU64, AtomicU64);
 

@@ -1,4 +1,4 @@
-//! A job in parts: what a part asks of its surroundings, what it tells of itself, and how it goes on where it was killed.
+//! A job in parts: what a part checks, its progress, and how it resumes after it was killed.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,6 @@ use crate::operation::transcode::JobPlan;
 use crate::operation::transcode::parts::{Finished, PassName, Wanted, finish, init, partition};
 use crate::store::Room;
 
-/// The options of a part, where DEST is this.
 fn of_part(options: &TranscodeOptions, destination: Node) -> TranscodeOptions {
     TranscodeOptions { source: options.source.clone(), destination: destination.into(), ..TranscodeOptions::default() }
 }
@@ -17,7 +16,7 @@ fn part(index: u64) -> Wanted {
     Wanted { index, pass: None }
 }
 
-/// The progress: the length of each piece of work, and the part that was done.
+/// The progress: name and length of each piece of work, and the completed length.
 #[derive(Default)]
 struct Told(Mutex<Vec<(String, Option<u64>, u64)>>);
 
@@ -32,7 +31,7 @@ impl Progress for Told {
 }
 
 impl Told {
-    /// Bytes of all work of a name; what was done of each piece is its length.
+    /// Returns the bytes of all work with a name. The completed length of each piece must equal its length.
     fn length(self, name: &str, case: &str) -> u64 {
         let told = self.0.into_inner().unwrap();
         let pieces = told.into_iter().filter(|(of, ..)| of == name);
@@ -54,7 +53,7 @@ fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
     assert!(transcode(&refused, &Silent, &interrupt).is_err() && scene.destination().is_empty());
 
     init(&scene.options, 2, &Silent, &interrupt).unwrap();
-    // The same again, the parts and the finish go on where others have filled the disk.
+    // A second `init`, the parts and the finish work, although others have filled the disk.
     assert!(init(&refused, 2, &Silent, &interrupt).unwrap().was_there);
     let options = of_part(&scene.options, full());
     for index in [1, 0] {
@@ -64,7 +63,7 @@ fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
     assert!(matches!(finished, Finished::Now(_)) && scene.destination().contains_key("c/1/0"));
 }
 
-/// Does each part of a job, the last first, after it was killed at some call of it again and again.
+/// Runs each part of a job, the last one first, after it was killed repeatedly at different calls.
 fn try_killed(route: &str, source: &Files, change: &TranscodeOptions) {
     let (scene, interrupt) = (Scene::new(Kind::Local, source, change, false), Interrupt::default());
     let whole = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
@@ -98,7 +97,7 @@ fn parts_that_are_killed_make_what_one_run_makes() {
     try_killed("two passes", &source, &change);
 }
 
-/// A 4 x 4 array of which no chunk is absent.
+/// Returns a 4 x 4 array without absent chunks.
 fn full(codec: &str) -> Files {
     let mut files = plain(codec);
     files.insert("c/1/0".into(), vec![1; 16]);

@@ -1,4 +1,4 @@
-//! `--quality` reads back what a store really holds, and `--require` leaves nothing there that does not keep it.
+//! `--quality` reads back what a store really contains. `--require` leaves nothing that does not meet it.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
             assert!(error.to_string().contains("max_abs_error<=0.1: max_abs_error is "), "{error}");
             let is_kept = scene.old.as_ref().is_some_and(|old| scene.destination() == *old);
             if overwrites {
-                // Object stores exchange nothing at once: the old one went first, and nothing opens.
+                // Object stores cannot exchange at once: the old content was removed first, and nothing opens.
                 assert!(is_kept || kind == Kind::Local, "{kind:?}");
             } else {
                 assert!(scene.destination().is_empty(), "{kind:?}: {:?}", scene.destination().keys());
@@ -71,7 +71,7 @@ fn verified_and_measured_together_each_chunk_is_read_once_more() {
             *reads.entry(key.to_owned()).or_default() += 1;
         }
     }
-    // Which chunks DEST has is not known.
+    // It is not known which chunks DEST has.
     let (of_source, of_destination) = (["0/0", "0/1", "1/1"], ["0/0", "0/1", "1/0", "1/1"]);
     let expected = of_source.map(|chunk| (format!("a/c/{chunk}"), 2)).into_iter();
     let expected = expected.chain(of_destination.map(|chunk| (format!("b/c/{chunk}"), 1)));

@@ -1,5 +1,5 @@
-//! A plan that is written down, read again and carried out; and plans of which a number was changed after they were sealed, which
-//! are refused, or carried out right.
+//! Plans that are serialised, read again and run. Plans with a number changed after sealing, which must fail or run
+//! correctly.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -42,7 +42,7 @@ pub(super) fn from_document(bytes: &[u8]) -> Result<SealedPlan, OperationError> 
     }
 }
 
-/// Carries out a plan that was sealed before: SOURCE and DEST are the options', all else is the plan's.
+/// Runs a sealed plan. SOURCE and DEST are from the options, everything else is from the plan.
 pub(super) fn transcode_sealed(
     options: &TranscodeOptions,
     sealed: &SealedPlan,
@@ -53,7 +53,7 @@ pub(super) fn transcode_sealed(
     job.run(Instant::now(), &interrupt)
 }
 
-/// Seals a plan, reads it again, and carries it out beside a run that plans by itself.
+/// Seals a plan, reads it again, runs it, and compares it with a run without a sealed plan.
 fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
     let scene = Scene::new(Kind::Local, source, change, false);
     let options = &scene.options;
@@ -67,7 +67,7 @@ fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
 
     let mut elsewhere = options.clone();
     elsewhere.destination = scene.node("c").into();
-    // What changes is the plan's alone.
+    // The changes are only those of the plan.
     elsewhere.change = ChangeOptions::default();
     transcode_sealed(&elsewhere, &read).unwrap();
     let written = files(&scene.node("c"));
@@ -189,7 +189,7 @@ fn values_of_a_plan_are_read_as_they_were_written() {
     assert_eq!(serde_json::from_str::<ChangeOptions>("{}").unwrap(), ChangeOptions::default());
 }
 
-/// Values in place of a number, one after the other.
+/// Returns replacement values for a number.
 fn others(number: &Number) -> Vec<Json> {
     let value = number.as_f64();
     let some = "0 1 2 3 7 255 65536 4294967297 9223372036854775808 18446744073709551615 -1 0.5 1e300";
@@ -201,7 +201,7 @@ fn others(number: &Number) -> Vec<Json> {
     texts.iter().map(|text| Json::parse_str(text).unwrap()).collect()
 }
 
-/// Each value that differs from another in one number, and the names on the way to that.
+/// Passes each value that differs in one number to `each`, with the path of the number.
 fn altered(json: &Json, way: &str, each: &mut dyn FnMut(String, Json)) {
     match json {
         Json::Number(number) => {
@@ -229,11 +229,10 @@ fn altered(json: &Json, way: &str, each: &mut dyn FnMut(String, Json)) {
     }
 }
 
-/// A scene and its sealed plan.
 struct Sealed {
     scene: Scene,
     plan: Json,
-    /// DEST of the plan as it was sealed.
+    /// DEST of the plan before any change.
     whole: Files,
 }
 
@@ -247,7 +246,7 @@ impl Sealed {
         Sealed { scene, plan, whole }
     }
 
-    /// Carries out a plan; DEST, which is removed again.
+    /// Runs a plan. Returns DEST, and removes it.
     fn carry_out(&self, plan: &Json) -> Result<Files, OperationError> {
         let node = self.scene.node("c");
         let mut options = self.scene.options.clone();
@@ -266,7 +265,7 @@ fn text(error: &OperationError) -> String {
     format!("{error}: {cause}")
 }
 
-/// Changes one number after the other, and seals what comes of it anew, or not.
+/// Changes one number after the other, with and without sealing the result again.
 fn try_altered(route: &str, source: &Files, change: &TranscodeOptions) {
     let sealed = Sealed::new(source, change);
     assert!(sealed.carry_out(&sealed.plan).unwrap() == sealed.whole, "{route}");
@@ -275,7 +274,7 @@ fn try_altered(route: &str, source: &Files, change: &TranscodeOptions) {
         count += 1;
         let error = sealed.carry_out(&plan).expect_err(&place);
         assert!(!text(&error).contains("internal error"), "{route}, {place}: {}", text(&error));
-        // Whoever seals it anew has another plan, which has to hold together.
+        // A plan that is sealed again is another plan, and must be consistent.
         let Json::Object(members) = plan else { panic!("{place}") };
         let plan = Json::Object(members.clone().with("seal", seal_of(&members)));
         match sealed.carry_out(&plan) {
@@ -311,7 +310,7 @@ fn quantisation_with_another_number_is_refused_or_carried_out() {
     }
 }
 
-/// A plan in two passes, in the least memory.
+/// Returns a plan in two passes, with the least memory.
 fn sealed_in_two_passes() -> Sealed {
     let (source, options) = two_passes();
     let mut sealed = Sealed::new(&source, &options);
@@ -319,7 +318,7 @@ fn sealed_in_two_passes() -> Sealed {
     sealed
 }
 
-/// An array of a plan with other blocks.
+/// Returns an array of a plan with other blocks.
 fn with_blocks(array: Object, blocks: Json) -> Object {
     let settled = array.get("settled").and_then(Json::as_object).unwrap().clone();
     array.with("settled", settled.with("blocks", blocks))
@@ -339,7 +338,7 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let check = |place: &str, blocks: Json| match sealed.carry_out(&with(blocks)) {
         Ok(found) => assert!(found == sealed.whole, "{place}"),
         Err(error) => {
-            // What is no shape at all is found when it is read; shapes that fit make other pieces of work.
+            // Reading finds values that are no shape. Shapes that fit make other units of work.
             let names = ["/a`", "line ", "`/` is to be done by rechunk in"];
             assert!(names.iter().any(|name| error.to_string().contains(name)), "{place}: {}", text(&error));
         }
@@ -355,7 +354,7 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     ] {
         check(blocks, Json::parse_str(blocks).unwrap());
     }
-    // A copy has none.
+    // A copy has no blocks.
     let copy = Sealed::new(&plain(""), &TranscodeOptions::default());
     let array = copy.plan.pointer("/arrays/0").unwrap().as_object().unwrap().clone();
     let plan = copy.plan.as_object().unwrap().clone();

@@ -1,4 +1,4 @@
-//! Runs on a file system that has no locks.
+//! Runs on a file system without locks.
 
 use std::sync::Arc;
 
@@ -20,17 +20,16 @@ fn run(mut options: TranscodeOptions, resume: bool) -> Result<TranscodeResult, O
     transcode(&options, &Silent, &Interrupt::default())
 }
 
-/// A store that has no locks, as a file system may not.
+/// Returns a store without locks, like some file systems.
 fn unlocked() -> Arc<Faults> {
     Faults::of_kind(Call::Lock, Failure::Unsupported)
 }
 
-/// The codes of what a run warns of.
 fn codes(result: &TranscodeResult) -> Vec<&'static str> {
     result.warnings.iter().map(|warning| warning.code).collect()
 }
 
-/// An unfinished run: it failed at its first document, after its chunks.
+/// Returns an unfinished run: it failed at its first document, after its chunks.
 fn abandoned(overwrites: bool) -> Scene {
     let (whole, counting) = (scene(overwrites), Faults::new([]));
     run(whole.with(&counting), false).unwrap();
@@ -47,7 +46,7 @@ fn file_system_without_locks_is_a_warning() {
         assert!(result.complete);
         assert_eq!(codes(&result), ["ZK208"], "overwriting: {overwrites}");
         assert!(result.warnings[0].message.contains("has no locks"));
-        // An unfinished run goes on all the same.
+        // An unfinished run can still be resumed.
         let scene = abandoned(overwrites);
         assert_eq!(codes(&run(scene.with(&unlocked()), true).unwrap()), ["ZK208"], "overwriting: {overwrites}");
         assert!(scene.is_whole(&scene.destination()));
@@ -76,7 +75,7 @@ fn run_that_goes_on_is_told_by_its_journal_without_locks() {
         assert!(text.contains("is locked") && text.contains(&process), "{text}");
     }
     assert_eq!(lines(), journal_bytes);
-    // A dead one blocks nobody.
+    // A process that has ended blocks nobody.
     drop(journal);
     run(overwriting, false).unwrap();
 }

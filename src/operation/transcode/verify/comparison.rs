@@ -1,5 +1,5 @@
-//! SOURCE's elements converted to what any reader must get of DEST, beside what DEST gives; and arrays of which only reading
-//! tells how large a chunk is.
+//! Compares DEST with the elements of SOURCE, converted to the values that readers must get. Also compares arrays whose
+//! chunk sizes are only known after reading.
 
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +20,9 @@ use crate::operation::Quantization;
 use crate::operation::transcode::Plan;
 use crate::operation::transcode::plan::losses::kept;
 
-/// Elements that are converted and compared at a time: they stay in a level 2 cache.
+/// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
 const STRETCH: usize = 1 << 13;
 
-/// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compared {
     pub(super) elements: u64,
@@ -31,7 +30,6 @@ pub(crate) struct Compared {
     pub(super) max_abs_error: f64,
 }
 
-/// Buffers of a comparison of values.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     changed: Vec<u8>,
@@ -47,28 +45,26 @@ impl AddAssign for Compared {
     }
 }
 
-/// A comparison of values.
 pub(crate) struct Comparison {
-    /// SOURCE's values to DEST's array.
+    /// Converts values of SOURCE to elements of DEST.
     change: ValueProgram,
-    /// DEST's array to what any reader gets of it; for quantised codes, from the codes.
+    /// Converts elements of DEST to the values that readers get. Quantised values are converted from the codes.
     read_back: ValueProgram,
-    /// Under quantisation to codecs, the codes come first and are read back.
+    /// Whether values are quantised to codecs: then the codes come first and are read back.
     quantizes: bool,
-    /// DEST's numbers.
     number_type: Option<NumberType>,
     source_fill: Vec<u8>,
     fill: Vec<u8>,
-    /// What a reader gets of DEST where SOURCE stores nothing.
+    /// The value that readers get from DEST where SOURCE stores nothing.
     absent: Vec<u8>,
-    /// Whether fill values of SOURCE may stand for elements that are not stored: of intermediate data, and where pieces are not
-    /// those in which DEST is stored.
+    /// Whether fill values of SOURCE may be elements that are not stored. This is so for intermediate data, and if
+    /// pieces differ from the chunks of DEST.
     may_be_fill: bool,
-    /// By how much DEST's compressor may change a number, where it rounds and was asked for.
+    /// Maximum change of a number by DEST's compressor, if a compressor that rounds was requested.
     pub(super) max_loss: Option<f64>,
-    /// How far a quantisation moves absent elements.
+    /// The error of absent elements in a quantisation.
     absent_error: f64,
-    /// Which codes occur, up to 16 bits.
+    /// The codes that occur, for types of up to 16 bits.
     codes: Option<Vec<AtomicBool>>,
 }
 
@@ -116,7 +112,6 @@ impl Comparison {
         }
     }
 
-    /// Compares a piece.
     pub(crate) fn compare(&self, pair: &Pair<'_>, scratch: &mut Scratch) -> Result<Compared, Fault> {
         let elements = pair.region.num_elements();
         let is_converted = pair.is_stored[0] || (self.may_be_fill && pair.is_stored[1]);
@@ -149,7 +144,7 @@ impl Comparison {
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
             for code in changed.chunks_exact(self.change.sizes().1) {
                 let occurs = codes.get(region::as_index(element_bits(code)));
-                // A write would take the line from the caches of the other threads.
+                // A write would remove the cache line from the other threads.
                 if let Some(occurs) = occurs.filter(|occurs| !occurs.load(Ordering::Relaxed)) {
                     occurs.store(true, Ordering::Relaxed);
                 }
@@ -161,12 +156,13 @@ impl Comparison {
         Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
     }
 
-    /// The codes that occur, for types of up to 16 bits.
+    /// Returns the codes that occur, for types of up to 16 bits.
     pub(super) fn codes(&self) -> Option<Vec<bool>> {
         Some(self.codes.as_ref()?.iter().map(|occurs| occurs.load(Ordering::Relaxed)).collect())
     }
 
-    /// Elements that are not what they should be: bit for bit, or but for what the compressor may change of a number.
+    /// Returns the number of wrong elements: not equal bit for bit, and not within the change that the compressor may
+    /// make.
     fn differing(&self, from: &[u8], expected: &[u8], found: &[u8]) -> u64 {
         if expected == found {
             return 0;
@@ -176,7 +172,7 @@ impl Comparison {
         let is_near = |expected: &[u8], found: &[u8]| {
             loss.is_some_and(|(loss, number_type)| {
                 let [one, other] = [expected, found].map(|bytes| fault::number_value(number_type, element_bits(bytes)));
-                // No NaN becomes a number, and no number a NaN.
+                // NaN must not become a number, nor a number NaN.
                 (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
             })
         };
@@ -191,7 +187,7 @@ impl Comparison {
     }
 }
 
-/// What any reader gets of an absent element that is written out.
+/// Returns the value that readers get from an absent element that is written.
 fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
     let as_given = || absent.to_vec();
     match (change.of_floats(), settled) {
@@ -207,7 +203,7 @@ fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: 
     }
 }
 
-/// The greatest difference of numbers; 0 where the type is no number, and between NaN.
+/// Returns the greatest difference of numbers. 0 if the type is not a number. NaN is ignored.
 fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f64 {
     if a == b {
         return 0.0;
@@ -219,7 +215,7 @@ fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f6
     pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
 }
 
-/// Compares the subchunks of both sides, of some objects of the destination or all.
+/// Compares the subchunks of both sides, in some objects of the destination or in all.
 pub(super) fn variable_size_values(
     transfer: &Transfer,
     variable_size: &VariableSize,
@@ -246,7 +242,7 @@ pub(super) fn variable_size_values(
     Ok(all)
 }
 
-/// How many elements of a box differ.
+/// Returns the number of elements of a box that differ.
 fn differing(
     from: &ElementReader<'_, '_>,
     to: &ElementReader<'_, '_>,
@@ -259,7 +255,7 @@ fn differing(
     Ok((0..count).filter(|index| expected.element(*index) != found.element(*index)).count() as u64)
 }
 
-/// Whether what no codec has changed is the same on both sides.
+/// Returns whether both sides are the same after decoding the codecs that differ.
 fn is_same(
     recoding: &Recoding,
     [source, written]: [&SubchunkSource<'_>; 2],

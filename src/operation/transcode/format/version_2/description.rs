@@ -1,4 +1,4 @@
-//! The attributes of a v2 array: what masks values is the fill value there, and may stand in `_FillValue` beside it.
+//! The attributes of a v2 array. There the fill value masks values, and `_FillValue` may exist in addition.
 
 use super::{Writer, is_zero, named};
 use crate::data_type::{DataType, FillValue};
@@ -9,7 +9,7 @@ use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 use crate::operation::{Draft, QuantizeForm};
 
 impl Writer<'_> {
-    /// The attributes as v2 has them, and whether the fill value is null, which masks nothing.
+    /// Returns the attributes in v2 form, and whether the fill value is null, which masks nothing.
     pub(super) fn attributes(&self, warnings: &mut Vec<Diagnostic>) -> Result<(Object, bool), NotInV2> {
         let Writer { source, draft, .. } = self;
         let mut attributes = draft.attributes();
@@ -25,7 +25,7 @@ impl Writer<'_> {
         let masked = masked.as_ref();
         let fill = draft.fill_value.as_ref();
         let is_fill = |fill| masked.is_some_and(|masked| xarray::is_same_mask(data_type, masked, fill));
-        // What v3 has no attribute for stays what it was.
+        // A fill value without an attribute form in v3 keeps its v2 attribute.
         let is_kept =
             source.documents.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
         let beside = self.fill_value_attribute(masked);
@@ -40,7 +40,7 @@ impl Writer<'_> {
             if let Some(beside) = beside.or_else(plain) {
                 attributes.insert(FILL_VALUE, beside);
             }
-            // A null that readers take for 0 is NaT for times.
+            // Readers read null as 0, but as NaT for times.
             is_null = is_zero(draft) && !self.is_fill_given && !matches!(data_type, DataType::Time(_));
             if !is_null && fill.is_some_and(|fill| !xarray::is_nan(data_type, fill)) {
                 warnings.push(masks(draft));
@@ -49,7 +49,7 @@ impl Writer<'_> {
         Ok((self.with_names(&attributes, Json::Array(names.to_vec())), is_null))
     }
 
-    /// The attributes with the names of the dimensions in the place where they stood.
+    /// Returns the attributes with the names of the dimensions in their former position.
     fn with_names(&self, attributes: &Object, names: Json) -> Object {
         let read = self.source.documents.attributes.as_ref().and_then(Json::as_object);
         let place = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
@@ -62,8 +62,8 @@ impl Writer<'_> {
         written
     }
 
-    /// The attribute `_FillValue` that stands beside the fill value, as netCDF-C and GDAL write it (SEMANTICS: D5): the
-    /// literal where it is kept or says what is `masked`, else the value that does.
+    /// Returns the attribute `_FillValue` in addition to the fill value, as netCDF-C and GDAL write it (SEMANTICS: D5).
+    /// The literal stays if it is kept, or if it has the value `masked`. Otherwise it becomes that value.
     fn fill_value_attribute(&self, masked: Option<&FillValue>) -> Option<Json> {
         let data_type = &self.draft.data_type;
         let (literal, is_kept) = self.literal_fill_value_attribute()?;
@@ -72,15 +72,15 @@ impl Writer<'_> {
         if is_kept || is_masked { Some(literal) } else { data_type.fill_value_to_json(masked?).ok() }
     }
 
-    /// The attribute that is given, else that of SOURCE, unless all attributes are given anew; and whether no option makes it
-    /// wrong.
+    /// Returns the given attribute, or else that of SOURCE, unless all attributes are replaced. Also returns whether no
+    /// option makes it wrong.
     fn literal_fill_value_attribute(&self) -> Option<(Json, bool)> {
         let Writer { source, draft, options, .. } = self;
         let mut given = [&options.attributes_append, &options.attributes].into_iter().flatten();
         if let Some(literal) = given.find_map(|given| given.get(FILL_VALUE)) {
             return Some((literal.clone(), false));
         }
-        // The one that CF packing gives, which readers of attributes alone need.
+        // CF packing sets this one, which is needed by readers that read only attributes.
         let form = options.form();
         if form == Some(QuantizeForm::Cf) {
             return draft.attributes().get(FILL_VALUE).cloned().map(|code| (code, true));
@@ -89,17 +89,17 @@ impl Writer<'_> {
         let read = source.documents.attributes.as_ref().filter(|_| is_read)?;
         let literal = read.get(FILL_VALUE)?.clone();
         let is_untouched = draft.data_type == source.data_type && draft.fill_value == source.fill_value;
-        // One that never was the fill value does not follow it.
+        // An attribute that was never the fill value does not follow it.
         let said = xarray::decode(&source.data_type, &literal).zip(source.fill_value.as_ref());
         let is_fill = said.is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
-        // `--as plain` leaves attributes as they are.
+        // `--as plain` does not change attributes.
         let is_plain = form == Some(QuantizeForm::Plain);
         let is_packed = form.is_some() || options.unpack;
         Some((literal, is_plain || (!is_packed && (is_untouched || !is_fill))))
     }
 }
 
-/// The warning about a fill value that xarray masks in v2 alone.
+/// Returns the warning about a fill value that xarray masks only in v2.
 fn masks(draft: &Draft) -> Diagnostic {
     let fill = draft.document.get("fill_value").map_or_else(String::new, Json::excerpt);
     let message = format!("in Zarr v2 xarray takes elements that equal the fill value {fill} for missing");
