@@ -9,7 +9,7 @@ use crate::codec::Workspace;
 /// leaves room in a level 2 cache.
 pub const PIECE: usize = 1 << 18;
 
-/// Buffers that a thread reuses for all objects.
+/// Buffers that a thread keeps from object to object.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
     /// The bytes that were read, and in the end the elements.

@@ -18,7 +18,7 @@ pub const MOST_OPEN_SHARDS: usize = 16;
 /// An array as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredArray {
-    /// The root.
+    /// Where it lies.
     pub node: Node,
     /// Its metadata.
     pub metadata: ArrayMetadata,

@@ -210,7 +210,7 @@ pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitS
         let _ = sender.send(Ok(status));
     });
     if let Err(error) = thread {
-        let error = OperationError::environment("the memory for the run's thread cannot be had")
+        let error = OperationError::environment("not enough memory to start a thread")
             .with_help("raise the limit of the process (`ulimit -v`)")
             .because(error);
         return session.report_error(&error.into());

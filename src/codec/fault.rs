@@ -12,7 +12,7 @@ use crate::store::{FileFormat, ObjectReader, StoreError};
 pub struct ChainFault {
     /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
     pub place: Box<str>,
-    /// Name of the codec.
+    /// Its name.
     pub codec: String,
     /// The fault.
     pub kind: ChainFaultKind,

@@ -168,7 +168,7 @@ pub struct StructType {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// The data type.
+    /// Its type.
     pub data_type: DataType,
 }
 

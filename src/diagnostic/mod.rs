@@ -25,7 +25,7 @@ pub enum Severity {
     Info,
     /// Read here, but not by every reader.
     Warning,
-    /// An error.
+    /// Wrong.
     Error,
 }
 

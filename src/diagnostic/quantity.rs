@@ -52,7 +52,7 @@ pub fn approximate(count: u64) -> f64 {
     count as f64
 }
 
-/// Returns text of at most `max_characters` characters. Dots replace the rest.
+/// Text of at most so many characters; dots stand for the rest.
 pub fn shortened(mut text: String, max_characters: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(max_characters) {
         text.truncate(end);

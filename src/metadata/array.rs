@@ -67,7 +67,7 @@ pub struct ArrayMetadata {
     pub fill_value: Json,
     /// The codecs, in encode order.
     pub codecs: Vec<CodecMetadata>,
-    /// The attributes. Empty if there are none.
+    /// Empty where there are none.
     pub attributes: Object,
     /// One name or null per dimension, if there are any.
     pub dimension_names: Option<Vec<Option<String>>>,

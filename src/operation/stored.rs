@@ -118,9 +118,12 @@ pub(super) fn census(
                 }
             }
         });
-        counted.map_err(|fault| {
-            let place = position(fault.index, metadata);
-            OperationError::environment(format!("shard {place:?} of `{store}` cannot be read")).because(fault.fault)
+        counted.map_err(|fault| match fault.fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause => {
+                let shard = position(fault.index, metadata);
+                OperationError::environment(format!("shard {shard:?} of `{store}` cannot be read")).because(cause)
+            }
         })?;
     }
     if damaged > findings.len() as u64 {

@@ -292,7 +292,7 @@ pub const UPLOAD_PART_BYTES: u64 = 8 << 20;
 /// A part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All passes.
+    /// All of it.
     Whole,
     /// `length` bytes from `offset`, all of which it must have.
     Range {

@@ -5,7 +5,7 @@ use crate::data_type::{DataType, FillValue};
 /// A chunk as an array: C order, elements in the byte order of this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayRepresentation {
-    /// The data type of the elements.
+    /// The type of its elements.
     pub data_type: DataType,
     /// Its shape, in elements.
     pub shape: Vec<u64>,

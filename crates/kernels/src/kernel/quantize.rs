@@ -34,8 +34,9 @@ pub struct QuantizeOptions {
     pub offset: Option<u64>,
     /// Bits of its scale; `None` skips the operation.
     pub scale: Option<u64>,
+    /// `cast_value`'s rounding.
     pub rounding: Rounding,
-    /// `out_of_range` of `cast_value`.
+    /// `cast_value`'s `out_of_range`.
     pub out_of_range: OutOfRange,
     /// The least and greatest code that a number may get (the NaN code left out where it is at an end).
     pub codes: (i64, i64),

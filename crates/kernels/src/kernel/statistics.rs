@@ -11,13 +11,13 @@ use crate::with_element;
 /// The extent of a slice of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Number of elements.
+    /// Elements.
     pub count: u64,
     /// NaN, and values that count as missing.
     pub nan: u64,
-    /// Number of +Infinity.
+    /// +Infinity.
     pub positive_infinity: u64,
-    /// Number of -Infinity.
+    /// -Infinity.
     pub negative_infinity: u64,
     /// Bits of the least and greatest finite value (-0.0 before 0.0); `None` where there is none.
     pub finite: Option<(u64, u64)>,

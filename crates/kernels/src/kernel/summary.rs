@@ -16,13 +16,13 @@ use loops::{Moments, Parameters, SummaryLoop};
 /// The figures of some elements. Those after `extremes` are over finite ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
-    /// Number of elements.
+    /// Elements.
     pub count: u64,
     /// Neither NaN nor infinite.
     pub finite: u64,
-    /// Number of +Infinity.
+    /// +Infinity.
     pub positive_infinity: u64,
-    /// Number of -Infinity.
+    /// -Infinity.
     pub negative_infinity: u64,
     /// Equal to the value that is counted; NaN counts as equal to NaN, -0 to 0.
     pub equal: u64,

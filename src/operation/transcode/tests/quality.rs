@@ -35,8 +35,7 @@ fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
             assert!(error.to_string().contains("max_abs_error<=0.1: max_abs_error is "), "{error}");
             let is_kept = scene.old.as_ref().is_some_and(|old| scene.destination() == *old);
             if overwrites {
-                // Object stores cannot exchange at once: the old content was removed first, and nothing opens.
-                assert!(is_kept || kind == Kind::Local, "{kind:?}");
+                assert!(is_kept, "{kind:?}");
             } else {
                 assert!(scene.destination().is_empty(), "{kind:?}: {:?}", scene.destination().keys());
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Counts and errors over quantised elements.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QuantizeFigures {
-    /// Number of elements.
+    /// Elements.
     pub count: u64,
     /// NaN and missing values.
     pub nan: u64,
