@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::BoundChain;
-use crate::codec::region::as_index;
+use crate::codec::{BoundChain, as_index};
 
 /// Bytes of a chunk beside its own: its entry, and what the allocator rounds up.
 const BESIDE: u64 = 256;

@@ -26,11 +26,6 @@ struct Run {
 }
 
 impl ChunkSet {
-    /// The set of these indices, in any order.
-    pub fn from_indices(indices: Vec<u64>) -> Self {
-        indices.into_iter().collect()
-    }
-
     /// The set of the members of these ranges, in any order; they may overlap.
     pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
         let mut builder = ChunkSetBuilder::default();
@@ -113,8 +108,7 @@ impl ChunkSet {
 
     /// True if an index is a member.
     pub fn contains(&self, index: u64) -> bool {
-        let after = self.runs.partition_point(|run| run.first <= index);
-        after.checked_sub(1).is_some_and(|at| index < self.end(at))
+        self.runs.partition_point(|run| run.first <= index).checked_sub(1).is_some_and(|at| index < self.end(at))
     }
 
     /// After the last member of a run.
@@ -142,6 +136,7 @@ impl From<Vec<(u64, u64)>> for ChunkSet {
     }
 }
 
+/// The set of these indices, in any order.
 impl FromIterator<u64> for ChunkSet {
     fn from_iter<I: IntoIterator<Item = u64>>(indices: I) -> Self {
         let mut builder = ChunkSetBuilder::default();
@@ -215,7 +210,7 @@ impl ChunkSetBuilder {
 
 /// The position of a chunk of the set in the grid.
 pub fn position(index: u64, metadata: &ArrayMetadata) -> Vec<u64> {
-    unravel(index, &metadata.chunk_grid_shape())
+    unravel(index, &metadata.grid.counts())
 }
 
 #[cfg(test)]
@@ -228,7 +223,7 @@ mod tests {
 
     #[test]
     fn chunk_set_of_scattered_indices_knows_its_members() {
-        let set = ChunkSet::from_indices(vec![9, 3, 4, 5, 3]);
+        let set = ChunkSet::from_iter(vec![9, 3, 4, 5, 3]);
         assert_eq!(set.len(), 4);
         assert_eq!((0..5).map(|place| set.nth(place)).collect::<Vec<_>>(), [Some(3), Some(4), Some(5), Some(9), None]);
         assert!(set.contains(5) && !set.contains(6) && set.contains(9) && !set.contains(2));
@@ -254,7 +249,7 @@ mod tests {
             assert_eq!(set.common(&other), set.without(&expected));
             assert_eq!(other.common(&set), set.without(&expected));
         }
-        let gap = ChunkSet::full(10).without(&ChunkSet::from_indices(vec![3, 4, 12]));
+        let gap = ChunkSet::full(10).without(&ChunkSet::from_iter(vec![3, 4, 12]));
         assert!(gap.runs().eq([(0, 3), (5, 10)]));
         assert_eq!(ChunkSet::full(10).without(&ChunkSet::full(4)).without(&ChunkSet::full(20)).len(), 0);
     }
@@ -282,7 +277,7 @@ mod tests {
 
         #[test]
         fn set_holds_what_was_inserted(indices in indices()) {
-            check(&ChunkSet::from_indices(indices.clone()), &indices.into_iter().collect());
+            check(&ChunkSet::from_iter(indices.clone()), &indices.into_iter().collect());
         }
 
         #[test]
@@ -290,7 +285,7 @@ mod tests {
             let expected = a.iter().chain(&b).copied().collect();
             let mut builder = ChunkSetBuilder::default();
             for indices in [a, b] {
-                builder.insert_all(&ChunkSet::from_indices(indices));
+                builder.insert_all(&ChunkSet::from_iter(indices));
             }
             check(&builder.finish(), &expected);
         }

@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
-use crate::codec::region::{advance, as_index};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, element_bits};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, advance, as_index, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel, unravel, zip_with};
 use crate::kernel::ElementFault;
@@ -38,22 +37,12 @@ impl ReadBuffers {
         self.bytes_read += self.bytes.len() as u64;
         let side = subchunks.side;
         let chain = side.chain_of_subchunk(position)?;
-        self.undo_bytes(&chain)?;
+        self.undo(&chain, chain.bytes_place()..chain.codecs().len())?;
         Ok(Some(self.elements(&chain, subchunk, || side.start_of_subchunk(position))?))
     }
 
-    /// Undoes the codecs from bytes to bytes.
-    fn undo_bytes(&mut self, chain: &BoundChain) -> Result<(), ChainFault> {
-        self.undo(chain, chain.bytes_place()..chain.codecs().len())
-    }
-
     /// Undoes what codecs are left then, and keeps a box of the subchunk that starts at `start`.
-    fn elements(
-        &mut self,
-        chain: &BoundChain,
-        subchunk: &Region,
-        start: impl Fn() -> Vec<u64>,
-    ) -> Result<&[u8], ChainFault> {
+    fn elements(&mut self, chain: &BoundChain, subchunk: &Region, start: impl Fn() -> Vec<u64>) -> Result<&[u8]> {
         self.undo(chain, chain.num_noop_codecs()..chain.bytes_place()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
         chain.check_decoded(bytes.len())?;
@@ -101,18 +90,11 @@ pub fn each_piece_of(
 }
 
 /// A kernel's fault on the elements of a subchunk, with the element's place in the array.
-pub fn element_fault(
-    subchunk: &Region,
-    fault: ElementFault,
-    elements: &[u8],
-    source: NumberType,
-    target: NumberType,
-) -> Fault {
+pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types: (NumberType, NumberType)) -> Fault {
     let position = subchunk.position(fault.index as u64);
-    let size = source.size();
-    let bits = elements.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
-    let kind =
-        CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some((source, target)) };
+    let size = types.0.size();
+    let bits = bytes.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
+    let kind = CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some(types) };
     Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
 }
 
@@ -173,19 +155,12 @@ impl OpenedObject<'_> {
 
     /// The elements of a unit; `None` where it is absent. A unit that the array is to keep is kept, and one that it has
     /// is not read again.
-    pub fn read_or_keep<'b>(
-        &self,
-        place: &[u64],
-        subchunk: &Region,
-        buffers: &'b mut ReadBuffers,
-    ) -> Result<Option<&'b [u8]>> {
+    pub fn read<'b>(&self, place: &[u64], subchunk: &Region, buffers: &'b mut ReadBuffers) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.side.chain_of_subchunk(&self.subchunks.start)?, &self.side.cache);
         let position = self.position(place);
         if let Some(chunk) = cache.get(&position) {
             // Nothing may be left to be done once the codecs from bytes to bytes are undone.
-            let are_elements =
-                chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape;
-            if are_elements {
+            if chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape {
                 return Ok(Some(&buffers.kept.insert(chunk).bytes));
             }
             buffers.bytes.clear();
@@ -196,7 +171,7 @@ impl OpenedObject<'_> {
             }
             let stored = buffers.bytes.len() as u64;
             buffers.bytes_read += stored;
-            buffers.undo_bytes(chain)?;
+            buffers.undo(chain, chain.bytes_place()..chain.codecs().len())?;
             cache.keep(&position, chain, &buffers.bytes, stored);
         }
         Ok(Some(buffers.elements(chain, subchunk, || self.whole(place).start)?))

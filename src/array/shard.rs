@@ -1,10 +1,9 @@
 //! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
 
 use super::{Fault, ReadBuffers, Result};
-use crate::codec::region::as_index;
 use crate::codec::{
     BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, IndexEntry, OfShape, Role,
-    Workspace,
+    Workspace, as_index,
 };
 use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
@@ -79,8 +78,7 @@ impl ShardLayout {
     /// Reads one entry of the index of an opened shard, all of it where the entry cannot be read by itself.
     pub fn read_entry(&self, reader: &ObjectReader, entry: usize, buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
-            let index = self.read_index(reader, buffers)?;
-            return Ok(index.get(entry).copied().flatten());
+            return Ok(self.read_index(reader, buffers)?.get(entry).copied().flatten());
         };
         reader.read_at(offset, length, &mut buffers.bytes)?;
         self.sharding.decode_entry(entry, &buffers.bytes, reader.length()).map_err(|kind| self.fault(kind))
@@ -108,11 +106,7 @@ const GATHER: usize = 1 << 18;
 
 impl<'a> ShardWriter<'a> {
     /// Begins a shard in a new object.
-    pub fn new(
-        layout: OfShape<'a, ShardLayout>,
-        first: Vec<u64>,
-        mut writer: ObjectWriter,
-    ) -> Result<Self, StoreError> {
+    pub fn new(layout: OfShape<'a, ShardLayout>, first: Vec<u64>, mut writer: ObjectWriter) -> Result<Self> {
         let sharding = &layout.sharding;
         let position = match sharding.index_location() {
             IndexLocation::Start => sharding.index_bytes(),

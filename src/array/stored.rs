@@ -2,12 +2,10 @@
 //! and subchunks lie, and of what shape each is. Of a regular grid all have one shape, and nothing is looked up; the shards of a
 //! rectilinear one have the same inner chunks throughout.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, Result, ShardLayout, position};
-use crate::codec::region::as_index;
-use crate::codec::{BindError, BoundChain, ChainFault, IndexEntry, OfShape};
+use crate::codec::{BindError, BoundChain, ChainFault, IndexEntry, OfShape, as_index};
 use crate::grid::{Region, ravel, zip_with};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, held};
@@ -129,30 +127,21 @@ impl StoredArray {
         &self.subchunk_chain().decoded().shape
     }
 
-    /// Subchunks of an object that no other exceeds.
-    pub fn subchunks_per_object(&self) -> u64 {
-        self.layout.as_ref().map_or(1, |layout| layout.sharding.num_inner_chunks())
-    }
-
     /// The array's dimension at each dimension of the order in which subchunks lie in an object.
     pub fn subchunk_order(&self) -> Vec<usize> {
-        match &self.layout {
-            Some(layout) => layout.order.clone(),
-            None => (0..self.metadata.shape.len()).collect(),
-        }
+        self.layout.as_ref().map_or_else(|| (0..self.metadata.shape.len()).collect(), |layout| layout.order.clone())
     }
 
     /// The object that holds a subchunk, and the subchunk's position in it.
     pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
-        let (grid, counts) = (&self.metadata.grid, self.metadata.chunk_grid_shape());
+        let (grid, counts) = (&self.metadata.grid, self.metadata.grid.counts());
         if self.layout.is_none() {
             return (ravel(subchunk, &counts), vec![0; subchunk.len()]);
         }
         let start = self.start_of_subchunk(subchunk);
-        let object: Vec<u64> = (0..).zip(&start).map(|(axis, start)| grid.chunk_of(axis, *start)).collect();
+        let object: Vec<u64> = grid.axes().iter().zip(&start).map(|(axis, start)| axis.chunk_of(*start)).collect();
         let inside = grid.start_of(&object).into_iter().zip(&start).zip(self.subchunk_shape());
-        let inside = inside.map(|((first, start), length)| (start - first) / length).collect();
-        (ravel(&object, &counts), inside)
+        (ravel(&object, &counts), inside.map(|((first, start), length)| (start - first) / length).collect())
     }
 
     /// The first element of a subchunk.
@@ -208,20 +197,7 @@ impl StoredArray {
         let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
         self.metadata.num_chunks().clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
-}
 
-/// A chunk of one value.
-pub fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
-    let count = as_index(chain.decoded().num_elements().unwrap_or(0));
-    element.repeat(count)
-}
-
-/// Moves the position of a faulty element from the chunk's frame to the array's.
-pub fn at(fault: ChainFault, start: &[u64]) -> Fault {
-    Fault::Chain(fault.moved_by(start))
-}
-
-impl StoredArray {
     /// True if all objects have one shape.
     pub fn is_regular(&self) -> bool {
         self.metadata.grid.uniform().is_some()
@@ -232,20 +208,13 @@ impl StoredArray {
         self.metadata.grid.region_of(&position(object, &self.metadata))
     }
 
-    /// The shape of an object of the grid, as it is stored.
-    pub fn shape_of(&self, index: u64) -> Cow<'_, [u64]> {
-        match self.metadata.grid.uniform() {
-            Some(shape) => Cow::Borrowed(shape),
-            None => self.metadata.grid.shape_of(&position(index, &self.metadata)),
-        }
-    }
-
     /// The chain of an object of the grid.
     pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>> {
         if self.is_regular() {
             return Ok(OfShape::Same(&self.chain));
         }
-        self.chain.for_shape(&self.shape_of(index)).map_err(|error| unbound(&error))
+        let shape = self.metadata.grid.shape_of(&position(index, &self.metadata));
+        self.chain.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
     /// The layout of an object of the grid, where shards are streamed.
@@ -254,10 +223,8 @@ impl StoredArray {
         if self.is_regular() {
             return Ok(Some(OfShape::Same(layout)));
         }
-        layout
-            .for_chain(&*self.chain_of(index)?)
-            .map(Some)
-            .ok_or_else(|| Fault::Other("the shard cannot be taken apart as others of its array are".to_owned()))
+        let refused = || Fault::Other("the shard cannot be taken apart as others of its array are".to_owned());
+        layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(refused)
     }
 
     /// The chain of a subchunk.
@@ -284,7 +251,7 @@ impl StoredArray {
 
     /// The objects of the grid that overlap a box, which lies inside the array.
     pub fn objects_in(&self, region: &Region) -> impl Iterator<Item = u64> + use<> {
-        let grid = self.metadata.chunk_grid_shape();
+        let grid = self.metadata.grid.counts();
         self.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
     }
 
@@ -331,6 +298,16 @@ impl StoredArray {
             None => self.metadata.grid.chunks_in(region),
         }
     }
+}
+
+/// A chunk of one value.
+pub fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
+    element.repeat(as_index(chain.decoded().num_elements().unwrap_or(0)))
+}
+
+/// Moves the position of a faulty element from the chunk's frame to the array's.
+pub fn at(fault: ChainFault, start: &[u64]) -> Fault {
+    Fault::Chain(fault.moved_by(start))
 }
 
 /// A chunk of a shape that the codecs of its array do not take.

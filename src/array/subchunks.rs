@@ -57,18 +57,13 @@ impl StoredArray {
         Ok(found)
     }
 
-    /// Opens an object whose subchunks are read. Of a shard that can be streamed the index is read, unless `reads_entries` one
-    /// by one. One that is not there is absent whole.
-    pub fn open_subchunks(
-        &self,
-        object: u64,
-        reads_entries: bool,
-        buffers: &mut ReadBuffers,
-    ) -> Result<OpenedObject<'_>> {
+    /// Opens an object whose subchunks are read. Of a shard that can be streamed the index is read, unless entries of it are
+    /// `by_entries`, one by one. One that is not there is absent whole.
+    pub fn open_subchunks(&self, object: u64, by_entries: bool, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>> {
         let (layout, subchunks) = (self.layout_of(object)?, self.subchunks_of(object));
         let reader = if layout.is_some() { self.open_object(object)? } else { None };
         let index = match (&layout, &reader) {
-            (Some(layout), Some(reader)) if !reads_entries => Some(layout.read_index(reader, buffers)?),
+            (Some(layout), Some(reader)) if !by_entries => Some(layout.read_index(reader, buffers)?),
             _ => None,
         };
         Ok(OpenedObject { side: self, object, subchunks, layout, reader, index })
@@ -105,12 +100,9 @@ impl OpenedObject<'_> {
     /// Reads the encoded subchunk at a position in the object; where it lies in the object, or `None` where it is
     /// absent. More than the workspace has room for, or else than its chain can make, is a fault.
     pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
-        let Some(layout) = &self.layout else {
-            return Ok(self.side.read_object(self.object, buffers)?.then_some(0));
-        };
-        let (Some(reader), Some((offset, length))) = (&self.reader, self.entry(inside, buffers)?) else {
-            return Ok(None);
-        };
+        let Some(layout) = &self.layout else { return Ok(self.side.read_object(self.object, buffers)?.then_some(0)) };
+        let entry = self.entry(inside, buffers)?;
+        let Some((reader, (offset, length))) = self.reader.as_ref().zip(entry) else { return Ok(None) };
         let room = buffers.workspace.room;
         let bound = room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
@@ -127,9 +119,7 @@ impl OpenedObject<'_> {
 
     /// Tells the store that a box of inner chunks will be read, by their positions in the shard.
     fn expect(&self, inside: &Region) {
-        let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else {
-            return;
-        };
+        let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else { return };
         reader.prefetch(&|| {
             let entry = |inside: Vec<u64>| index.get(layout.entry_of(&inside)).copied().flatten();
             inside.cells().filter_map(entry).collect()
@@ -146,8 +136,7 @@ impl OpenedObject<'_> {
 
     /// Bytes of the index, where all of it was read.
     pub fn index_bytes(&self) -> u64 {
-        let read = self.layout.as_ref().filter(|_| self.index.is_some());
-        read.map_or(0, |layout| layout.sharding.index_bytes())
+        self.layout.as_ref().filter(|_| self.index.is_some()).map_or(0, |layout| layout.sharding.index_bytes())
     }
 }
 
@@ -157,9 +146,9 @@ pub struct SubchunkSource<'a> {
     /// The array.
     pub side: &'a StoredArray,
     /// True if entries of shard indexes are read one by one: few of each are wanted.
-    reads_entries: bool,
+    pub reads_entries: bool,
     /// True if all of a shard is read while it is open.
-    reads_all: bool,
+    pub reads_all: bool,
     /// The shards that were used last, the latest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedObject<'a>>)>>,
     /// Bytes of the indexes that were read.
@@ -171,18 +160,6 @@ impl<'a> SubchunkSource<'a> {
     pub fn new(side: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
         SubchunkSource { side, reads_entries: false, reads_all: false, opened, index_bytes }
-    }
-
-    /// The same, where all inner chunks of a shard are read while it is open.
-    #[must_use]
-    pub fn reading_all(self, reads_all: bool) -> Self {
-        SubchunkSource { reads_all, ..self }
-    }
-
-    /// The same, reading entries of shard indexes one by one.
-    #[must_use]
-    pub fn reading_entries(self) -> Self {
-        SubchunkSource { reads_entries: true, ..self }
     }
 
     /// True if subchunks are best read shard by shard, since the whole index of each is read.

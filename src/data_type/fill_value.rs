@@ -106,7 +106,7 @@ impl DataType {
                 NOT_A_TIME => Json::from("NaT"),
                 bits => value_to_json(INT64, bits),
             }),
-            DataType::Raw(_) => Some(Json::Array(bytes.iter().map(|&byte| Json::from(u32::from(byte))).collect())),
+            DataType::Raw(_) => Some(Json::Array(bytes.iter().map(|&byte| Json::from(u64::from(byte))).collect())),
             DataType::FixedBytes(fixed) => Some(opaque::fixed_to_json(*fixed, bytes)),
             DataType::FixedUtf32(_) => opaque::utf32_to_json(bytes),
             DataType::Struct(structure) => struct_to_json(structure, bytes),

@@ -28,8 +28,8 @@ pub(super) fn shortest(float: NumberType, bits: u64) -> Option<Number> {
     }
     match float.element() {
         ElementType::Float16 => shortest_by_trying(float, f64::from(f16::from_bits64(bits)), bits),
-        ElementType::Float32 => Number::from_f32_shortest(f32::from_bits64(bits)),
-        ElementType::Float64 => Number::from_f64_shortest(f64::from_bits64(bits)),
+        ElementType::Float32 => Number::from_shortest(f32::from_bits64(bits)),
+        ElementType::Float64 => Number::from_shortest(f64::from_bits64(bits)),
         _ => None,
     }
 }
@@ -69,7 +69,7 @@ fn shortest_by_trying(float: NumberType, exact: f64, bits: u64) -> Option<Number
     if !exact.is_finite() {
         return None;
     }
-    (0..5).find_map(|places| shortest_with(float, (exact, bits), places)).or_else(|| Number::from_f64_shortest(exact))
+    (0..5).find_map(|places| shortest_with(float, (exact, bits), places)).or_else(|| Number::from_shortest(exact))
 }
 
 /// The nearest decimal with so many places after its first digit that gives the value back.
@@ -79,12 +79,12 @@ fn shortest_with(float: NumberType, (exact, bits): (f64, u64), places: usize) ->
     let digits: i64 = digits.replace('.', "").parse().ok()?;
     let exponent = exponent.parse::<i64>().ok()? - i64::try_from(places).ok()?;
     if digits == 0 {
-        return Number::from_f64_shortest(exact);
+        return Number::from_shortest(exact);
     }
     // Below a power of two the values lie closer: what comes back need not be the decimal nearest to it.
     let around = [digits - 1, digits, digits + 1];
     let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
-    let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_f64_shortest(decimal)?)));
+    let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_shortest(decimal)?)));
     candidates
         .filter(|(_, number)| nearest(float, number) == Some(bits))
         .min_by(|a, b| (a.0 - exact).abs().total_cmp(&(b.0 - exact).abs()))

@@ -116,7 +116,9 @@ impl DataType {
         let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);
         let configuration = match self {
             DataType::Other(metadata) => return metadata.clone(),
-            DataType::Time(time) => Object::new().with("unit", time.unit).with("scale_factor", time.scale_factor),
+            DataType::Time(time) => {
+                Object::new().with("unit", time.unit).with("scale_factor", u64::from(time.scale_factor))
+            }
             DataType::FixedBytes(bytes) => length(bytes.size),
             DataType::FixedUtf32(code_points) => length(code_points * 4),
             DataType::Struct(structure) => structure.to_configuration(),

@@ -124,7 +124,7 @@ mod tests {
         for data_type in examples() {
             let name = match data_type.to_metadata() {
                 Json::String(name) => name.to_string(),
-                metadata => metadata.to_string_compact(),
+                metadata => metadata.to_string(),
             };
             assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
         }

@@ -120,10 +120,8 @@ impl Told {
 
     /// True if what waits is less than the store wants to know.
     fn is_less_than(&self, most: PrefetchLimit) -> bool {
-        let add = |(requests, bytes): (usize, u64), waiting: &(u64, usize, u64)| {
-            (requests + waiting.1, bytes.saturating_add(waiting.2))
-        };
-        let (requests, bytes) = self.waiting.iter().fold((0, 0), add);
+        let requests: usize = self.waiting.iter().map(|(_, requests, _)| requests).sum();
+        let bytes = self.waiting.iter().fold(0, |bytes: u64, (.., more)| bytes.saturating_add(*more));
         requests < most.requests && bytes < most.bytes
     }
 }
@@ -176,15 +174,14 @@ pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each:
 
 /// True if a job reads all of a shard of its source while it is open.
 pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
-    let sides = destination.metadata.largest_chunk().iter().zip(source.metadata.largest_chunk());
+    let sides = destination.metadata.grid.largest().iter().zip(source.metadata.grid.largest());
     let holds_whole = |(to, from): (&u64, &u64)| to.is_multiple_of(*from.max(&1));
     stays_open(source) || (!source.metadata.skips() && sides.into_iter().all(holds_whole))
 }
 
 /// True if so few shards lie side by side that each stays open until all that is wanted of it was read.
 pub fn stays_open(array: &StoredArray) -> bool {
-    let grid = array.metadata.chunk_grid_shape();
-    volume(grid.get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64
+    volume(array.metadata.grid.counts().get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64
 }
 
 #[cfg(test)]

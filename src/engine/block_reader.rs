@@ -2,9 +2,8 @@
 
 use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded};
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, at, crop};
-use crate::codec::region::{Pieces, as_index};
-use crate::codec::{BoundChain, ChainFault};
-use crate::engine::ahead::{reads_of_box, reads_of_object, stays_open};
+use crate::codec::{BoundChain, ChainFault, Pieces, as_index};
+use crate::engine::{reads_of_box, reads_of_object, stays_open};
 use crate::grid::{Region, ravel};
 use crate::store::Part;
 
@@ -24,8 +23,7 @@ impl StoredArray {
         let size = chain.decoded().data_type.size().filter(|_| is_plain);
         let Some(size) = size else { return shape.to_vec() };
         let least = PIECE_BYTES[0] / size as u64;
-        let first = Pieces::new(shape, Region::whole(shape), [1, least]).next();
-        first.map_or_else(|| shape.to_vec(), |piece| piece.shape)
+        Pieces::new(shape, Region::whole(shape), [1, least]).next().map_or_else(|| shape.to_vec(), |piece| piece.shape)
     }
 }
 
@@ -98,17 +96,12 @@ impl BlockReader<'_, '_> {
         }
     }
 
-    fn read_all<V: Default + Send>(
-        &self,
-        block: &Region,
-        decoded: &DecodedBlock,
-        workers: &Workers<'_, V>,
-    ) -> Result<u64> {
+    fn read_all<V: Default + Send>(&self, block: &Region, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
         let side = self.source.side;
         let subchunks = side.subchunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
         if !self.source.reads_indexes() {
-            return self.read_subchunks(&subchunks, decoded, workers);
+            return self.read_subchunks(&subchunks, to, workers);
         }
         // Shard by shard, so that the index of each is read once.
         let mut bytes = 0;
@@ -116,7 +109,7 @@ impl BlockReader<'_, '_> {
             let subchunks = subchunks.common(&side.subchunks_of(object));
             let expect = |buffers: &mut Buffers<V>, _| self.source.expect(&subchunks, &mut buffers.source);
             workers.each(1, expect, |_, ()| ())?;
-            bytes += self.read_subchunks(&subchunks, decoded, workers)?;
+            bytes += self.read_subchunks(&subchunks, to, workers)?;
         }
         Ok(bytes)
     }
@@ -127,13 +120,8 @@ impl BlockReader<'_, '_> {
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
-    /// True if an object that overlaps the block is there.
-    pub(super) fn holds_any(&self, block: &Region) -> bool {
-        self.has_object(block, true)
-    }
-
     /// True if one of the objects that overlap a block is there, or is not.
-    fn has_object(&self, block: &Region, is_there: bool) -> bool {
+    pub(super) fn has_object(&self, block: &Region, is_there: bool) -> bool {
         let source = self.source.side;
         let block = block.moved_by(&source.metadata.skipped);
         source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
@@ -143,13 +131,13 @@ impl BlockReader<'_, '_> {
     fn read_subchunks<V: Default + Send>(
         &self,
         subchunks: &Region,
-        decoded: &DecodedBlock,
+        to: &DecodedBlock,
         workers: &Workers<'_, V>,
     ) -> Result<u64> {
         let mut bytes = 0;
         let read = |buffers: &mut Buffers<V>, item| {
             let subchunk = subchunks.position(item);
-            let read = guarded(|| self.read_subchunk(&subchunk, decoded, &mut buffers.source))
+            let read = guarded(|| self.read_subchunk(&subchunk, to, &mut buffers.source))
                 .map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk).0));
             self.progress.advance(1);
             read
@@ -174,34 +162,25 @@ impl BlockReader<'_, '_> {
 
     /// Reads what a block needs of an object that is its elements, piece by piece, so that they are still in the
     /// level 2 cache when they are copied.
-    fn read_elements(
-        &self,
-        subchunk: &[u64],
-        chain: &BoundChain,
-        decoded: &DecodedBlock,
-        buffer: &mut Vec<u8>,
-    ) -> Result<u64> {
+    fn read_elements(&self, subchunk: &[u64], chain: &BoundChain, to: &DecodedBlock, own: &mut Vec<u8>) -> Result<u64> {
         let side = self.source.side;
         let object = side.object_of(subchunk).0;
         let in_source = |fault: Fault| fault.of_source(object);
-        let Some(reader) = side.open_object(object).map_err(in_source)? else {
-            return Ok(0);
-        };
+        let Some(reader) = side.open_object(object).map_err(in_source)? else { return Ok(0) };
         let (region, size) = (side.region_of_subchunk(subchunk), self.filling.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
         let mut bytes = 0;
-        for piece in pieces(&region.shape, decoded.needed(&region).relative_to(&region.start), size) {
+        for piece in pieces(&region.shape, to.needed(&region).relative_to(&region.start), size) {
             let length = piece.num_elements() * size;
-            reader
-                .read_at(ravel(&piece.start, &region.shape) * size, length, buffer)
-                .map_err(|error| in_source(error.into()))?;
+            let offset = ravel(&piece.start, &region.shape) * size;
+            reader.read_at(offset, length, own).map_err(|error| in_source(error.into()))?;
             bytes += length;
             let piece = piece.moved_by(&region.start);
-            check_values(side, buffer, &piece).map_err(in_source)?;
-            decoded.scatter(buffer, &piece, self.filling.element_size());
+            check_values(side, own, &piece).map_err(in_source)?;
+            to.scatter(own, &piece, self.filling.element_size());
         }
         Ok(bytes)
     }

@@ -4,8 +4,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use crate::array::{Result, StoredArray};
-use crate::codec::is_filled_with;
-use crate::codec::region::{advance, as_index, copy_box, elements_to_end, fill_box, repeat};
+use crate::codec::{advance, as_index, copy_box, elements_to_end, fill_box, is_filled_with, repeat};
 use crate::grid::Region;
 use crate::store::held;
 

@@ -4,8 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::Reads;
-use super::ahead::ReadAhead;
+use super::{ReadAhead, Reads};
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result};
 use crate::store::held;
 
@@ -49,9 +48,8 @@ impl Driver {
 
     /// The driver, stopping before the next unit once `interrupt` is raised.
     #[must_use]
-    pub fn heeding(mut self, interrupt: &Interrupt) -> Self {
-        self.interrupt = interrupt.clone();
-        self
+    pub fn heeding(self, interrupt: &Interrupt) -> Self {
+        Driver { interrupt: interrupt.clone(), ..self }
     }
 
     /// The interrupt that stops it.
@@ -248,7 +246,7 @@ mod tests {
 
     #[test]
     fn driver_folds_in_order_for_any_number_of_threads() {
-        let chunks = ChunkSet::from_indices((0..60_000).filter(|i| i % 3 != 0).collect());
+        let chunks = (0..60_000).filter(|i| i % 3 != 0).collect::<ChunkSet>();
         for threads in [1, 2, 5] {
             let driver = Driver::new(threads).unwrap();
             let mut seen = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::{Buffers, Driver, Progress, Workers};
 use crate::array::{ChunkFault, ChunkSet, InPieces, OpenedObject, Result, StoredArray};
-use crate::codec::region::as_index;
+use crate::codec::as_index;
 use crate::grid::Region;
 
 /// A chunk that is read, or a piece of one: pieces come in the order of the chunk.
@@ -95,8 +95,8 @@ impl<A: Accumulator> Accumulator for Option<A> {
 
 /// The findings of a pass.
 #[derive(Debug)]
-pub struct Folded<P> {
-    pub part: P,
+pub struct Folded<A: Accumulator> {
+    pub part: A::Part,
     /// Elements that are stored.
     pub elements: u64,
     /// True if a chunk of those that were looked for is absent.
@@ -115,7 +115,7 @@ pub struct Fold<'a> {
 
 impl Fold<'_> {
     /// Makes the pass over all objects that are there, under this name.
-    pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> Result<Folded<A::Part>, ChunkFault> {
+    pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> Result<Folded<A>, ChunkFault> {
         self.run_over(&self.array.objects(), name, accumulator)
     }
 
@@ -125,7 +125,7 @@ impl Fold<'_> {
         objects: &ChunkSet,
         name: &str,
         accumulator: &A,
-    ) -> Result<Folded<A::Part>, ChunkFault> {
+    ) -> Result<Folded<A>, ChunkFault> {
         let object_bytes = self.array.chunk_bytes();
         self.progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
         let taken = Region::between(self.array.metadata.skipped.clone(), &self.array.metadata.shape);
@@ -149,7 +149,7 @@ impl Fold<'_> {
         accumulator: &A,
         workers: &Workers<'_, A::Buffers>,
         index: u64,
-    ) -> Result<Folded<A::Part>> {
+    ) -> Result<Folded<A>> {
         let region = self.array.inside(&self.array.region_of(index));
         let mut found = Folded::new(accumulator, &region);
         let mut first = workers.first();
@@ -159,8 +159,7 @@ impl Fold<'_> {
             InPieces::NotGiven
         } else {
             self.array.each_piece(index, read, |piece| {
-                let chunk = Chunk { region: &region, elements: Some(piece) };
-                accumulator.add(&mut found.part, chunk, own)
+                accumulator.add(&mut found.part, Chunk { region: &region, elements: Some(piece) }, own)
             })?
         };
         match pieces {
@@ -179,25 +178,20 @@ impl Fold<'_> {
     }
 }
 
-impl<P: Send> Folded<P> {
-    fn new<A: Accumulator<Part = P>>(accumulator: &A, region: &Region) -> Self {
+impl<A: Accumulator> Folded<A> {
+    fn new(accumulator: &A, region: &Region) -> Self {
         Folded { part: accumulator.start(region), elements: 0, lacks_chunks: false, bytes_read: 0 }
     }
 
     /// Adds a chunk that is given whole.
-    fn add<A: Accumulator<Part = P>>(
-        &mut self,
-        accumulator: &A,
-        chunk: Chunk<'_>,
-        buffers: &mut A::Buffers,
-    ) -> Result<()> {
+    fn add(&mut self, accumulator: &A, chunk: Chunk<'_>, buffers: &mut A::Buffers) -> Result<()> {
         self.elements += chunk.elements.map_or(0, |_| chunk.region.num_elements());
         self.lacks_chunks |= chunk.elements.is_none();
         accumulator.add(&mut self.part, chunk, buffers)
     }
 
     /// Adds the chunks of an object that are needed.
-    fn add_chunks<A: Accumulator<Part = P>>(
+    fn add_chunks(
         &mut self,
         accumulator: &A,
         object: &OpenedObject<'_>,
@@ -217,7 +211,7 @@ impl<P: Send> Folded<P> {
             }
             let mut found = Folded::new(accumulator, &region);
             source.bytes_read = 0;
-            let elements = object.read_or_keep(&place, &region, source)?;
+            let elements = object.read(&place, &region, source)?;
             found.add(accumulator, Chunk { region: &region, elements }, visitor)?;
             found.bytes_read = source.bytes_read;
             Ok(Some(found))
@@ -229,7 +223,7 @@ impl<P: Send> Folded<P> {
         })
     }
 
-    fn merge<A: Accumulator<Part = P>>(&mut self, accumulator: &A, other: &Folded<P>) {
+    fn merge(&mut self, accumulator: &A, other: &Self) {
         accumulator.merge(&mut self.part, &other.part);
         self.elements += other.elements;
         self.lacks_chunks |= other.lacks_chunks;

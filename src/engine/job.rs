@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use super::journal::PassProgress;
-use super::route::Route;
-use super::route::copy::{CopyJob, CopyPass};
-use super::route::rechunk::Rechunk;
-use super::route::staged::{Intermediate, Staged};
-use super::route::variable_size::SubchunkChange;
-use super::{Driver, ObjectReport, Pass, Progress, Transfer, pass};
+use super::{
+    CopyJob, CopyPass, Driver, Intermediate, ObjectReport, Pass, Rechunk, Route, Staged, SubchunkChange, Told,
+    Transfer, pass,
+};
 use crate::array::{ChunkFault, ChunkSet};
 use crate::metadata::array::num_elements;
 
@@ -24,23 +21,14 @@ pub enum Job {
 impl Job {
     /// The work on objects that are made anew.
     pub fn objects(&self) -> Option<&ObjectJob> {
-        match self {
-            Job::Copy(_) => None,
-            Job::Objects(job) => Some(job),
-        }
+        if let Job::Objects(job) = self { Some(job) } else { None }
     }
 
     /// Writes every object of the destination; reports are given to `fold` in their order. Objects of the destination are
     /// the units of `part`: those that are done are left out. What is written between two passes is reported as temporary.
-    pub fn run(
-        &self,
-        driver: &Driver,
-        progress: &dyn Progress,
-        part: &PassProgress<'_>,
-        mut fold: impl FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let between = self.run_first(driver, progress, part, &mut fold)?;
-        self.run_second(between, driver, progress, part, fold)
+    pub fn run(&self, driver: &Driver, told: Told<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
+        let between = self.run_first(driver, told, &mut fold)?;
+        self.run_second(between, driver, told, fold)
     }
 
     /// The first of two passes, by itself: what is assigned of it are units of the pass of `part` that
@@ -49,13 +37,12 @@ impl Job {
     pub fn run_first(
         &self,
         driver: &Driver,
-        progress: &dyn Progress,
-        part: &PassProgress<'_>,
+        told: Told<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
         match self {
             Job::Objects(job) if let Route::Staged(staged) = &job.route => {
-                staged.run_first(&job.transfer, (part, progress), driver, &mut fold)
+                staged.run_first(&job.transfer, told, driver, &mut fold)
             }
             _ => Ok(Intermediate::default()),
         }
@@ -66,15 +53,12 @@ impl Job {
         &self,
         between: Intermediate,
         driver: &Driver,
-        progress: &dyn Progress,
-        part: &PassProgress<'_>,
+        told: Told<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let (fold, told) = (&mut fold, (part, progress));
+        let (fold, (progress, listener)) = (&mut fold, told);
         let job = match self {
-            Job::Copy(job) => {
-                return pass::run(&CopyPass { job, progress: part, listener: progress }, driver, fold);
-            }
+            Job::Copy(job) => return pass::run(&CopyPass { job, progress, listener }, driver, fold),
             Job::Objects(job) => job,
         };
         let ObjectJob { transfer, route } = &**job;
@@ -93,10 +77,7 @@ impl Job {
 
     /// The two passes of a job that has them.
     pub fn staged(&self) -> Option<&Staged> {
-        match self.objects().map(|job| &job.route) {
-            Some(Route::Staged(staged)) => Some(staged),
-            _ => None,
-        }
+        if let Some(Route::Staged(staged)) = self.objects().map(|job| &job.route) { Some(staged) } else { None }
     }
 
     /// The number of passes: of times that all elements are written.
@@ -112,7 +93,7 @@ impl Job {
     pub fn num_written(&self) -> u64 {
         match self {
             Job::Copy(job) => job.objects().len(),
-            Job::Objects(job) => job.transfer.overlapped_by(&job.transfer.destination.metadata.grid).len(),
+            Job::Objects(job) => job.transfer.overlapped_among(&job.transfer.destination.metadata.grid, None).len(),
         }
     }
 
@@ -194,8 +175,7 @@ impl Job {
             (Some(rechunk), _) => {
                 let whole = num_elements(&transfer.destination.metadata.shape)?;
                 let elements = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
-                let elements = units.saturating_mul(elements).min(whole);
-                Some(elements.saturating_mul(rechunk.encoder.element_size() as u64))
+                Some(units.saturating_mul(elements).min(whole).saturating_mul(rechunk.encoder.element_size() as u64))
             }
             (None, Route::VariableSize(_)) => None,
             (None, _) => Some(units.saturating_mul(transfer.object_bytes())),
@@ -252,21 +232,14 @@ pub struct ObjectJob {
 }
 
 impl ObjectJob {
-    /// True if each subchunk of the source is read by itself, and once: then those that an earlier pass kept are used.
-    pub fn reads_subchunks_once(&self) -> bool {
-        matches!(self.route, Route::Move(_))
-    }
-
     /// True if subchunks are moved between objects, or in shards.
     pub fn moves_subchunks(&self) -> bool {
-        matches!(self.route, Route::Move(_)) && !self.has_same_chunks()
-    }
-
-    /// True if each object of the destination is made of that object of the source, which is one chunk.
-    fn has_same_chunks(&self) -> bool {
         let Transfer { source, destination, .. } = &self.transfer;
         let has_shards = source.layout.is_some() || destination.layout.is_some();
-        !has_shards && !source.metadata.skips() && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
+        // Else each object of the destination is made of that object of the source, which is one chunk.
+        let moves =
+            has_shards || source.metadata.skips() || !source.metadata.grid.has_chunks_of(&destination.metadata.grid);
+        matches!(self.route, Route::Move(_)) && moves
     }
 
     /// True if elements of any length are put together anew.

@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::OwnLock;
-use lines::{Left, Line, Noted, Run, last_owner, to_line};
+use lines::{Left, Line, Noted, OwnLock, Run, last_owner, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -337,16 +336,12 @@ impl Journal {
     fn due_writer(&self) -> Result<Option<MutexGuard<'_, Writer>>> {
         // Whoever comes first writes; the others go on.
         let writer = self.writer.try_lock().ok().filter(|writer| writer.last_line.elapsed() >= LINE_AFTER);
-        if writer.as_ref().is_some_and(|writer| writer.log.is_lost()) {
-            return Err(JournalError::Lost);
-        }
-        Ok(writer)
+        if writer.as_ref().is_some_and(|writer| writer.log.is_lost()) { Err(JournalError::Lost) } else { Ok(writer) }
     }
 
     /// Notes units that are finished once the writes since one of a number are.
     fn note(&self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, first_write: u64) -> Result<()> {
-        let writes = first_write..self.data.next_write();
-        held(&self.counts).add(pass, units, report, writes);
+        held(&self.counts).add(pass, units, report, first_write..self.data.next_write());
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };
         self.write_lines(&mut writer)?;
         let since_checkpoint = self.bytes_written().saturating_sub(writer.bytes_at_checkpoint);

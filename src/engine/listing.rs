@@ -14,7 +14,7 @@ use crate::array::listing::DOCUMENT_KEYS;
 use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind, position};
 use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
-use crate::store::{EntryKind, Node, RemoteError, Result, StoreError, held};
+use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
 
 /// Strays that are gathered before those that are not kept are left out.
 const MOST_GATHERED: usize = 1 << 12;
@@ -51,10 +51,10 @@ pub type Stored = (ChunkSet, u64);
 /// Lists the objects of several arrays below a node, each in its own folder of it, by one listing: as many requests as it
 /// has pages. The store tells the sizes of what it lists.
 pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<Vec<Stored>> {
-    let grids: Vec<_> = arrays.iter().map(|(_, metadata)| metadata.chunk_grid_shape()).collect();
+    let grids: Vec<_> = arrays.iter().map(|(_, metadata)| metadata.grid.counts()).collect();
     let places: HashMap<&str, usize> = arrays.iter().map(|(folder, _)| *folder).zip(0..).collect();
     let mut found: Vec<(ChunkSetBuilder, u64)> = arrays.iter().map(|_| Default::default()).collect();
-    node.each_below("", |key, _, bytes| {
+    node.walk("", Depth::All, |Entry { name: key, bytes, .. }| {
         let folders = key.match_indices('/').map(|(slash, _)| (&key[..slash], &key[slash + 1..]));
         let array = |(folder, rest): (&str, _)| places.get(folder).map(|place| (*place, rest));
         if let Some((place, name)) = [("", key)].into_iter().chain(folders).find_map(array)
@@ -74,16 +74,10 @@ pub fn scan(node: &Node, metadata: &ArrayMetadata, purpose: Purpose<'_>, driver:
 }
 
 /// The same; whether each listing is a request is said.
-fn scan_as(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    purpose: Purpose<'_>,
-    driver: &Driver,
-    is_far: bool,
-) -> Result<Listing> {
-    let grid_shape = metadata.chunk_grid_shape();
+fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Driver, is_far: bool) -> Result<Listing> {
+    let grid_shape = array.grid.counts();
     let waiting = AtomicUsize::new(0);
-    let scanner = Scanner { node, metadata, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
+    let scanner = Scanner { node, metadata: array, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
     if node.tells_keys() {
         let root = Task::Folder { folder: String::new(), depth: 0 };
         let waits = is_far && !scanner.is_listed_whole(0);
@@ -102,13 +96,9 @@ fn scan_as(
     purpose.leave_out(&mut found.strays);
     found.strays.sort_unstable();
     found.strays.dedup();
-    Ok(Listing {
-        present: found.present.finish(),
-        is_presumed,
-        unreadable: found.unreadable.finish(),
-        strays: found.strays,
-        present_bytes: found.bytes,
-    })
+    let Found { present, unreadable, strays, bytes: present_bytes, .. } = found;
+    let (present, unreadable) = (present.finish(), unreadable.finish());
+    Ok(Listing { present, is_presumed, unreadable, strays, present_bytes })
 }
 
 /// A piece of work.
@@ -201,7 +191,8 @@ impl Scanner<'_> {
     ) -> Result<bool> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
-        let mut each = |key: &str, kind, bytes| {
+        self.node.walk(folder, if is_whole { Depth::All } else { Depth::Folder }, |entry| {
+            let Entry { name: key, kind, .. } = entry;
             seen += 1;
             if is_whole && seen > 4 * LISTED_WHOLE {
                 return ControlFlow::Break(());
@@ -214,20 +205,13 @@ impl Scanner<'_> {
             }
             let mut above = key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
             if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
-                objects.extend(self.object_at(key, (kind, bytes), prefix, found));
+                objects.extend(self.object_at(entry, prefix, found));
             }
             if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
                 outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
             }
             ControlFlow::Continue(())
-        };
-        if is_whole {
-            self.node.each_below(folder, each)?;
-        } else {
-            self.node.each_entry(folder, |key, kind, bytes| {
-                let _ = each(key, kind, bytes);
-            })?;
-        }
+        })?;
         if is_whole && seen > 4 * LISTED_WHOLE {
             return Ok(false);
         }
@@ -250,13 +234,8 @@ impl Scanner<'_> {
 
     /// Looks at what is no folder, of which the listing may have told the size; what must be measured yet is given back, with
     /// its name from `prefix` on.
-    fn object_at(
-        &self,
-        key: &str,
-        (kind, bytes): (EntryKind, Option<u64>),
-        prefix: usize,
-        found: &mut Found,
-    ) -> Option<Object> {
+    fn object_at(&self, entry: Entry<'_>, prefix: usize, found: &mut Found) -> Option<Object> {
+        let Entry { name: key, kind, bytes } = entry;
         let index = self.index(key);
         match (kind, index) {
             (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
@@ -334,16 +313,13 @@ impl Scanner<'_> {
     fn ask_for_each(&self) -> Result<()> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
-            return Err(StoreError::Remote(Box::new(RemoteError {
-                action: "list",
-                object: self.node.name(),
-                why: format!(
-                    "the store does not tell what it holds, and the grid has {num_chunks} chunks, of which at most \
-                     {MOST_ASKED_FOR} are asked for one by one"
-                ),
-                help: "take the array from a store that lists, or copy it first".to_owned(),
-                is_refused: false,
-            })));
+            let why = format!(
+                "the store does not tell what it holds, and the grid has {num_chunks} chunks, of which at most \
+            {MOST_ASKED_FOR} are asked for one by one"
+            );
+            let (action, object) = ("list", self.node.name());
+            let help = "take the array from a store that lists, or copy it first".to_owned();
+            return Err(StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false })));
         }
         let mut found = Found::default();
         if self.purpose.wants_sizes() {

@@ -5,13 +5,13 @@ mod tests;
 
 use std::ops::AddAssign;
 
-use super::ahead::{reads_all, reads_in, reads_of_box, reads_of_object};
-use super::decoded_block::DecodedSubchunk;
-use super::plan::{BudgetTooSmall, Costs, Grids, RechunkPlan};
-use super::route::rechunk::Schedule;
-use super::{BlockReader, Buffers, DecodedBlock, Driver, Filling, Reads, Silent, Transfer, Workers, guarded, sources};
+use super::{
+    BlockReader, BudgetTooSmall, Buffers, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids, Reads,
+    RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box, reads_of_object,
+    sources,
+};
 use crate::array::{ChunkFault, ChunkSet, ChunkSetBuilder, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
-use crate::codec::region::as_index;
+use crate::codec::as_index;
 use crate::grid::Region;
 use crate::store::{Node, Part};
 
@@ -80,11 +80,8 @@ impl<'a> Pairs<'a> {
         let is_direct = destination.layout.is_some() || destination.is_regular();
         let held = &fillings[..if is_direct { 1 } else { 2 }];
         let element = held.iter().map(|filling| filling.element_size() as u64).sum();
-        let grids = Grids {
-            destination_object: destination.metadata.largest_chunk().to_vec(),
-            order: destination.subchunk_order(),
-            ..grids(transfer, &piece)
-        };
+        let (destination_object, order) = (destination.metadata.grid.largest().to_vec(), destination.subchunk_order());
+        let grids = Grids { destination_object, order, ..grids(transfer, &piece) };
         let plan = RechunkPlan::new(grids, Costs { element, subchunk: PIECE_BYTES, worker }, budget)?;
         let schedule = Schedule::new(&plan, threads, budget);
         Ok(Pairs { transfer, piece, blocks: Some(plan), is_direct, fillings, schedule })
@@ -107,8 +104,7 @@ impl<'a> Pairs<'a> {
         let (grid, among) = match &self.blocks {
             None => (destination.metadata.grid.clone(), objects.cloned()),
             Some(plan) => {
-                let among = objects.map(|objects| plan.groups().of(objects));
-                (self.transfer.grid_of(&plan.group_shape()), among)
+                (self.transfer.grid_of(&plan.group_shape()), objects.map(|objects| plan.groups().of(objects)))
             }
         };
         let of_source = self.transfer.overlapped_among(&grid, among.as_ref());
@@ -139,16 +135,16 @@ impl<'a> Pairs<'a> {
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
         let Transfer { source, destination, .. } = self.transfer;
-        let reads_all = self.blocks.is_none() && reads_all(source, destination);
-        let from = sources(self.transfer).0.reading_all(reads_all);
-        // Of its own for each unit, so that no more than the index of one shard is kept.
-        let written = || SubchunkSource::new(destination).reading_all(true);
+        let mut from = sources(self.transfer).0;
+        from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
         let reads = [&reads[0] as &dyn Reads, &reads[1]];
         // Too few shards to go round: the threads share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
-            let to = written();
+            // Of its own for each unit, so that no more than the index of one shard is kept.
+            let mut to = SubchunkSource::new(destination);
+            to.reads_all = true;
             self.unit(unit, &Reading { subchunks: [&from, &to], objects }, workers, &visit)
         };
         driver.run_units(units, &reads, self.schedule.shares_blocks || are_few, work, fold)
@@ -209,10 +205,7 @@ impl<'a> Pairs<'a> {
         if region.is_empty() {
             return Ok(R::default());
         }
-        let of_source = match held[0] {
-            None => self.transfer.source_subchunk(position),
-            Some(_) => position.into(),
-        };
+        let of_source = if held[0].is_none() { self.transfer.source_subchunk(position) } else { position.into() };
         let Buffers { source: read_from, visitor: own, .. } = buffers;
         let PieceBuffers { written: read_to, made: [made_from, made_to], filled, visitor } = own;
         let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
@@ -225,11 +218,11 @@ impl<'a> Pairs<'a> {
                 let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
                 read.map_err(|fault| fault.of_source(source.object_of(&of_source).0))?
             },
-            match &held[1] {
-                Some(held) => self.held(1, held, &region, made_to),
-                None => read_to
-                    .read_subchunk(reading.subchunks[1], position, &region)
-                    .map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position).0))?,
+            if let Some(held) = &held[1] {
+                self.held(1, held, &region, made_to)
+            } else {
+                let read = read_to.read_subchunk(reading.subchunks[1], position, &region);
+                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position).0))?
             },
         ];
         let is_stored = found.map(|elements| elements.is_some());
@@ -245,10 +238,8 @@ impl<'a> Pairs<'a> {
             }
         }
         let pair = Pair { region: &region, elements, is_stored };
-        guarded(|| visit(visitor, &pair)).map_err(|fault| {
-            let object = destination.objects_in(&region).next();
-            fault.of_destination(object.unwrap_or(0))
-        })
+        guarded(|| visit(visitor, &pair))
+            .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
     }
 
     /// The held elements of a piece inside the array; `None` where nothing of it is stored.
@@ -296,15 +287,10 @@ impl Reads for UnitReads<'_> {
             (None, _) => reads_of_object(destination, unit, true, each),
             (Some(plan), 0) => {
                 let reader = self.pairs.reader(self.subchunks, 0);
-                for block in plan.blocks(unit) {
-                    reader.reads(&block, each);
-                }
+                plan.blocks(unit).iter().for_each(|block| reader.reads(block, each));
             }
             (Some(plan), _) => {
-                let blocks = plan.blocks(unit);
-                for block in &blocks {
-                    reads_of_box(destination, block, *is_direct, each);
-                }
+                plan.blocks(unit).iter().for_each(|block| reads_of_box(destination, block, *is_direct, each));
             }
         }
     }
@@ -312,14 +298,11 @@ impl Reads for UnitReads<'_> {
 
 /// Grids in which a piece is an object.
 fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
-    Grids {
-        shape: transfer.destination.metadata.shape.clone(),
-        skipped: transfer.source.metadata.skipped.clone(),
-        source_subchunk: transfer.source.part_shape(),
-        destination_subchunk: piece.to_vec(),
-        destination_object: piece.to_vec(),
-        order: (0..piece.len()).collect(),
-    }
+    let Transfer { source, destination, .. } = transfer;
+    let (shape, skipped) = (destination.metadata.shape.clone(), source.metadata.skipped.clone());
+    let (destination_subchunk, destination_object) = (piece.to_vec(), piece.to_vec());
+    let (source_subchunk, order) = (source.part_shape(), (0..piece.len()).collect());
+    Grids { shape, skipped, source_subchunk, destination_subchunk, destination_object, order }
 }
 
 /// A fault of what was read as a source is: it may be the destination.

@@ -2,13 +2,18 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use super::ahead::reads_all;
-use super::driver::BATCH_OF_A_THREAD;
-use super::journal::PassProgress;
-use super::{DecodedBlock, Driver, ObjectReport, Progress, Reads, Transfer};
+use super::{
+    BATCH_OF_A_THREAD, DecodedBlock, Driver, ObjectReport, PassProgress, Progress, Reads, Transfer, reads_all,
+};
 use crate::array::{ChunkFault, ChunkSet, ReadBuffers, Result, SubchunkSource};
-use crate::codec::conversion::ConversionBuffers;
+use crate::codec::ConversionBuffers;
 use crate::store::held;
+
+/// The units that are done and those that are to be done, and who is told how far the work is.
+pub type Told<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
+
+/// Takes the reports of a pass.
+pub(super) type Reports<'r> = dyn FnMut(ObjectReport) + 'r;
 
 /// A pass from one array to another.
 pub(super) struct Pass<'a, R> {
@@ -27,23 +32,19 @@ pub(super) struct Pass<'a, R> {
 
 impl<'a, R> Pass<'a, R> {
     /// A pass of which nothing is done yet in this run.
-    pub(super) fn new(
-        transfer: &'a Transfer,
-        route: &'a R,
-        (progress, listener): (&'a PassProgress<'a>, &'a dyn Progress),
-    ) -> Self {
+    pub(super) fn new(transfer: &'a Transfer, route: &'a R, (progress, listener): Told<'a>) -> Self {
         let (source, origin) = sources(transfer);
         Pass { transfer, route, source, origin, progress, listener }
     }
 
     /// The same where subchunks are not read in blocks, which tell the store themselves what they read.
-    pub(super) fn by_subchunks(self) -> Self {
-        let reads_all = reads_all(&self.transfer.source, &self.transfer.destination);
-        Pass { source: self.source.reading_all(reads_all), ..self }
+    pub(super) fn by_subchunks(mut self) -> Self {
+        self.source.reads_all = reads_all(&self.transfer.source, &self.transfer.destination);
+        self
     }
 
     /// Does all of it; reports are given to `fold` in their order.
-    pub(super) fn run(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault>
+    pub(super) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault>
     where
         Self: Units,
     {
@@ -51,11 +52,7 @@ impl<'a, R> Pass<'a, R> {
     }
 
     /// The result of a pass; the indexes of shards that were read are counted, too.
-    pub(super) fn ended(
-        &self,
-        run: Result<(), ChunkFault>,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
+    pub(super) fn ended(&self, run: Result<(), ChunkFault>, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
         let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
         let noted = self.progress.finished(0..0, &indexes);
         fold(indexes);
@@ -67,8 +64,9 @@ impl<'a, R> Pass<'a, R> {
 /// store themselves what they read.
 pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
     let origin = transfer.origin.as_ref().map(SubchunkSource::new);
-    let source = SubchunkSource::new(&transfer.source);
-    (if origin.is_some() { source.reading_entries() } else { source }, origin)
+    let mut source = SubchunkSource::new(&transfer.source);
+    source.reads_entries = origin.is_some();
+    (source, origin)
 }
 
 /// The units of a pass: objects of the destination, or batches of them.
@@ -98,14 +96,8 @@ pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(Objec
     };
     let units = pass.units();
     let shares_units = pass.shares_units(&units, driver);
-    let run = driver.run_units(
-        &units,
-        &[pass],
-        shares_units,
-        |workers, unit| pass.unit(unit, workers),
-        |_, report| fold(report),
-    );
-    run.map_err(located)
+    let work = |workers: &Workers<'_>, unit| pass.unit(unit, workers);
+    driver.run_units(&units, &[pass], shares_units, work, |_, report| fold(report)).map_err(located)
 }
 
 /// Buffers that a thread keeps from object to object, so that nothing is allocated for each.
@@ -157,8 +149,7 @@ impl<'a, V: Default + Send> Workers<'a, V> {
             });
         }
         let by = ((BATCH_OF_A_THREAD * self.buffers.len()) as u64, self.buffers);
-        let done = self.driver.run_batches(&ChunkSet::full(count), &[], by, work, fold);
-        done.map_err(|ChunkFault { fault, .. }| fault)
+        self.driver.run_batches(&ChunkSet::full(count), &[], by, work, fold).map_err(|ChunkFault { fault, .. }| fault)
     }
 
     /// Does something with the blocks that are kept from unit to unit.

@@ -1,13 +1,13 @@
 //! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it; and the objects that
 //! are written of such subchunks.
 
-use super::decoded_block::PADDING;
-use super::{Buffers, Filling, ObjectReport, Workers};
+use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, at, position};
-use crate::codec::conversion::{ConversionBuffers, Converted, Undone, beyond_edge, num_rounded};
-use crate::codec::region::{as_index, repeat};
-use crate::codec::{BindError, BoundChain, Conversion, ValueChange, is_filled_with};
+use crate::codec::{
+    BindError, BoundChain, Conversion, ConversionBuffers, Converted, Undone, ValueChange, as_index, beyond_edge,
+    is_filled_with, num_rounded, repeat,
+};
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Object};
@@ -175,8 +175,8 @@ impl<'a> Encoded<'a> {
 /// Encodes subchunks from their elements.
 #[derive(Debug, Clone)]
 pub struct SubchunkEncoder {
-    /// From plain elements.
-    conversion: Conversion,
+    /// From plain elements to a subchunk of the destination.
+    pub conversion: Conversion,
     pub(super) filling: Filling,
     /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
     left_out: Option<Vec<u8>>,
@@ -244,10 +244,5 @@ impl SubchunkEncoder {
         let converted = self.conversion.run(elements, valid, written, work, figures);
         let converted = converted.map_err(|fault| at(fault, start))?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
-    }
-
-    /// From plain elements to a subchunk of the destination.
-    pub fn conversion(&self) -> &Conversion {
-        &self.conversion
     }
 }

@@ -21,17 +21,13 @@ pub struct Transfer {
 impl Transfer {
     /// Bytes of the elements of the source that an object of the destination is made of, where both have the same subchunks.
     pub fn object_bytes(&self) -> u64 {
-        self.destination.subchunks_per_object().saturating_mul(self.source.subchunk_chain().decoded_bytes())
+        let subchunks = self.destination.layout.as_ref().map_or(1, |layout| layout.sharding.num_inner_chunks());
+        subchunks.saturating_mul(self.source.subchunk_chain().decoded_bytes())
     }
 
     /// True if subchunks are the same boxes on both sides.
     pub fn has_same_subchunks(&self) -> bool {
         self.source.skips_whole_subchunks() && self.source.has_subchunks_of(&self.destination)
-    }
-
-    /// The boxes of a grid of `shape` elements each that overlap an object that is there; all where none may stay absent.
-    pub fn overlapped(&self, shape: &[u64]) -> ChunkSet {
-        self.overlapped_by(&self.grid_of(shape))
     }
 
     /// The grid of boxes of `shape` elements.
@@ -42,12 +38,7 @@ impl Transfer {
     /// The chunks of a grid that overlap an object that is there; all where none may stay absent.
     ///
     /// A grid may be far larger than what is stored: it is not walked then.
-    pub fn overlapped_by(&self, grid: &Grid) -> ChunkSet {
-        self.overlapped_among(grid, None)
-    }
-
-    /// The same of some chunks of the grid, where these are given: no others are looked at, if they are fewer than those that
-    /// are there.
+    /// Where some of its chunks are given, no others are looked at, if they are fewer than those that are there.
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
         let (side, present) = (&self.source.metadata, self.source.objects());
         let is_same = !side.skips() && grid.has_chunks_of(&side.grid);
@@ -61,10 +52,7 @@ impl Transfer {
             }
             _ => self.under(grid, &present),
         };
-        match among {
-            Some(some) => all.common(some),
-            None => all,
-        }
+        if let Some(some) = among { all.common(some) } else { all }
     }
 
     /// True if a chunk of a grid overlaps an object of those that are there.
@@ -96,10 +84,8 @@ impl Transfer {
                     break;
                 }
             }
-            for position in chunks.cells() {
-                let first = ravel(&position, &counts);
-                overlapped.insert_run(first..first.saturating_add(run));
-            }
+            let firsts = chunks.cells().map(|position| ravel(&position, &counts));
+            firsts.for_each(|first| overlapped.insert_run(first..first.saturating_add(run)));
         }
         overlapped.finish()
     }

@@ -1,8 +1,6 @@
 //! The objects of an array that an interrupted run may have left without being whole: all but those that are noted.
 
-use super::Driver;
-use super::journal::PassProgress;
-use super::listing::list_with_sizes;
+use super::{Driver, PassProgress, list_with_sizes};
 use crate::array::{ChunkSet, position};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, Result};
@@ -12,19 +10,14 @@ const AT_ONCE: usize = 256;
 
 /// Removes the objects of an array that are not done. Where some are assigned to a run, no others are looked at: they are
 /// others' work, and so many that they are not listed. Those that are done are durable once the node is synced.
-pub fn remove_unfinished(
-    node: &Node,
-    metadata: &ArrayMetadata,
-    part: &PassProgress<'_>,
-    driver: &Driver,
-) -> Result<()> {
+pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress<'_>, driver: &Driver) -> Result<()> {
     let unfinished = match &part.assigned {
         Some(assigned) => assigned.without(&part.done),
         // Objects come whole there, or not at all: those that have no line are written again, without being removed.
         None if node.abilities().is_remote => return Ok(()),
-        None => list_with_sizes(node, metadata, driver)?.present.without(&part.done),
+        None => list_with_sizes(node, array, driver)?.present.without(&part.done),
     };
-    remove_objects(node, metadata, &unfinished, driver)
+    remove_objects(node, array, &unfinished, driver)
 }
 
 /// Removes some objects of an array, whether they are there or not.

@@ -151,15 +151,12 @@ pub enum Lengths {
 /// product is that of whole dimensions, or more than half of `limit`.
 pub fn fit(dimensions: &[Lengths], limit: u64) -> Vec<u64> {
     let mut left = limit.max(1);
-    let mut lengths: Vec<u64> = dimensions
-        .iter()
-        .rev()
-        .map(|lengths| {
-            let length = lengths.longest(left);
-            left /= length;
-            length
-        })
-        .collect();
+    let fitted = dimensions.iter().rev().map(|lengths| {
+        let length = lengths.longest(left);
+        left /= length;
+        length
+    });
+    let mut lengths: Vec<u64> = fitted.collect();
     lengths.reverse();
     lengths
 }

@@ -135,11 +135,8 @@ impl Region {
     /// The chunks of this shape that overlap it, as a box of their grid.
     #[must_use]
     pub fn chunks(&self, chunk_shape: &[u64]) -> Region {
-        let start: Vec<u64> = self.start.iter().zip(chunk_shape).map(|(start, length)| start / length).collect();
-        let ends = self.start.iter().zip(&self.shape).zip(chunk_shape);
-        let end: Vec<u64> =
-            ends.map(|((start, extent), length)| (start.saturating_add(*extent)).div_ceil(*length)).collect();
-        Region::between(start, &end)
+        let start = zip_with(&self.start, chunk_shape, |start, length| start / length);
+        Region::between(start, &zip_with(&self.end(), chunk_shape, u64::div_ceil))
     }
 }
 
@@ -199,11 +196,6 @@ impl Grid {
     /// The shape of every chunk, where all have the same.
     pub fn uniform(&self) -> Option<&[u64]> {
         self.is_regular.then_some(&self.largest)
-    }
-
-    /// The index along a dimension of the chunk that holds an element.
-    pub fn chunk_of(&self, dimension: usize, element: u64) -> u64 {
-        self.axes[dimension].chunk_of(element)
     }
 
     /// The first element of the chunk at `indices`.

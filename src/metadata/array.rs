@@ -3,12 +3,11 @@
 pub use super::chunk_grid::{ChunkGrid, MAX_RANK, num_elements};
 
 use super::chunk_grid::{read_chunk_grid, read_shape};
-use super::chunk_key::ChunkKeyEncoding;
-use super::extension::{CodecMetadata, Findings, MAX_FAULTS, read_codecs};
+use super::extension::{MAX_FAULTS, read_codecs};
 use super::group::{read_attributes, read_head, read_unknown, required};
-use super::json::{Json, Object};
+use super::{ChunkKeyEncoding, CodecMetadata, Findings, Json, Object};
 use crate::diagnostic::{Diagnostic, code};
-use crate::grid::{Grid, PartOf, Region};
+use crate::grid::{Grid, PartOf, Region, zip_with};
 
 /// The members of an array's document.
 const MEMBERS: [&str; 11] = [
@@ -88,6 +87,7 @@ impl ArrayDocument {
         };
         read_head(object, "array", found);
         let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
+        let names = object.get("dimension_names");
         // Faults come in this order: that of the members in the specification.
         ArrayDocument {
             data_type: required(object, "data_type", found).cloned(),
@@ -98,19 +98,12 @@ impl ArrayDocument {
             fill_value: required(object, "fill_value", found).cloned(),
             codecs: required(object, "codecs", found).and_then(|json| read_codecs(json, "/codecs", found)),
             attributes: read_attributes(object, found),
-            dimension_names: object
-                .get("dimension_names")
-                .and_then(|json| read_dimension_names(json, shape.as_deref(), found)),
+            dimension_names: names.and_then(|json| read_names(json, shape.as_deref(), found)),
             storage_transformers: read_storage_transformers(object, found),
             unknown: read_unknown(document, &MEMBERS, found),
             shape,
             diagnostics,
         }
-    }
-
-    /// Whether a diagnostic is an error.
-    pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
     /// The metadata where nothing is missing (there may be errors elsewhere); `None` also for a grid that is not known.
@@ -134,47 +127,32 @@ impl ArrayDocument {
 impl ArrayMetadata {
     /// Chunks of the grid. They are no more than elements, whose number is known to fit.
     pub fn num_chunks(&self) -> u64 {
-        num_elements(&self.chunk_grid_shape()).unwrap_or(u64::MAX)
-    }
-
-    /// Chunks per dimension.
-    pub fn chunk_grid_shape(&self) -> Vec<u64> {
-        self.grid.counts()
-    }
-
-    /// The shape of an object of the stored grid that no other exceeds along any dimension: that of all of them, where
-    /// the grid is regular.
-    pub fn largest_chunk(&self) -> &[u64] {
-        self.grid.largest()
+        num_elements(&self.grid.counts()).unwrap_or(u64::MAX)
     }
 }
 
-fn read_dimension_names(
-    json: &Json,
-    shape: Option<&[u64]>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<Option<String>>> {
+fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<Option<String>>> {
     let pointer = "/dimension_names";
     if json.is_null() {
         let message = "`dimension_names` is null, which the specification wants left out";
-        return diagnostics.refuse(code::DIMENSION_NAMES_NULL, pointer, message);
+        return faults.refuse(code::DIMENSION_NAMES_NULL, pointer, message);
     }
     let Some(elements) = json.as_array() else {
-        return diagnostics.wrong_type(json, "an array of strings and nulls", pointer);
+        return faults.wrong_type(json, "an array of strings and nulls", pointer);
     };
     if let Some(shape) = shape
         && shape.len() != elements.len()
     {
         let message = format!("{} dimension names for {} dimensions", elements.len(), shape.len());
-        return diagnostics.refuse(code::DIMENSION_NAMES_LENGTH, pointer, message);
+        return faults.refuse(code::DIMENSION_NAMES_LENGTH, pointer, message);
     }
     let mut names = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         match element {
             Json::Null => names.push(None),
             Json::String(name) => names.push(Some(name.to_string())),
-            other if diagnostics.len() < MAX_FAULTS => {
-                diagnostics.wrong_type::<()>(other, "a string or null", &format!("{pointer}/{index}"));
+            other if faults.len() < MAX_FAULTS => {
+                faults.wrong_type::<()>(other, "a string or null", &format!("{pointer}/{index}"));
             }
             _ => {}
         }
@@ -214,10 +192,9 @@ impl ArrayMetadata {
         let Region { start: first_chunk, shape: counts } = self.grid.chunks_in(region);
         let start = self.grid.start_of(&first_chunk);
         let skipped = region.offset_in(&start);
-        let shape: Vec<u64> = skipped.iter().zip(&region.shape).map(|(skipped, own)| skipped + own).collect();
+        let shape = zip_with(&skipped, &region.shape, |skipped, own| skipped + own);
         let grid = self.grid.part(&first_chunk, &counts, &shape);
-        let last: Vec<u64> =
-            first_chunk.iter().zip(&counts).map(|(first, count)| first + count.saturating_sub(1)).collect();
+        let last = zip_with(&first_chunk, &counts, |first, count| first + count.saturating_sub(1));
         let held = self.grid.region_of(&last).end().into_iter().zip(&self.shape);
         let cuts = held.zip(region.end()).map(|((end, whole), own)| own < end.min(*whole)).collect();
         let chunk_key_encoding = self.chunk_key_encoding.of_part(&first_chunk);
@@ -227,13 +204,13 @@ impl ArrayMetadata {
 
     /// Elements of the array along each dimension, without those that are skipped.
     pub fn taken_shape(&self) -> Vec<u64> {
-        self.shape.iter().zip(&self.skipped).map(|(length, skipped)| length - skipped).collect()
+        zip_with(&self.shape, &self.skipped, |length, skipped| length - skipped)
     }
 
     /// The region of the whole that the part takes.
     pub fn taken(&self) -> Option<Region> {
-        let start = self.part.as_ref()?.start.iter().zip(&self.skipped);
-        Some(Region { start: start.map(|(start, skipped)| start + skipped).collect(), shape: self.taken_shape() })
+        let start = zip_with(&self.part.as_ref()?.start, &self.skipped, |start, skipped| start + skipped);
+        Some(Region { start, shape: self.taken_shape() })
     }
 
     /// The part as an array of its own, as a copy of its chunks is. Its grid is that of the chunks, whether or not
@@ -287,7 +264,7 @@ mod part_tests {
         assert!(!whole.skips() && !whole.is_cut() && whole.taken_shape() == [10, 10]);
         let part = whole.part(&region([5, 3], [5, 4]));
         assert_eq!((part.shape.as_slice(), part.skipped.as_slice()), ([6, 4].as_slice(), [1, 0].as_slice()));
-        assert_eq!((part.taken_shape(), part.chunk_grid_shape()), (vec![5, 4], vec![2, 2]));
+        assert_eq!((part.taken_shape(), part.grid.counts()), (vec![5, 4], vec![2, 2]));
         let keys: Vec<String> = [[0, 0], [1, 1]].iter().map(|chunk| part.chunk_key_encoding.key(chunk)).collect();
         assert_eq!(keys, ["c/1/1", "c/2/2"]);
         assert_eq!(part.chunk_key_encoding.linear_index("c/2/2", &[2, 2]), Some(3));
@@ -307,7 +284,7 @@ mod part_tests {
         let whole = array("[10,10]", r#"{"name":"regular","configuration":{"chunk_shape":[4,3]}}"#);
         let part = whole.part(&region([4, 6], [4, 4]));
         assert!(!part.skips() && !part.is_cut());
-        assert_eq!(part.chunk_grid_shape(), [1, 2]);
+        assert_eq!(part.grid.counts(), [1, 2]);
     }
 
     #[test]
@@ -315,7 +292,7 @@ mod part_tests {
         let grid = r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,3,5],[[5,2]]]}}"#;
         let whole = array("[10,10]", grid);
         let part = whole.part(&region([3, 5], [5, 5]));
-        assert_eq!(part.chunk_grid_shape(), [2, 1]);
+        assert_eq!(part.grid.counts(), [2, 1]);
         let shapes: Vec<Vec<u64>> =
             [[0, 0], [1, 0]].iter().map(|chunk| part.grid.shape_of(chunk).into_owned()).collect();
         assert_eq!(shapes, [[3, 5], [5, 5]]);

@@ -31,12 +31,12 @@ impl ChunkGrid {
     /// The chunks of an array of `shape`; `None` for a grid that is not known, or of other dimensions.
     pub fn grid(&self, shape: &[u64]) -> Option<Grid> {
         match self {
-            ChunkGrid::Regular { chunk_shape } => {
-                (shape.len() == chunk_shape.len()).then(|| Grid::regular(shape, chunk_shape))
+            ChunkGrid::Regular { chunk_shape: chunk } => {
+                (shape.len() == chunk.len()).then(|| Grid::regular(shape, chunk))
             }
             ChunkGrid::Rectilinear { edges } => {
                 let axes = edges.iter().zip(shape);
-                let axes = axes.map(|(edges, length)| Axis::new(*length, edges.runs().iter().copied()));
+                let axes = axes.map(|(edges, length)| Axis::new(*length, edges.0.iter().copied()));
                 (shape.len() == edges.len()).then(|| Grid::of_axes(axes.collect()))
             }
             ChunkGrid::Other(_) => None,
@@ -56,39 +56,34 @@ impl ChunkGrid {
 }
 
 /// Reads metadata; the chunk shape of a regular grid is held against the shape of the array.
-pub(super) fn read_chunk_grid(
-    json: &Json,
-    shape: Option<&[u64]>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<ChunkGrid> {
-    let extension = read_extension(json, "/chunk_grid", diagnostics)?;
+pub(super) fn read_chunk_grid(json: &Json, shape: Option<&[u64]>, found: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
+    let extension = read_extension(json, "/chunk_grid", found)?;
     let configuration = extension.configuration.unwrap_or_default();
     match extension.name.as_str() {
         "regular" => {}
         "rectilinear" => {
-            let message =
-                "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
-            diagnostics.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
-            let edges = read_rectilinear(&configuration, shape, diagnostics)?;
+            let name = "the chunk grid \"rectilinear\"";
+            let message = format!("{name} is read by zarr-python from 3.2 on, and there behind a switch");
+            found.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
+            let edges = read_rectilinear(&configuration, shape, found)?;
             return Some(ChunkGrid::Rectilinear { edges });
         }
         name => {
             let message = format!("the chunk grid {name:?} is in no registry");
-            diagnostics.add(code::GRID_UNREGISTERED, "/chunk_grid/name", message);
+            found.add(code::GRID_UNREGISTERED, "/chunk_grid/name", message);
             return Some(ChunkGrid::Other(json.clone()));
         }
     }
     for name in configuration.unknown_names(&["chunk_shape"]).take(MAX_FAULTS) {
         let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
-        diagnostics.add(code::GRID_CONFIGURATION, "/chunk_grid/configuration", message);
+        found.add(code::GRID_CONFIGURATION, POINTER, message);
     }
     let Some(json) = configuration.get("chunk_shape") else {
-        let pointer = "/chunk_grid/configuration";
-        return diagnostics.refuse(code::GRID_CONFIGURATION, pointer, "`chunk_shape` is missing");
+        return found.refuse(code::GRID_CONFIGURATION, POINTER, "`chunk_shape` is missing");
     };
     let pointer = "/chunk_grid/configuration/chunk_shape";
-    let mut chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, diagnostics)?;
-    let fits = check_chunk_shape(&mut chunk_shape, shape, pointer, diagnostics);
+    let mut chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, found)?;
+    let fits = check_chunk_shape(&mut chunk_shape, shape, pointer, found);
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
@@ -129,19 +124,12 @@ pub(super) fn check_chunk_shape(
     is_sound
 }
 
-/// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault_code`.
-pub(super) fn read_sizes(
-    json: &Json,
-    pointer: &str,
-    fault_code: Code,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<u64>> {
-    let Some(elements) = json.as_array() else {
-        return diagnostics.unexpected(fault_code, json, "an array of integers", pointer);
-    };
+/// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault`.
+pub(super) fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
+    let Some(elements) = json.as_array() else { return found.unexpected(fault, json, "an array of integers", pointer) };
     if elements.len() > MAX_RANK {
         let message = format!("{} dimensions, of which {MAX_RANK} are read", elements.len());
-        return diagnostics.refuse(code::RANK_LIMIT, pointer, message);
+        return found.refuse(code::RANK_LIMIT, pointer, message);
     }
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
@@ -150,16 +138,12 @@ pub(super) fn read_sizes(
         match element.as_u64() {
             Some(size) => sizes.push(size),
             None if element.as_number().is_some_and(is_negative) => {
-                let message = format!(
-                    "`{}` has the negative length {} in dimension {index}: lengths are 0 or more",
-                    pointer.rsplit('/').next().unwrap_or(pointer),
-                    element.excerpt(),
-                );
-                diagnostics.add(fault_code, pointer_to_it, message);
+                let (name, length) = (pointer.rsplit('/').next().unwrap_or(pointer), element.excerpt());
+                let what = format!("`{name}` has the negative length {length} in dimension {index}");
+                found.add(fault, pointer_to_it, what + ": lengths are 0 or more");
             }
             None => {
-                let expected = "an integer from 0 to 2^64-1";
-                diagnostics.unexpected::<()>(fault_code, element, expected, &pointer_to_it);
+                found.unexpected::<()>(fault, element, "an integer from 0 to 2^64-1", &pointer_to_it);
             }
         }
     }
@@ -183,15 +167,9 @@ const POINTER: &str = "/chunk_grid/configuration";
 pub struct EdgeLengths(Vec<(u64, u64)>);
 
 impl EdgeLengths {
-    /// Length and number of the chunks, in their order.
-    pub fn runs(&self) -> &[(u64, u64)] {
-        &self.0
-    }
-
     /// Elements that the chunks cover; `None` where they do not fit into 64 bits.
     pub fn total(&self) -> Option<u64> {
-        let runs = self.0.iter().map(|(length, count)| length.checked_mul(*count));
-        runs.into_iter().try_fold(0_u64, |total, run| total.checked_add(run?))
+        self.0.iter().try_fold(0_u64, |total, (length, count)| total.checked_add(length.checked_mul(*count)?))
     }
 
     /// The longest chunk; 0 where there is none.
@@ -204,28 +182,23 @@ impl EdgeLengths {
 pub(super) fn chunk_shapes(grid: &Grid) -> Json {
     // Along a dimension without elements there is no chunk, and the grid has one all the same.
     let run = |(length, count): (u64, u64)| Json::from(vec![length, count.max(1)]);
-    let dimensions = grid.axes().iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect()));
-    Json::Array(dimensions.collect())
+    Json::Array(grid.axes().iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect())).collect())
 }
 
 /// Reads the configuration and holds it against the shape of the array; faults go to `diagnostics`.
-fn read_rectilinear(
-    configuration: &Object,
-    shape: Option<&[u64]>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<EdgeLengths>> {
-    let mut reader = Reader { diagnostics, is_valid: true };
-    for name in configuration.unknown_names(&["kind", "chunk_shapes"]).take(MAX_FAULTS) {
+fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<EdgeLengths>> {
+    let mut reader = Reader { diagnostics: faults, is_valid: true };
+    for name in grid.unknown_names(&["kind", "chunk_shapes"]).take(MAX_FAULTS) {
         let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
         reader.fault::<()>(code::GRID_CONFIGURATION, POINTER, message);
     }
-    if configuration.get("kind").and_then(Json::as_str) != Some("inline") {
-        let message = format!("expected \"inline\" as `kind`, found {}", configuration.excerpt("kind"));
+    if grid.get("kind").and_then(Json::as_str) != Some("inline") {
+        let message = format!("expected \"inline\" as `kind`, found {}", grid.excerpt("kind"));
         reader.fault::<()>(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
     }
     let pointer = format!("{POINTER}/chunk_shapes");
-    let Some(dimensions) = configuration.get("chunk_shapes").and_then(Json::as_array) else {
-        let found = configuration.excerpt("chunk_shapes");
+    let Some(dimensions) = grid.get("chunk_shapes").and_then(Json::as_array) else {
+        let found = grid.excerpt("chunk_shapes");
         let message = format!("expected the lengths of each dimension as `chunk_shapes`, found {found}");
         return reader.fault(code::GRID_CONFIGURATION, &pointer, message);
     };

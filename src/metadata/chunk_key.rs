@@ -32,7 +32,8 @@ impl Separator {
 pub struct ChunkKeyEncoding {
     /// In front of the indices: `c`, or nothing.
     prefix: &'static str,
-    separator: Separator,
+    /// Between the indices.
+    pub separator: Separator,
     /// In a part of an array: the indices of its first chunk in the whole. Else empty.
     first_chunk: Vec<u64>,
 }
@@ -114,8 +115,7 @@ impl ChunkKeyEncoding {
         let separator = self.separator.character();
         let indices = key.strip_prefix(self.prefix)?;
         let indices = if self.prefix.is_empty() { indices } else { indices.strip_prefix(separator)? };
-        let indices = indices.split(separator).zip(self.firsts());
-        Some(indices.map(|(text, first)| index::<u64>(text)?.checked_sub(first)))
+        Some(indices.split(separator).zip(self.firsts()).map(|(text, first)| index::<u64>(text)?.checked_sub(first)))
     }
 
     fn firsts(&self) -> impl Iterator<Item = u64> + '_ {
@@ -129,10 +129,6 @@ impl ChunkKeyEncoding {
             key.push_str("/0");
             whole.chunk_indices(&key, rank).is_some()
         })
-    }
-
-    pub fn separator(&self) -> Separator {
-        self.separator
     }
 
     /// The metadata, separator included.

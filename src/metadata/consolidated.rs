@@ -3,11 +3,9 @@
 //! For v3 a convention of zarr-python (`consolidated_metadata` in a group's `zarr.json`), for v2 the `.zmetadata` of
 //! zarr-python and all that follow it. No specification has them; readers that use them never look at the originals.
 
-use super::array::{ArrayDocument, ChunkGrid};
-use super::extension::{CodecMetadata, Findings, MAX_FAULTS, read_codecs};
-use super::group::{GroupDocument, NodeKind, node_kind};
-use super::json::{Json, Object, member_pointer};
-use super::v2;
+use super::extension::{MAX_FAULTS, read_codecs};
+use super::json::member_pointer;
+use super::{ArrayDocument, ChunkGrid, CodecMetadata, Findings, GroupDocument, Json, NodeKind, Object, node_kind, v2};
 use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -72,7 +70,8 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
     let mut consolidated = Consolidated { pointer, copies: Vec::with_capacity(metadata.len()) };
     let mut num_faults = 0;
     for (path, copy) in metadata.iter() {
-        if is_path(path) {
+        let mut names = path.split('/');
+        if names.all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0') {
             consolidated.copies.push((path.to_owned(), copy.clone()));
         } else if num_faults < MAX_FAULTS {
             num_faults += 1;
@@ -85,22 +84,15 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
     Some(consolidated)
 }
 
-/// Whether a path leads to something below the group, and nowhere else.
-fn is_path(path: &str) -> bool {
-    path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
-}
-
 /// The member of a v3 group that holds copies of the documents below it.
 pub const CONSOLIDATED_MEMBER: &str = "consolidated_metadata";
 
 /// Whether a copy says what the document of a node says, however much of it it spells out: zarr-python writes copies in its own
 /// form, whatever form the document has (SEMANTICS D4). The copies that either holds itself count for nothing.
 pub fn is_copy_of(copy: &Json, document: &Json) -> bool {
-    let has_copies = |json: &Json| json.get(CONSOLIDATED_MEMBER).is_some();
-    if has_copies(copy) || has_copies(document) {
-        return says_the_same(&without_copies(copy), &without_copies(document));
-    }
-    says_the_same(copy, document)
+    let [copy, document] = [copy, document].map(without_copies);
+    // Mostly they are spelt alike, too.
+    copy.same_value(&document) || meaning(&copy).zip(meaning(&document)).is_some_and(|(a, b)| a.same_value(&b))
 }
 
 /// Whether a document of v2 need not be there: attributes of which there are none.
@@ -110,17 +102,11 @@ pub fn says_nothing(path: &str, document: &Json) -> bool {
 
 /// A group's document without the copies that it holds.
 pub fn without_copies(document: &Json) -> Json {
-    let Some(object) = document.as_object().filter(|object| object.contains(CONSOLIDATED_MEMBER)) else {
-        return document.clone();
-    };
-    let mut object = object.clone();
-    object.remove(CONSOLIDATED_MEMBER);
-    object.into()
-}
-
-fn says_the_same(a: &Json, b: &Json) -> bool {
-    // Mostly they are spelt alike, too.
-    a.same_value(b) || meaning(a).zip(meaning(b)).is_some_and(|(a, b)| a.same_value(&b))
+    let mut document = document.clone();
+    if let Some(object) = document.as_object_mut() {
+        object.remove(CONSOLIDATED_MEMBER);
+    }
+    document
 }
 
 /// One form for all documents that mean the same. `None`: the document cannot be read.
@@ -138,7 +124,7 @@ fn meaning(document: &Json) -> Option<Json> {
 }
 
 fn meaning_of_array(array: ArrayDocument, zarr_format: u64) -> Option<Json> {
-    if array.has_errors() {
+    if array.diagnostics.iter().any(Diagnostic::is_error) {
         return None;
     }
     // Who reads the copy alone may refuse a chunk length of 0.

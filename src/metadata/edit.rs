@@ -1,9 +1,7 @@
 //! Editing of a document: what is not named stays as it was written, in its place.
 
-use super::array::ArrayMetadata;
 use super::chunk_grid::chunk_shapes;
-use super::extension::CodecMetadata;
-use super::json::{Json, Object};
+use super::{ArrayMetadata, CodecMetadata, Json, Object};
 
 /// The codecs as JSON, in the object form.
 pub fn codecs_json(codecs: &[CodecMetadata]) -> Json {
@@ -28,8 +26,7 @@ pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
         set_member(configuration, "chunk_shape", value);
     } else {
         let grid = Object::new().with("name", "regular");
-        let configuration = Object::new().with("chunk_shape", value);
-        set_member(document, "chunk_grid", grid.with("configuration", configuration));
+        set_member(document, "chunk_grid", grid.with("configuration", Object::new().with("chunk_shape", value)));
     }
 }
 
@@ -45,13 +42,8 @@ pub fn set_grid_of_part(document: &mut Json, part: &ArrayMetadata) {
 
 /// Puts these attributes beside those that are there; those of the same name are replaced in their place.
 pub fn append_attributes(document: &mut Json, attributes: &Object) {
-    let mut merged = match document.get("attributes") {
-        Some(Json::Object(present)) => present.clone(),
-        _ => Object::new(),
-    };
-    for (name, value) in attributes.iter() {
-        merged.insert(name, value.clone());
-    }
+    let mut merged = document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default();
+    attributes.iter().for_each(|(name, value)| merged.insert(name, value.clone()));
     set_member(document, "attributes", merged);
 }
 

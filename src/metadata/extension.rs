@@ -86,31 +86,25 @@ impl CodecMetadata {
     /// Whether two codecs are the same in name and configuration, wherever they stand; no configuration is an
     /// empty one.
     pub fn same_value(&self, other: &CodecMetadata) -> bool {
-        let empty = Object::new();
         let configuration = |codec: &CodecMetadata| codec.configuration.clone().unwrap_or_default();
-        self.name == other.name
-            && self.view == other.view
-            && self.configuration.as_ref().unwrap_or(&empty).same_value(&configuration(other))
+        self.name == other.name && self.view == other.view && configuration(self).same_value(&configuration(other))
     }
 }
 
 /// Reads a list of codecs (of an array, or inside a codec's configuration) at `pointer`; those whose form is wrong
 /// are left out, with a diagnostic. `None` where it is no list.
-pub fn read_codecs(codecs: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<CodecMetadata>> {
-    let Some(elements) = codecs.as_array() else {
-        return diagnostics.wrong_type(codecs, "an array of codecs", pointer);
-    };
+pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -> Option<Vec<CodecMetadata>> {
+    let Some(elements) = codecs.as_array() else { return faults.wrong_type(codecs, "an array of codecs", pointer) };
     if elements.is_empty() {
         let message = "`codecs` is empty: at least one codec must turn the array into bytes";
         let found = Diagnostic::new(code::CODECS_EMPTY, message).at_pointer(pointer);
-        let help = "add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
-        diagnostics.push(found.with_help(help));
+        faults.push(found.with_help("add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}"));
     }
     if elements.len() > MAX_CODECS {
         let message = format!("there are {} codecs, of which {MAX_CODECS} are read", elements.len());
-        return diagnostics.refuse(code::JSON_LIMIT, pointer, message);
+        return faults.refuse(code::JSON_LIMIT, pointer, message);
     }
-    let read = |(index, element)| read_extension(element, &format!("{pointer}/{index}"), diagnostics);
+    let read = |(index, element)| read_extension(element, &format!("{pointer}/{index}"), faults);
     Some(elements.iter().enumerate().filter_map(read).collect())
 }
 
@@ -122,10 +116,12 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
         diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
         return Some(CodecMetadata::new(name, None).at(pointer));
     }
-    let Some(object) = json.as_object() else {
-        return diagnostics.wrong_type(json, "an object with a name", pointer);
-    };
-    unknown_members(object, &["name", "configuration", "must_understand"], pointer, diagnostics);
+    let Some(object) = json.as_object() else { return diagnostics.wrong_type(json, "an object with a name", pointer) };
+    for name in object.unknown_names(&["name", "configuration", "must_understand"]).take(MAX_FAULTS) {
+        let found = Diagnostic::new(code::MEMBER_UNKNOWN, format!("unknown member {}", Json::from(name).excerpt()));
+        let found = found.at_pointer(member_pointer(pointer, name));
+        diagnostics.push(found.with_help("known are name, configuration, must_understand"));
+    }
     let name = match object.get("name") {
         Some(Json::String(name)) => Some(name.to_string()),
         Some(other) => diagnostics.wrong_type(other, "a string", &format!("{pointer}/name")),
@@ -143,16 +139,6 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
     };
     let must_understand = must_understand.unwrap_or(true);
     Some(CodecMetadata { must_understand, ..CodecMetadata::new(name?, configuration?).at(pointer) })
-}
-
-/// A fault for each member that is not among `known`.
-fn unknown_members(object: &Object, known: &[&str], pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
-    for name in object.unknown_names(known).take(MAX_FAULTS) {
-        let message = format!("unknown member {}", Json::from(name).excerpt());
-        let found = Diagnostic::new(code::MEMBER_UNKNOWN, message);
-        let found = found.at_pointer(member_pointer(pointer, name));
-        diagnostics.push(found.with_help(format!("known are {}", known.join(", "))));
-    }
 }
 
 /// Where findings about a document go.

@@ -49,12 +49,10 @@ impl GroupDocument {
             return GroupDocument { diagnostics, ..Self::default() };
         };
         read_head(object, "group", &mut diagnostics);
-        GroupDocument {
-            attributes: read_attributes(object, &mut diagnostics),
-            consolidated_metadata: object.get("consolidated_metadata").cloned(),
-            unknown: read_unknown(document, &MEMBERS, &mut diagnostics),
-            diagnostics,
-        }
+        let attributes = read_attributes(object, &mut diagnostics);
+        let consolidated_metadata = object.get("consolidated_metadata").cloned();
+        let unknown = read_unknown(document, &MEMBERS, &mut diagnostics);
+        GroupDocument { attributes, consolidated_metadata, unknown, diagnostics }
     }
 }
 
@@ -79,8 +77,7 @@ pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<D
 
 /// A member that must be there.
 pub(super) fn required<'a>(object: &'a Object, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Json> {
-    let missing = || diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing"));
-    object.get(name).or_else(missing)
+    object.get(name).or_else(|| diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing")))
 }
 
 /// The attributes, where they are an object.

@@ -16,11 +16,8 @@ pub mod v2;
 
 pub use array::{ArrayDocument, ArrayMetadata, ChunkGrid};
 pub use chunk_key::{ChunkKeyEncoding, Separator};
-pub use extension::CodecMetadata;
-pub use group::{GroupDocument, NodeKind, node_kind};
-pub use json::{Json, Object};
-
 pub use consolidated::Consolidated;
 use extension::Findings;
-pub use extension::View;
-pub use json::Number;
+pub use extension::{CodecMetadata, View};
+pub use group::{GroupDocument, NodeKind, node_kind};
+pub use json::{Json, Number, Object};

@@ -149,7 +149,7 @@ fn wrapped(code: i128, codes: NumberType) -> i128 {
 pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>> {
     let Some(json) = attributes.get(name) else { return Ok(None) };
     number(json).map(Some).ok_or_else(|| {
-        let found = json.to_string_compact();
+        let found = json.to_string();
         OperationError::data(format!("the attribute `{name}` is {found}, not a number"))
     })
 }

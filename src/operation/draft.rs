@@ -249,7 +249,7 @@ pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeli
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),
-        shape: metadata.largest_chunk().to_vec(),
+        shape: metadata.grid.largest().to_vec(),
         fill_value: draft.fill_value.clone(),
     };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut found);

@@ -84,7 +84,7 @@ impl OperationError {
         data_type: impl fmt::Display,
         error: impl Error + Send + Sync + 'static,
     ) -> Self {
-        let json = json.to_string_compact();
+        let json = json.to_string();
         Self::data(format!("{option} {json} is not a value of {data_type}")).because(error)
     }
 

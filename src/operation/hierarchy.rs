@@ -376,7 +376,7 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
     let (document, _) = parse_document(CONSOLIDATED_KEY, &bytes).ok()?;
     let copies = Consolidated::read_v2(&document, &mut faults)?.copies;
     let mut documents: BTreeMap<_, _> =
-        copies.into_iter().map(|(key, copy)| (key, copy.to_string_compact().into_bytes())).collect();
+        copies.into_iter().map(|(key, copy)| (key, copy.to_string().into_bytes())).collect();
     // The group reads this document again.
     documents.insert(CONSOLIDATED_KEY.to_owned(), bytes);
     Some(documents)

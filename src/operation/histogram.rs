@@ -222,7 +222,7 @@ impl<'a> Stats<'a> {
 }
 
 /// Returns the number of elements of an array that are not stored.
-pub(super) fn absent<P>(fold: Fold<'_>, found: &Folded<P>) -> u64 {
+pub(super) fn absent<A: Accumulator>(fold: Fold<'_>, found: &Folded<A>) -> u64 {
     num_elements(&fold.array.metadata.shape).map_or(0, |all| all.saturating_sub(found.elements))
 }
 
@@ -231,7 +231,7 @@ impl CfNumbers {
     fn exact(&self, bits: u64) -> Json {
         if self.number_type().is_float() {
             let value = number_value(self.number_type(), bits);
-            return Number::from_f64_shortest(value).map_or(Json::Null, Json::Number);
+            return Number::from_shortest(value).map_or(Json::Null, Json::Number);
         }
         value_to_json(self.number_type(), bits)
     }

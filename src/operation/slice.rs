@@ -110,7 +110,7 @@ impl Side {
         let inner = inner.map(|_| array.subchunk_shape()[dimension].max(1));
         let chunk_of = |element: u64| match inner {
             Some(length) => element / length,
-            None => array.metadata.grid.chunk_of(dimension, element),
+            None => array.metadata.grid.axes()[dimension].chunk_of(element),
         };
         if self.is_mean {
             return (chunk_of(self.first)..=chunk_of(self.first + self.length - 1)).collect();
@@ -179,7 +179,7 @@ impl Slice {
 
     /// Returns the objects of an array that contain the slice.
     pub(super) fn objects(&self, array: &StoredArray) -> ChunkSet {
-        let grid = array.metadata.chunk_grid_shape();
+        let grid = array.metadata.grid.counts();
         let mut position = array.metadata.grid.chunks_in(&Region::between(self.at.clone(), &self.at)).start;
         let [down, right] = [0, 1].map(|side: usize| self.sides[side].chunks(array, false));
         let mut indices = Vec::with_capacity(down.len() * right.len());
@@ -193,7 +193,7 @@ impl Slice {
                 indices.push(ravel(&position, &grid));
             }
         }
-        ChunkSet::from_indices(indices)
+        ChunkSet::from_iter(indices)
     }
 
     /// Returns the box of the array that contains the slice.

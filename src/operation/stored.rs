@@ -131,7 +131,7 @@ pub(super) fn census(
         findings.push(Diagnostic::new(code::SHARD_INDEX, message));
     }
     let is_sharded = pipeline.sharding().is_some();
-    let grid = num_elements(&metadata.chunk_grid_shape());
+    let grid = num_elements(&metadata.grid.counts());
     let inner_shape = pipeline.innermost_chunk_shape();
     let inner_grid: Vec<u64> = metadata.shape.iter().zip(&inner_shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
     let element = pipeline.input.data_type.size();

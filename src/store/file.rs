@@ -21,10 +21,7 @@ pub enum Stream {
 impl Stream {
     /// True if it is a file whose name has this extension.
     pub fn has_extension(&self, extension: &str) -> bool {
-        match self {
-            Stream::Standard => false,
-            Stream::File(path) => path.extension().is_some_and(|found| found == extension),
-        }
+        matches!(self, Stream::File(path) if path.extension().is_some_and(|found| found == extension))
     }
 }
 
@@ -91,8 +88,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         Output::InPlace(mut file) => file.write_all(bytes),
         Output::Beside { mut file, temporary, target } => {
             let written = file.write_all(bytes).and_then(|()| file.sync_all());
-            let renamed = written.and_then(|()| fs::rename(&temporary, &target));
-            renamed.inspect_err(|_| drop(fs::remove_file(&temporary)))
+            written.and_then(|()| fs::rename(&temporary, &target)).inspect_err(|_| drop(fs::remove_file(&temporary)))
         }
     });
     written.map_err(io_error("write", path))
@@ -143,8 +139,8 @@ pub struct FileFormat {
     pub is_stand_in: bool,
 }
 
-/// Where a format's signature stands, the signature, and what it is.
-type Row = (usize, &'static [u8], FileFormat);
+/// Where a format's signature may stand, which it may be, and what it is.
+type Row = (&'static [usize], &'static [&'static [u8]], FileFormat);
 
 const fn format(name: &'static str, help: &'static str) -> FileFormat {
     FileFormat { name, help, is_stand_in: false }
@@ -156,7 +152,6 @@ const fn stand_in(name: &'static str, help: &'static str) -> FileFormat {
 
 const NETCDF: &str = "convert it first, such as by xarray: xarray.open_dataset(FILE).to_zarr(STORE)";
 const HDF5: FileFormat = format("an HDF5 file (as NetCDF-4 files are)", NETCDF);
-const NETCDF_CLASSIC: FileFormat = format("a NetCDF classic file", NETCDF);
 const TIFF: FileFormat =
     format("a TIFF file", "convert it first, such as by `gdal_translate -of Zarr` or bioformats2raw");
 const PAGE: FileFormat =
@@ -177,46 +172,37 @@ const XML: FileFormat =
 const OTHER: &str = "name the folder of a Zarr array or group";
 
 /// The signatures; the longest of those that begin alike comes first.
-static SIGNATURES: [Row; 30] = [
-    (0, b"CDF\x01", NETCDF_CLASSIC),
-    (0, b"CDF\x02", NETCDF_CLASSIC),
-    (0, b"CDF\x05", NETCDF_CLASSIC),
+static SIGNATURES: [Row; 19] = [
+    (&[0], &[b"CDF\x01", b"CDF\x02", b"CDF\x05"], format("a NetCDF classic file", NETCDF)),
     // An HDF5 file may begin with a block of the user's, of 512 bytes or a power of two more.
-    (0, b"\x89HDF\r\n\x1a\n", HDF5),
-    (512, b"\x89HDF\r\n\x1a\n", HDF5),
-    (1024, b"\x89HDF\r\n\x1a\n", HDF5),
-    (2048, b"\x89HDF\r\n\x1a\n", HDF5),
-    (0, b"\x0e\x03\x13\x01", format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
-    (0, b"GRIB", GRIB),
-    (0, b"\x93NUMPY", NUMPY),
-    (0, b"II*\0", TIFF),
-    (0, b"MM\0*", TIFF),
-    (0, b"II+\0", TIFF),
-    (0, b"MM\0+", TIFF),
-    (0, b"\x89PNG\r\n\x1a\n", format("a PNG picture", OTHER)),
-    (0, b"\xff\xd8\xff", format("a JPEG picture", OTHER)),
-    (0, b"PK\x03\x04", ZIP),
-    (0, b"PK\x05\x06", ZIP),
-    (0, b"PAR1", format("a Parquet file", OTHER)),
-    (0, b"\x1f\x8b", format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
-    (0, b"\x28\xb5\x2f\xfd", format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),
-    (0, b"\xfd7zXZ\0", format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
-    (0, b"BZh", format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
-    (257, b"ustar", format("a tar archive", "unpack it first: `tar -xf FILE`")),
-    (0, b"version https://git-lfs.github.com/spec/", LFS),
-    (0, b"/annex/objects/", ANNEX),
-    (0, b"<!DOCTYPE html", PAGE),
-    (0, b"<!doctype html", PAGE),
-    (0, b"<html", PAGE),
-    (0, b"<?xml", XML),
+    (&[0, 512, 1024, 2048], &[b"\x89HDF\r\n\x1a\n"], HDF5),
+    (&[0], &[b"\x0e\x03\x13\x01"], format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
+    (&[0], &[b"GRIB"], GRIB),
+    (&[0], &[b"\x93NUMPY"], NUMPY),
+    (&[0], &[b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"], TIFF),
+    (&[0], &[b"\x89PNG\r\n\x1a\n"], format("a PNG picture", OTHER)),
+    (&[0], &[b"\xff\xd8\xff"], format("a JPEG picture", OTHER)),
+    (&[0], &[b"PK\x03\x04", b"PK\x05\x06"], ZIP),
+    (&[0], &[b"PAR1"], format("a Parquet file", OTHER)),
+    (&[0], &[b"\x1f\x8b"], format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
+    (&[0], &[b"\x28\xb5\x2f\xfd"], format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),
+    (&[0], &[b"\xfd7zXZ\0"], format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
+    (&[0], &[b"BZh"], format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
+    (&[257], &[b"ustar"], format("a tar archive", "unpack it first: `tar -xf FILE`")),
+    (&[0], &[b"version https://git-lfs.github.com/spec/"], LFS),
+    (&[0], &[b"/annex/objects/"], ANNEX),
+    (&[0], &[b"<!DOCTYPE html", b"<!doctype html", b"<html"], PAGE),
+    (&[0], &[b"<?xml"], XML),
 ];
 
 impl FileFormat {
     /// The format of a file that begins with these bytes; `None` where it is none that is known.
     pub fn of(first_bytes: &[u8]) -> Option<&'static FileFormat> {
-        let begins =
-            |at: usize, signature: &[u8]| first_bytes.get(at..).is_some_and(|bytes| bytes.starts_with(signature));
-        SIGNATURES.iter().find(|(at, signature, _)| begins(*at, signature)).map(|(_, _, format)| format)
+        let has_one = |(places, signatures, _): &&Row| {
+            let mut ends = places.iter().filter_map(|at| first_bytes.get(*at..));
+            ends.any(|bytes| signatures.iter().any(|signature| bytes.starts_with(signature)))
+        };
+        SIGNATURES.iter().find(has_one).map(|(.., format)| format)
     }
 
     /// The same, of what stands where a document or a chunk should be: only what no codec makes.

@@ -166,9 +166,7 @@ impl Location {
                 let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
                 match (zip, address.split_file(is_reference_file)) {
                     (Some((zip, inside)), _) => in_zip(node(&zip), &inside),
-                    (None, Some((file, inside))) => {
-                        self.in_references(remote::node_of_file(&file, &self.options), &inside)
-                    }
+                    (None, Some((file, way))) => self.in_references(remote::node_of_file(&file, &self.options), &way),
                     (None, None) => node(address),
                 }
             }
@@ -207,10 +205,7 @@ impl Location {
     /// A text by which processes in other folders name it: a path is absolute. What is no Unicode is replaced.
     pub fn from_anywhere(&self) -> String {
         let text = self.text.to_string_lossy();
-        let path = match split_scheme(&text) {
-            Some(_) => None,
-            None => std::path::absolute(&self.text).ok(),
-        };
+        let path = if split_scheme(&text).is_none() { std::path::absolute(&self.text).ok() } else { None };
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
     }
 

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 /// Bytes of memory that the process may still take: what the machine has available, and what the limits of its
 /// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
-    let text = |path: &Path| std::fs::read_to_string(path).ok();
-    let machine =
-        text(Path::new("/proc/meminfo")).and_then(|text| bytes_of(&text, "MemAvailable:")).or_else(free_memory);
-    let groups = text(Path::new("/proc/self/cgroup")).map(|text| group_folders(&text)).unwrap_or_default();
-    let limits = groups.iter().filter_map(|folder| group_available(|file| text(&folder.join(file))));
-    let addresses = text(Path::new("/proc/self/limits"))
-        .zip(text(Path::new("/proc/self/status")))
-        .and_then(|(limits, status)| addresses_available(&limits, &status));
+    let text = |file: &str| std::fs::read_to_string(Path::new("/proc").join(file)).ok();
+    let machine = text("meminfo").and_then(|text| bytes_of(&text, "MemAvailable:")).or_else(free_memory);
+    let groups = text("self/cgroup").map(|text| group_folders(&text)).unwrap_or_default();
+    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
+    let limits = groups.iter().filter_map(|folder| group_available(|file| read(folder.join(file))));
+    let addresses = text("self/limits").zip(text("self/status"));
+    let addresses = addresses.and_then(|(limits, status)| addresses_available(&limits, &status));
     limits.chain(machine).chain(addresses).min()
 }
 
@@ -34,8 +33,7 @@ fn free_memory() -> Option<u64> {
 
 /// Names the boot of this machine; `None` where the system has no name for it.
 pub fn boot_id() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
+    Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
 /// The name of the machine in its network.

@@ -206,8 +206,7 @@ pub(super) trait SortedKeys {
 
 impl<V> SortedKeys for BTreeMap<String, V> {
     fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, V> {
-        let from = (Bound::Included(text), Bound::Unbounded);
-        self.range::<str, _>(from).map(|(key, _)| (key.as_str(), false))
+        self.range::<str, _>((Bound::Included(text), Bound::Unbounded)).map(|(key, _)| (key.as_str(), false))
     }
 }
 

@@ -158,10 +158,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Names what lies below a key in the same way whatever name the user gave it.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        match self.inner() {
-            Some(inner) => inner.identity(below),
-            None => self.shown(below).into_bytes(),
-        }
+        self.inner().map_or_else(|| self.shown(below).into_bytes(), |inner| inner.identity(below))
     }
 
     /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into. A link is not

@@ -107,8 +107,7 @@ impl Node {
 
     /// The last of its names, as well as it can be shown.
     pub fn last_name(&self) -> String {
-        let name = self.name();
-        name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+        self.name().trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
     }
 
     /// The folder that it lies in, in its store or above that; `None` where there is none.
@@ -188,10 +187,7 @@ impl Node {
 
     /// The key in the store; `folder` may be empty, which is the node itself.
     fn folder(&self, folder: &str) -> Result<Key<'static>> {
-        if folder.is_empty() {
-            return Ok(self.prefix.clone());
-        }
-        Ok(self.prefix.join(folder)?.into_owned())
+        if folder.is_empty() { Ok(self.prefix.clone()) } else { self.prefix.join(folder).map(Key::into_owned) }
     }
 
     /// Reads a whole object into `bytes` (replaced); false where it is absent.
@@ -226,10 +222,8 @@ impl Node {
 
     /// The error of an object that was there, and was not when it was read.
     pub fn vanished(&self, key: &str) -> StoreError {
-        match self.prefix.join(key) {
-            Ok(key) => StoreError::Vanished { object: self.store.shown(&key) },
-            Err(error) => error,
-        }
+        let vanished = |key| StoreError::Vanished { object: self.store.shown(&key) };
+        self.prefix.join(key).map_or_else(|error| error, vanished)
     }
 
     /// Opens an object that was listed; `None` where the store refuses it, and that counts as absent.
@@ -365,10 +359,7 @@ impl Node {
 
     /// The kind of what stands at the node's place, or where a link there leads; `None` where that is nowhere.
     pub fn kind_behind_links(&self) -> Result<Option<EntryKind>> {
-        match self.store.as_local() {
-            Some(local) => local.kind_behind_links(&self.prefix),
-            None => self.kind(),
-        }
+        self.store.as_local().map_or_else(|| self.kind(), |local| local.kind_behind_links(&self.prefix))
     }
 
     /// The kind of what stands at a key, a link not followed.
@@ -385,34 +376,20 @@ impl Node {
     /// as well as it can be shown, what it is, and its size where the listing tells that. No link is followed; a folder that
     /// is not there holds nothing.
     pub fn each_entry(&self, folder: &str, mut visit: impl FnMut(&str, EntryKind, Option<u64>)) -> Result<()> {
-        self.each_listed(folder, Depth::Folder, |key, kind, bytes| {
-            visit(key, kind, bytes);
+        self.walk(folder, Depth::Folder, |Entry { name, kind, bytes }| {
+            visit(name, kind, bytes);
             ControlFlow::Continue(())
         })
     }
-
-    /// Gives all that lies below a folder of the node to `visit`, until that breaks off: its key, what it is, and its size
-    /// where the listing tells that.
-    pub fn each_below(
-        &self,
-        folder: &str,
-        visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.each_listed(folder, Depth::All, visit)
-    }
-
-    fn each_listed(
-        &self,
-        folder: &str,
-        depth: Depth,
-        mut visit: impl FnMut(&str, EntryKind, Option<u64>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    /// Gives what lies in a folder of the node, or all that lies below it, to `visit`, until that breaks off: its key, what it
+    /// is, and its size where the listing tells that.
+    pub fn walk(&self, folder: &str, depth: Depth, mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> Result<()> {
         let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let prefix = key.len();
-        self.store.list(&self.folder(folder)?, depth, &mut |Entry { name, kind, bytes }| {
+        self.store.list(&self.folder(folder)?, depth, &mut |entry| {
             key.truncate(prefix);
-            key.push_str(name);
-            visit(&key, kind, bytes)
+            key.push_str(entry.name);
+            visit(Entry { name: &key, ..entry })
         })
     }
 
@@ -432,7 +409,10 @@ impl Node {
         self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind, .. }| {
             let is_folder = match kind {
                 EntryKind::Folder => true,
-                EntryKind::Link => self.child(name).is_ok_and(|child| child.leads_to_folder()),
+                EntryKind::Link => {
+                    self.child(name).and_then(|child| child.kind_behind_links()).ok().flatten()
+                        == Some(EntryKind::Folder)
+                }
                 _ => false,
             };
             folders.extend(is_folder.then(|| name.to_owned()));
@@ -440,10 +420,6 @@ impl Node {
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(folders)
-    }
-
-    fn leads_to_folder(&self) -> bool {
-        matches!(self.kind_behind_links(), Ok(Some(EntryKind::Folder)))
     }
 
     /// The first bytes of the object that stands at the node's own place, at most `most`.
@@ -487,10 +463,7 @@ impl Node {
 
     /// True if the store tells which objects the node has, as far as is known: it may have refused to.
     pub fn tells_keys(&self) -> bool {
-        match self.store.network() {
-            Some(network) => network.tells_keys(&self.prefix),
-            None => self.abilities().lists,
-        }
+        self.store.network().map_or_else(|| self.abilities().lists, |network| network.tells_keys(&self.prefix))
     }
 
     /// The abilities of its store.

@@ -28,8 +28,7 @@ pub trait ReadObject: Debug + Send + Sync {
 
 /// Reads a piece of an object by [`ReadObject::read_at`].
 pub(super) fn copy_piece<R: ReadObject + ?Sized>(reader: &R, offset: u64, piece: &mut [u8]) -> Result<usize> {
-    let left = usize::try_from(reader.length().saturating_sub(offset)).unwrap_or(usize::MAX);
-    let count = left.min(piece.len());
+    let count = usize::try_from(reader.length().saturating_sub(offset)).unwrap_or(usize::MAX).min(piece.len());
     if count > 0 {
         let mut bytes = Vec::new();
         reader.read_at(offset, count as u64, &mut bytes)?;
@@ -104,14 +103,11 @@ pub enum EntryKind {
 
 impl EntryKind {
     pub(super) fn of(file_type: std::fs::FileType) -> Self {
-        if file_type.is_file() {
-            EntryKind::File
-        } else if file_type.is_dir() {
-            EntryKind::Folder
-        } else if file_type.is_symlink() {
-            EntryKind::Link
-        } else {
-            EntryKind::Other(describe(file_type))
+        match file_type {
+            file if file.is_file() => EntryKind::File,
+            folder if folder.is_dir() => EntryKind::Folder,
+            link if link.is_symlink() => EntryKind::Link,
+            other => EntryKind::Other(describe(other)),
         }
     }
 }
@@ -143,13 +139,10 @@ pub struct LinkTarget {
 /// Describes what stands at a path and is no regular file.
 pub(super) fn describe(file_type: std::fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
-    if file_type.is_dir() {
-        "a folder"
-    } else if file_type.is_fifo() {
-        "a FIFO"
-    } else if file_type.is_socket() {
-        "a socket"
-    } else {
-        "a device"
+    match file_type {
+        folder if folder.is_dir() => "a folder",
+        fifo if fifo.is_fifo() => "a FIFO",
+        socket if socket.is_socket() => "a socket",
+        _ => "a device",
     }
 }

@@ -58,13 +58,8 @@ impl RemoteOptions {
 
 impl Default for RemoteOptions {
     fn default() -> Self {
-        RemoteOptions {
-            settings: Vec::new(),
-            anonymous: false,
-            requests: REQUESTS,
-            refused_is_absent: false,
-            allows_file_references: false,
-        }
+        let (settings, requests) = (Vec::new(), REQUESTS);
+        RemoteOptions { settings, anonymous: false, requests, refused_is_absent: false, allows_file_references: false }
     }
 }
 

@@ -90,7 +90,7 @@ fn encoded_fill_value(
     if encoded != *fill_value {
         let text = |fill: &FillValue| {
             let json = data_type.fill_value_to_json(fill);
-            json.map_or_else(|_| "no value".to_owned(), |json| json.to_string_compact())
+            json.map_or_else(|_| "no value".to_owned(), |json| json.to_string())
         };
         let message = format!(
             "the fill value {} does not survive `bitround`: it is rounded to {}",

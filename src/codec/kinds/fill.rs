@@ -29,7 +29,7 @@ impl Passage {
         decode: impl Fn(u64) -> Result<u64, FaultKind>,
     ) -> Option<FillValue> {
         let (source, target) = self.types;
-        let text = |number_type, bits| value_to_json(number_type, bits).to_string_compact();
+        let text = |number_type, bits| value_to_json(number_type, bits).to_string();
         let bits = element_bits(&to.array()?.fill_value.as_ref()?.0);
         let fill = text(source, bits);
         let encoded = match encode(bits) {

@@ -169,7 +169,7 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
         if *format == RAW {
             return fault(members, "filters", "the format 3 (raw) needs them");
         }
-        let members = preset.map_or_else(Object::new, |preset| Object::new().with("preset", preset));
+        let members = preset.map_or_else(Object::new, |preset| Object::new().with("preset", u64::from(preset)));
         filters.push(LzmaFilter { id: if *format == ALONE { LZMA1 } else { LZMA2 }, members });
     } else if preset.is_some() {
         return fault(members, "preset", "there are `filters` as well, which tell the same");

@@ -96,7 +96,7 @@ impl DataTypeTraits for OddIntegerDataType {
         if bytes.len() != self.number_type.size() || !are_values(bytes, self.number_type) {
             return Err(DataTypeFillValueError);
         }
-        let json = value_to_json(self.number_type, element_bits(bytes)).to_string_compact();
+        let json = value_to_json(self.number_type, element_bits(bytes)).to_string();
         serde_json::from_str(&json).map_err(|_| DataTypeFillValueError)
     }
 

@@ -103,8 +103,7 @@ impl Left {
                 }
             }
         }
-        let noted = passes.into_iter().map(|(pass, (units, report))| (pass, (units.finish(), report)));
-        left.known = noted.collect();
+        left.known = passes.into_iter().map(|(pass, (units, report))| (pass, (units.finish(), report))).collect();
         Ok(left)
     }
 }
@@ -150,12 +149,8 @@ impl Fingerprint {
 
     /// The names of what differs from another plan.
     pub(super) fn differences(&self, other: &Fingerprint) -> Vec<String> {
-        let mut names: Vec<String> = self
-            .plan
-            .iter()
-            .filter(|(name, digest)| other.plan.get(*name) != Some(digest))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let differs = |(name, digest): &(&String, &String)| other.plan.get(*name) != Some(digest);
+        let mut names: Vec<String> = self.plan.iter().filter(differs).map(|(name, _)| name.clone()).collect();
         if self.program != other.program {
             names.push(format!("the version of zarrcast ({} then)", other.program));
         }
@@ -226,24 +221,17 @@ impl<'a> PassProgress<'a> {
     /// Those of some units that are this run's, done or not.
     #[must_use]
     pub fn left(&self, units: ChunkSet) -> ChunkSet {
-        match &self.assigned {
-            Some(assigned) => units.common(assigned),
-            None => units,
-        }
+        if let Some(assigned) = &self.assigned { units.common(assigned) } else { units }
     }
 
     /// Does a unit, unless it is done already, and notes it.
-    pub fn do_once(
-        &self,
-        unit: u64,
-        work: impl FnOnce() -> Result<ObjectReport, Fault>,
-    ) -> Result<ObjectReport, Fault> {
+    pub fn do_once(&self, unit: u64, run: impl FnOnce() -> Result<ObjectReport, Fault>) -> Result<ObjectReport, Fault> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
         }
         self.journal.due_writer().map_err(fault)?;
         let first_write = self.journal.data.next_write();
-        let report = work()?;
+        let report = run()?;
         self.finished_since(first_write, unit..unit + 1, &report)?;
         Ok(report)
     }
@@ -255,21 +243,17 @@ impl<'a> PassProgress<'a> {
 
     /// The same of units whose objects were written since the store's write of a number.
     fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
-        if self.is_again {
-            return Ok(());
-        }
-        self.journal.note(&self.name, units, report, write).map_err(fault)
+        if self.is_again { Ok(()) } else { self.journal.note(&self.name, units, report, write).map_err(fault) }
     }
 }
 
 fn fault(error: JournalError) -> Fault {
     match error {
         JournalError::Store(error) => Fault::Store(error),
-        lost @ JournalError::Lost => Fault::Store(StoreError::Io {
-            action: "go on with",
-            object: "the run".to_owned(),
-            source: std::io::Error::other(lost),
-        }),
+        lost @ JournalError::Lost => {
+            let (object, source) = ("the run".to_owned(), std::io::Error::other(lost));
+            Fault::Store(StoreError::Io { action: "go on with", object, source })
+        }
         other => Fault::Other(other.to_string()),
     }
 }
@@ -303,14 +287,9 @@ impl fmt::Display for LockOwner {
 impl LockOwner {
     fn of_run(run: u64) -> Self {
         let process = std::process::id();
-        LockOwner {
-            host: machine::host_name(),
-            boot: machine::boot_id(),
-            process,
-            namespace: machine::process_namespace(),
-            begun: machine::process_begun(process),
-            run,
-        }
+        let (host, boot) = (machine::host_name(), machine::boot_id());
+        let (namespace, begun) = (machine::process_namespace(), machine::process_begun(process));
+        LockOwner { host, boot, process, namespace, begun, run }
     }
 
     /// True if its process is one of those that are seen here.

@@ -296,7 +296,7 @@ fn units_that_are_done_again_are_not_counted_again() {
     let (_folder, node) = folder();
     let journal = begin(&node, "x").unwrap();
     journal.pass("/").finished(0..3, &counted(7)).unwrap();
-    let again = journal.pass("/").again(ChunkSet::from_indices(vec![1]));
+    let again = journal.pass("/").again(ChunkSet::from_iter(vec![1]));
     assert!(again.is_done(0) && !again.is_done(1));
     assert_eq!(again.do_once(1, || Ok(counted(7))).unwrap().bytes_written, 7);
     assert_eq!(journal.counted("/").unwrap().bytes_written, 7);

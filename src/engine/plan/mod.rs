@@ -84,21 +84,14 @@ impl RechunkPlan {
 
     /// The plan of blocks that are given: those of a plan that was made before. `None` where they are no blocks of these
     /// grids.
-    pub fn of_blocks(
-        grids: Grids,
-        costs: Costs,
-        block_shape: Vec<u64>,
-        budget: u64,
-    ) -> Option<Result<Self, BudgetTooSmall>> {
-        let is_whole = block_shape.len() == grids.destination_object.len()
-            && block_shape
-                .iter()
-                .zip(&grids.destination_object)
-                .all(|(block, object)| *block > 0 && block.is_multiple_of(*object));
-        if !is_whole && !parts(&grids).contains(&block_shape) {
+    pub fn of_blocks(grids: Grids, costs: Costs, block: Vec<u64>, budget: u64) -> Option<Result<Self, BudgetTooSmall>> {
+        let objects = &grids.destination_object;
+        let holds_objects = |(block, object): (&u64, &u64)| *block > 0 && block.is_multiple_of(*object);
+        let is_whole = block.len() == objects.len() && block.iter().zip(objects).all(holds_objects);
+        if !is_whole && !parts(&grids).contains(&block) {
             return None;
         }
-        let plan = RechunkPlan { grids, costs, block_shape };
+        let plan = RechunkPlan { grids, costs, block_shape: block };
         let least = plan.unit_bytes();
         Some(if least > budget { Err(BudgetTooSmall { least }) } else { Ok(plan) })
     }
@@ -175,19 +168,16 @@ impl RechunkPlan {
     }
 
     fn product(&self, count: impl Fn(Axis, u64) -> u64) -> u128 {
-        self.axes()
-            .zip(&self.block_shape)
-            .fold(1_u128, |product, (axis, block)| product.saturating_mul(u128::from(count(axis, *block))))
+        let counts = self.axes().zip(&self.block_shape).map(|(axis, block)| u128::from(count(axis, *block)));
+        counts.fold(1, u128::saturating_mul)
     }
 
     fn axes(&self) -> impl Iterator<Item = Axis> {
         let Grids { shape, skipped, source_subchunk, destination_object, .. } = &self.grids;
         let pairs = shape.iter().zip(skipped).zip(source_subchunk).zip(destination_object);
-        pairs.map(|(((&length, skipped), &source), &unit)| Axis {
-            length,
-            skipped: skipped % source.max(1),
-            source,
-            unit,
+        pairs.map(|(((&length, skipped), &source), &unit)| {
+            let skipped = skipped % source.max(1);
+            Axis { length, skipped, source, unit }
         })
     }
 

@@ -60,9 +60,8 @@ const MOST_SUBCHUNKS_OF_A_SHARD: u64 = 1 << 16;
 impl StagedPlan {
     /// The plan that moves the fewest bytes within `budget`, and none often; `None` where there is no room for two passes.
     pub fn new(grids: &Grids, costs: StagedCosts, budget: u64) -> Option<Self> {
-        let plans = shapes(grids, costs, budget)
-            .into_iter()
-            .filter_map(|shape| StagedPlan::of_shape(grids, costs, shape, budget).ok());
+        let shapes = shapes(grids, costs, budget).into_iter();
+        let plans = shapes.filter_map(|shape| StagedPlan::of_shape(grids, costs, shape, budget).ok());
         // The source is read once if that can be. Few large reads of what is staged are worth some that are not
         // needed, but not many.
         let rank = |plan: &StagedPlan| {
@@ -73,25 +72,17 @@ impl StagedPlan {
     }
 
     /// The plan for a grid that is given: that of a run that is taken up again, perhaps with another budget.
-    pub fn of_shape(
-        grids: &Grids,
-        costs: StagedCosts,
-        shape: StagingShape,
-        budget: u64,
-    ) -> Result<Self, BudgetTooSmall> {
+    pub fn of_shape(grids: &Grids, costs: StagedCosts, shape: StagingShape, most: u64) -> Result<Self, BudgetTooSmall> {
         let subchunk_bytes = volume(&shape.subchunk).saturating_mul(costs.element);
         let entries = num_subchunks(&shape).saturating_mul(costs.entry);
         let workers = |worker: u64, subchunks: u64| worker.saturating_add(subchunks.saturating_mul(subchunk_bytes));
         let first_worker = workers(costs.first_worker, costs.first_subchunks);
-        let first =
-            Costs { element: costs.element, subchunk: costs.subchunk, worker: first_worker.saturating_add(entries) };
+        let StagedCosts { element, subchunk, .. } = costs;
+        let first = Costs { element, subchunk, worker: first_worker.saturating_add(entries) };
         let second = Costs { worker: workers(costs.second_worker, costs.second_subchunks), ..first };
-        let (into, out) = (shape.into_staging(grids), shape.out_of_staging(grids));
-        Ok(StagedPlan {
-            first: RechunkPlan::new(into, first, budget)?,
-            second: RechunkPlan::new(out, second, budget)?,
-            shape,
-        })
+        let first = RechunkPlan::new(shape.into_staging(grids), first, most)?;
+        let second = RechunkPlan::new(shape.out_of_staging(grids), second, most)?;
+        Ok(StagedPlan { shape, first, second })
     }
 
     /// The amplification of whichever pass reads more than it needs.
@@ -123,14 +114,9 @@ impl StagingShape {
 
     /// The grids of the first pass.
     pub fn into_staging(&self, grids: &Grids) -> Grids {
-        Grids {
-            shape: grids.shape.clone(),
-            skipped: grids.skipped.clone(),
-            source_subchunk: grids.source_subchunk.clone(),
-            destination_subchunk: self.subchunk.clone(),
-            destination_object: self.shard.clone(),
-            order: (0..grids.shape.len()).collect(),
-        }
+        let (destination_subchunk, destination_object) = (self.subchunk.clone(), self.shard.clone());
+        let order = (0..grids.shape.len()).collect();
+        Grids { destination_subchunk, destination_object, order, ..grids.clone() }
     }
 
     /// The grids of the second pass.

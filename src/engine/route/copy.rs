@@ -3,17 +3,13 @@
 //! than those of the source.
 
 use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
-use crate::codec::conversion::{Converted, Undone};
-use crate::codec::region::as_index;
-use crate::codec::{ChainFault, Conversion, OfShape};
-use crate::engine::ahead::reads_in;
+use crate::codec::{ChainFault, Conversion, Converted, OfShape, Undone, as_index};
 use crate::engine::{
     Buffers, Driver, Encoded, ObjectReport, Pass, PassProgress, Progress, Put, Reads, SubchunkWriter, Units, Workers,
-    all_in_order,
+    all_in_order, reads_in,
 };
 use crate::metadata::ArrayMetadata;
-use crate::store;
-use crate::store::Node;
+use crate::store::{self, Node};
 
 impl Reads for Pass<'_, Conversion> {
     fn source(&self) -> (&Node, u64) {
@@ -30,8 +26,7 @@ impl Reads for Pass<'_, Conversion> {
 /// Every object is converted, those that are absent too where they may not stay so.
 impl Units for Pass<'_, Conversion> {
     fn units(&self) -> ChunkSet {
-        let grid = &self.transfer.destination.metadata.grid;
-        self.transfer.overlapped_among(grid, self.progress.assigned.as_ref())
+        self.transfer.overlapped_among(&self.transfer.destination.metadata.grid, self.progress.assigned.as_ref())
     }
 
     /// Too few shards to go round: the threads share the subchunks of each.

@@ -5,9 +5,12 @@ pub mod rechunk;
 pub mod staged;
 pub mod variable_size;
 
-use self::rechunk::Rechunk;
-use self::staged::Staged;
-use self::variable_size::VariableSize;
+pub use copy::CopyJob;
+pub(super) use copy::CopyPass;
+pub use rechunk::{Rechunk, Schedule};
+pub use staged::{Intermediate, Staged};
+pub use variable_size::{SubchunkChange, VariableSize};
+
 use crate::codec::Conversion;
 
 /// The route of each stored object.

@@ -2,15 +2,13 @@
 //! decoded, and written subchunk by subchunk.
 
 use crate::array::{ChunkSet, Result};
-use crate::codec::region::as_index;
-use crate::engine::subchunk_writer::in_order;
+use crate::codec::as_index;
 use crate::engine::{
     BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, RechunkPlan, Share,
-    Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded,
+    Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded, in_order,
 };
 use crate::grid::Region;
-use crate::store;
-use crate::store::Node;
+use crate::store::{self, Node};
 
 /// The plan, encoder and schedule of a rechunked job.
 #[derive(Debug, Clone)]
@@ -114,12 +112,8 @@ impl Units for Pass<'_, Rechunk> {
 
 impl<'a> Pass<'a, Rechunk> {
     fn reader<'p>(&'p self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
-        BlockReader {
-            source: &self.source,
-            origin: self.origin.as_ref(),
-            filling: &self.route.encoder.filling,
-            progress,
-        }
+        let (origin, filling) = (self.origin.as_ref(), &self.route.encoder.filling);
+        BlockReader { source: &self.source, origin, filling, progress }
     }
 
     /// Writes what the objects of a group have of a block.
@@ -136,7 +130,7 @@ impl<'a> Pass<'a, Rechunk> {
         // Half of a block is done once it is read: one may be all of the array.
         let share = Share::new(self.listener, bytes / 2, 1);
         let reader = self.reader(&share);
-        if absent_element.is_none() && !reader.holds_any(block) {
+        if absent_element.is_none() && !reader.has_object(block, true) {
             return Ok(());
         }
         let bytes_read = reader.read(block, destination.subchunk_shape(), decoded, workers)?;

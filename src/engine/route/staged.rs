@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::rechunk::Rechunk;
 use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
-use crate::engine::journal::digest;
-use crate::engine::listing::list_with_sizes;
-use crate::engine::unfinished::{bytes_of, remove_unfinished};
-use crate::engine::{Driver, ObjectReport, Pass, PassProgress, Progress, Transfer};
+use crate::engine::{
+    Driver, ObjectReport, Pass, PassProgress, Told, Transfer, bytes_of, digest, list_with_sizes, remove_unfinished,
+};
 use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
 
@@ -75,8 +74,10 @@ impl Staged {
     /// Bytes of the intermediate data of a job, at most.
     pub fn bytes(&self, transfer: &Transfer) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
-        let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.largest_chunk());
-        let shards = most_overlapped(transfer, shard).min(self.first_transfer(transfer).overlapped(shard).len().into());
+        let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.grid.largest());
+        let first = self.first_transfer(transfer);
+        let overlapped = first.overlapped_among(&first.grid_of(shard), None);
+        let shards = most_overlapped(transfer, shard).min(overlapped.len().into());
         let subchunks = most_overlapped(transfer, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
         let bytes = subchunks.saturating_mul(layout.subchunk.decoded_bytes().into());
@@ -104,40 +105,24 @@ impl Staged {
 
     /// The first pass of a job.
     pub fn first_transfer(&self, transfer: &Transfer) -> Transfer {
-        Transfer {
-            source: transfer.source.clone(),
-            destination: self.staging.clone(),
-            absent_element: None,
-            origin: None,
-        }
+        Transfer { destination: self.staging.clone(), absent_element: None, origin: None, ..transfer.clone() }
     }
 
     /// The second pass of a job, after the first. Where it is known what that wrote, it is counted: something
     /// else that removed any of it, as folders for temporary files are cleared, would make fill values of what it held.
-    pub fn second_transfer(
-        &self,
-        transfer: &Transfer,
-        between: Option<Intermediate>,
-        driver: &Driver,
-    ) -> Result<Transfer> {
+    pub fn second_transfer(&self, job: &Transfer, between: Option<Intermediate>, driver: &Driver) -> Result<Transfer> {
         let source = self.staging.clone();
         let listing = list_with_sizes(&source.node, &source.metadata, driver)?;
         let found = Intermediate { objects: listing.present.len(), bytes: listing.present_bytes };
         if let Some(Intermediate { objects, bytes }) = between.filter(|between| *between != found) {
+            let (name, Intermediate { objects: there, bytes: left }) = (source.node.name(), found);
             return Err(Fault::Other(format!(
-                "{bytes} bytes of intermediate data were written to `{}` in {objects} objects, but {} in {} are \
-                    there: another program deletes them",
-                source.node.name(),
-                found.bytes,
-                found.objects
+                "{bytes} bytes of intermediate data were written to `{name}` in {objects} objects, but {left} in {there} are \
+            there: another program deletes them"
             )));
         }
-        Ok(Transfer {
-            source: source.with_present(Some(&listing.present)),
-            destination: transfer.destination.clone(),
-            absent_element: transfer.absent_element.clone(),
-            origin: Some(transfer.source.clone()),
-        })
+        let (source, origin) = (source.with_present(Some(&listing.present)), Some(job.source.clone()));
+        Ok(Transfer { source, origin, ..job.clone() })
     }
 
     /// A fault of the first pass as one of the job: what it writes are intermediate data.
@@ -154,7 +139,7 @@ impl Staged {
 /// Boxes of `shape` elements that overlap an object of a job's source that is there, at most: a grid may be far larger
 /// than what is stored.
 fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
-    let lengths = transfer.source.metadata.largest_chunk().iter().zip(shape);
+    let lengths = transfer.source.metadata.grid.largest().iter().zip(shape);
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
     counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
 }
@@ -164,7 +149,7 @@ impl Staged {
     pub(crate) fn run_first(
         &self,
         transfer: &Transfer,
-        (part, progress): (&PassProgress<'_>, &dyn Progress),
+        (part, progress): Told<'_>,
         driver: &Driver,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
@@ -174,17 +159,13 @@ impl Staged {
         let mut count = |report: &ObjectReport| {
             between.objects += report.written;
             between.bytes += report.bytes_written;
-            fold(ObjectReport {
-                bytes_read: report.bytes_read,
-                bytes_temporary: report.bytes_written,
-                ..ObjectReport::default()
-            });
+            let (bytes_read, bytes_temporary) = (report.bytes_read, report.bytes_written);
+            fold(ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
         };
         count(&into.before);
         let first = self.first_transfer(transfer);
-        Pass::new(&first, &self.first, (&into, progress))
-            .run(driver, &mut |report| count(&report))
-            .map_err(Staged::of_first)?;
+        let pass = Pass::new(&first, &self.first, (&into, progress));
+        pass.run(driver, &mut |report| count(&report)).map_err(Staged::of_first)?;
         Ok(between)
     }
 
@@ -193,7 +174,7 @@ impl Staged {
         &self,
         transfer: &Transfer,
         between: Intermediate,
-        told: (&PassProgress<'_>, &dyn Progress),
+        told: Told<'_>,
         driver: &Driver,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
@@ -216,8 +197,12 @@ impl Staged {
             node.publish(DOCUMENT, &document)?;
         } else if !is_known && !node.publish_new(DOCUMENT, &document)? {
             // Another run may have made it meanwhile.
-            let is_same = left_document(node)?.as_ref() == Some(&document);
-            is_same.then_some(()).ok_or_else(|| other_job(node))?;
+            if left_document(node)?.as_ref() != Some(&document) {
+                let name = node.name();
+                return Err(Fault::Other(format!(
+                    "the intermediate data at `{name}` belong to another job: remove them"
+                )));
+            }
         }
         remove_unfinished(node, metadata, &part, driver)?;
         if part.done.is_empty() {
@@ -234,8 +219,4 @@ impl Staged {
         remove_unfinished(node, metadata, &part, driver)?;
         Ok(part)
     }
-}
-
-fn other_job(node: &Node) -> Fault {
-    Fault::Other(format!("the intermediate data at `{}` belong to another job: remove them", node.name()))
 }

@@ -11,15 +11,13 @@ use std::sync::Mutex;
 
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
 use crate::codec::{Recoding, VlenChain, VlenElements};
-use crate::engine::ahead::reads_in;
-use crate::engine::{Driver, Encoded, Groups, ObjectReport, Pass, Reads, SubchunkWriter, Transfer, all_in_order};
+use crate::engine::{
+    Driver, Encoded, Groups, ObjectReport, Pass, Reads, SubchunkWriter, Transfer, all_in_order, reads_in,
+};
 use crate::grid::{Region, lcm};
-use crate::store;
-use crate::store::{Node, held};
-use elements::{not_taken_apart, vlen_chain_of};
-
-pub use elements::ElementReader;
-pub use elements::{BETWEEN_SUBCHUNKS, VariableSizeBuffers};
+use crate::store::{self, Node, held};
+pub use elements::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers};
+use elements::{chain_of, not_taken_apart};
 
 /// The way in which the subchunks of an array are made.
 #[derive(Debug, Clone)]
@@ -119,7 +117,7 @@ impl MemoryShare {
             driver.run_ahead(&groups.of(objects), reads, of_group, |_, all| fold(all))
         };
         let done = run(self.share, driver, objects, reads).and_then(|()| {
-            let left = ChunkSet::from_indices(std::mem::take(&mut *held(&too_large)));
+            let left = ChunkSet::from_iter(std::mem::take(&mut *held(&too_large)));
             run(self.whole, &driver.alone(), &left, &[])
         });
         done.map_err(|ChunkFault { index, fault }| {
@@ -198,7 +196,7 @@ impl VariableSizeRun<'_, '_> {
     /// The chain that puts a subchunk of the destination together.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
         let chain = self.pass.route.destination.as_ref().ok_or_else(not_taken_apart)?;
-        vlen_chain_of(&self.pass.transfer.destination, subchunk, chain)
+        chain_of(&self.pass.transfer.destination, subchunk, chain)
     }
 
     /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
@@ -240,8 +238,7 @@ impl VariableSizeRun<'_, '_> {
     ) -> Result<Option<&'b [u8]>> {
         let chain = &*self.destination_chain(subchunk)?;
         let block = block_of(&self.pass.transfer.destination, subchunk);
-        let reader = self.reader.as_ref().ok_or_else(not_taken_apart)?;
-        let (elements, bytes) = reader.read(&block, counted, buffers)?;
+        let (elements, bytes) = self.reader.as_ref().ok_or_else(not_taken_apart)?.read(&block, counted, buffers)?;
         report.bytes_read += bytes;
         if !self.pass.route.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);

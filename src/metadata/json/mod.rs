@@ -251,18 +251,6 @@ impl From<i64> for Json {
     }
 }
 
-impl From<u32> for Json {
-    fn from(value: u32) -> Self {
-        Json::from(u64::from(value))
-    }
-}
-
-impl From<i32> for Json {
-    fn from(value: i32) -> Self {
-        Json::from(i64::from(value))
-    }
-}
-
 impl<T: Into<Json>> From<Vec<T>> for Json {
     fn from(values: Vec<T>) -> Self {
         Json::Array(values.into_iter().map(Into::into).collect())

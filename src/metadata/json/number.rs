@@ -6,7 +6,7 @@ use super::Json;
 
 /// A number as it was written: `1.0`, `1e3` and 30-digit integers stay what they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Number(Box<str>);
+pub struct Number(pub(super) Box<str>);
 
 impl Number {
     /// A number by its literal; `None` where the text is no JSON number.
@@ -16,11 +16,6 @@ impl Number {
             Ok(Json::Number(number)) if number.0.len() == literal.len() => Some(number),
             _ => None,
         }
-    }
-
-    /// A number by a literal that is known to be one.
-    pub(super) fn from_valid(literal: &str) -> Self {
-        Number(literal.into())
     }
 
     /// The literal.
@@ -60,15 +55,10 @@ impl Number {
     }
 
     /// The shortest decimal that gives this value back, always with a fraction or an exponent: `1.0`, `1e300`,
-    /// `-0.0`; `None` for NaN and infinities.
-    pub fn from_f64_shortest(value: f64) -> Option<Self> {
+    /// `-0.0`; of an `f32` `0.1`, not `0.10000000149011612`; `None` for NaN and infinities.
+    pub fn from_shortest<F: Into<f64> + Copy + std::fmt::Debug>(value: F) -> Option<Self> {
         // `Debug` prints the shortest digits, with `.0` where there would be neither fraction nor exponent.
-        value.is_finite().then(|| Number(format!("{value:?}").into()))
-    }
-
-    /// The same for an `f32`: `0.1`, not `0.10000000149011612`.
-    pub fn from_f32_shortest(value: f32) -> Option<Self> {
-        value.is_finite().then(|| Number(format!("{value:?}").into()))
+        value.into().is_finite().then(|| Number(format!("{value:?}").into()))
     }
 
     /// The exact value.

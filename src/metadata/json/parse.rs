@@ -41,13 +41,9 @@ impl JsonError {
         let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
         // Continuation bytes of UTF-8 count with the byte that they continue.
         let is_start = |byte: &&u8| **byte & 0xc0 != 0x80;
-        JsonError {
-            offset,
-            line: before.split(|&byte| byte == b'\n').count(),
-            column: 1 + line.iter().filter(is_start).count(),
-            is_limit,
-            message: message.into(),
-        }
+        let column = 1 + line.iter().filter(is_start).count();
+        let line = before.split(|&byte| byte == b'\n').count();
+        JsonError { offset, line, column, is_limit, message: message.into() }
     }
 
     fn syntax(text: &[u8], offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
@@ -160,8 +156,7 @@ impl<'a> Parser<'a> {
         let json = self.value(0)?;
         self.skip_white_space();
         if self.peek().is_some() {
-            let message = format!("text after the end of the document: {}", self.found());
-            return Err(self.syntax(self.position, message));
+            return Err(self.syntax(self.position, format!("text after the end of the document: {}", self.found())));
         }
         Ok(json)
     }
@@ -240,10 +235,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected(expected));
         }
         self.skip_white_space();
-        if self.peek() == Some(close) {
-            return Err(self.syntax(comma, "a comma with nothing after it"));
-        }
-        Ok(false)
+        if self.peek() == Some(close) { Err(self.syntax(comma, "a comma with nothing after it")) } else { Ok(false) }
     }
 
     fn word(&mut self) -> Result<Json, JsonError> {
@@ -283,7 +275,7 @@ impl<'a> Parser<'a> {
             let _ = self.eat(b'+') || self.eat(b'-');
             self.digits()?;
         }
-        Ok(Json::Number(Number::from_valid(&self.text[start..self.position])))
+        Ok(Json::Number(Number(self.text[start..self.position].into())))
     }
 
     /// Passes at least one digit; their number.
@@ -329,8 +321,7 @@ impl<'a> Parser<'a> {
         serde_json::from_str(quoted).map(Cow::Owned).map_err(|error| {
             let at = quoted.floor_char_boundary(error.column());
             let escape = quoted[..at].rfind('\\').unwrap_or_default();
-            let what = "an escape sequence that is unknown, or half of a surrogate pair, in a string";
-            self.syntax(start + escape, what)
+            self.syntax(start + escape, "an escape sequence that is unknown, or half of a surrogate pair, in a string")
         })
     }
 

@@ -7,23 +7,19 @@ use serde_json::value::RawValue;
 use super::{Json, Number, Object};
 
 impl Json {
-    /// One line, without white space.
-    pub fn to_string_compact(&self) -> String {
-        self.to_string_cut(usize::MAX)
-    }
-
-    /// The same, cut soon after so many bytes: for showing what may be of any size.
+    /// One line, without white space, cut soon after so many bytes: for showing what may be of any size.
     pub fn to_string_cut(&self, max_bytes: usize) -> String {
-        let mut writer = Writer { text: Vec::new(), max_bytes, is_indented: false };
-        writer.value(self, 0);
-        writer.into_text()
+        self.text(max_bytes, false)
     }
 
     /// Indented by two spaces, without a line end.
     pub fn to_string_pretty(&self) -> String {
-        let mut writer = Writer { text: Vec::new(), max_bytes: usize::MAX, is_indented: true };
+        self.text(usize::MAX, true)
+    }
+    fn text(&self, max_bytes: usize, is_indented: bool) -> String {
+        let mut writer = Writer { text: Vec::new(), max_bytes, is_indented };
         writer.value(self, 0);
-        writer.into_text()
+        String::from_utf8(writer.text).unwrap_or_default()
     }
 
     /// The indented form as the bytes of a document, with a line end.
@@ -34,10 +30,10 @@ impl Json {
     }
 }
 
-/// The compact form.
+/// One line, without white space.
 impl std::fmt::Display for Json {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.to_string_compact())
+        f.write_str(&self.to_string_cut(usize::MAX))
     }
 }
 
@@ -120,16 +116,11 @@ impl Writer {
     fn cut<'a>(&self, text: &'a str) -> &'a str {
         &text[..text.floor_char_boundary(self.max_bytes.saturating_sub(self.text.len()))]
     }
-
-    fn into_text(self) -> String {
-        String::from_utf8(self.text).unwrap_or_default()
-    }
 }
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw = RawValue::from_string(self.literal().to_owned()).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        RawValue::from_string(self.literal().to_owned()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -158,8 +149,7 @@ impl Serialize for Json {
 /// From the text of a document that `serde_json` reads: literals stay as they are.
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Json::parse_str(raw.get()).map_err(D::Error::custom)
+        Json::parse_str(Box::<RawValue>::deserialize(deserializer)?.get()).map_err(D::Error::custom)
     }
 }
 

@@ -85,8 +85,7 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
     let dtype = Dtype::read(json).unwrap_or_else(|reason| {
         let has_form = json.as_str().is_some() || is_of_fields;
         let code = if has_form { code::V2_DTYPE } else { code::MEMBER_TYPE };
-        let message = format!("`dtype`: {reason}");
-        diagnostics.add(code, "/dtype", message);
+        diagnostics.add(code, "/dtype", format!("`dtype`: {reason}"));
         Dtype::unknown(json)
     });
     if !dtype.has_layout {
@@ -123,10 +122,7 @@ fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<
     match object.get("dimension_separator").map(|json| (json, json.as_str())) {
         None | Some((_, Some("."))) => Some(Separator::Dot),
         Some((_, Some("/"))) => Some(Separator::Slash),
-        Some((json, _)) => {
-            let expected = "\".\" or \"/\"";
-            diagnostics.unexpected(code::KEY_SEPARATOR, json, expected, "/dimension_separator")
-        }
+        Some((json, _)) => diagnostics.unexpected(code::KEY_SEPARATOR, json, "\".\" or \"/\"", "/dimension_separator"),
     }
 }
 

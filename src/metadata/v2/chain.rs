@@ -25,11 +25,8 @@ pub(super) fn read(
     let compressor = compressor.map(|json| ("/compressor".to_owned(), json));
     let is_compressor = |pointer: &str| pointer == "/compressor";
     for (pointer, json) in filters.chain(compressor) {
-        let Some(V2Codec { mut metadata, kind, decoded, encoded }) =
-            read_codec(json, &pointer, stored.size, diagnostics)
-        else {
-            continue;
-        };
+        let read = read_codec(json, &pointer, stored.size, diagnostics);
+        let Some((mut metadata, kind, [decoded, encoded])) = read else { continue };
         match kind {
             CodecKind::BytesToBytes if !is_bytes => {
                 codecs.push(bytes(&stored));
@@ -51,8 +48,7 @@ pub(super) fn read(
             }
         }
         if dtype.is_object() && !is_compressor(&pointer) {
-            let objects = registry::find(&metadata.name).and_then(|entry| entry.v2_objects);
-            data_type = objects.map_or(data_type, Json::from);
+            data_type = registry::find(&metadata.name).and_then(|entry| entry.v2_objects).map_or(data_type, Json::from);
         }
         codecs.push(metadata);
     }
@@ -82,7 +78,12 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     for codec in codecs {
         match codec.name.as_str() {
             "transpose" if converted.is_empty() => is_fortran ^= is_reversal(codec, rank)?,
-            "bytes" => order = order_of(codec),
+            "bytes" => {
+                order = match &codec.view {
+                    Some(View::BigEndianFields(fields)) => V2ByteOrder::Fields(fields.clone()),
+                    _ => V2ByteOrder::whole(codec.member("endian").and_then(Json::as_str) == Some("big")),
+                };
+            }
             _ => converted.push(convert(codec, data_type)?),
         }
     }
@@ -92,16 +93,8 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     }
     let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
-    let filters =
-        if converted.is_empty() { Json::Null } else { Json::Array(converted.into_iter().map(Json::from).collect()) };
+    let filters = Json::from((!converted.is_empty()).then_some(converted));
     Ok(V2Chain { is_fortran, order, filters, compressor })
-}
-
-fn order_of(bytes: &CodecMetadata) -> V2ByteOrder {
-    match &bytes.view {
-        Some(View::BigEndianFields(fields)) => V2ByteOrder::Fields(fields.clone()),
-        _ => V2ByteOrder::whole(bytes.member("endian").and_then(Json::as_str) == Some("big")),
-    }
 }
 
 /// Whether a `transpose` reverses the dimensions; one that leaves them as they are does nothing.
@@ -117,7 +110,7 @@ fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
     if order_is(&mut (0..rank as u64).rev(), "F") {
         return Ok(true);
     }
-    let order = order.map_or_else(String::new, Json::to_string_compact);
+    let order = order.map_or_else(String::new, Json::to_string);
     Err(NotInV2::new(format!("`transpose` of the order {order}: Zarr v2 has only the orders C and F"))
         .with_help("give a chain without it with --codecs"))
 }
@@ -135,23 +128,17 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
     }
     let entry = registry::find(name);
     let by_type = |entry: Entry| (entry.array?.v2_id)(data_type);
-    match entry.and_then(|entry| entry.v2.id().or_else(|| by_type(entry))) {
-        Some(id) => {
-            let form = entry.and_then(|entry| entry.v2_form());
-            Ok(with_id(id, form.map_or(configuration.clone(), |form| (form.write)(configuration))))
-        }
-        None => Err(refused(name, entry)),
-    }
+    let Some(id) = entry.and_then(|entry| entry.v2.id().or_else(|| by_type(entry))) else {
+        let help = entry.map_or(Entry::CHAIN_WITHOUT_IT, |entry| entry.without_v2);
+        return Err(NotInV2::new(format!("the codec `{name}`")).with_help(help));
+    };
+    let form = entry.and_then(|entry| entry.v2_form());
+    Ok(with_id(id, form.map_or(configuration.clone(), |form| (form.write)(configuration))))
 }
 
 /// Whether an id stands as the compressor; every other is a filter.
 fn is_compressor(id: &str) -> bool {
     id == "zstandard" || registry::of_v2(id).is_some_and(|entry| matches!(entry.v2, V2Id::Compressor(_)))
-}
-
-fn refused(name: &str, entry: Option<Entry>) -> NotInV2 {
-    let help = entry.map_or(Entry::CHAIN_WITHOUT_IT, |entry| entry.without_v2);
-    NotInV2::new(format!("the codec `{name}`")).with_help(help)
 }
 
 /// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say
@@ -204,17 +191,8 @@ const OF_V2_ALONE: [(&str, CodecKind); 6] = [
     ("zstandard", CodecKind::BytesToBytes),
 ];
 
-/// A codec, and what it turns into what.
-#[derive(Debug, Clone, PartialEq)]
-struct V2Codec {
-    pub(super) metadata: CodecMetadata,
-    pub(super) kind: CodecKind,
-    /// The `dtype` that the codec takes elements for, where it names one.
-    pub(super) decoded: Option<Dtype>,
-    /// The `dtype` of its results, where it names one.
-    pub(super) encoded: Option<Dtype>,
-}
-
+/// A codec, what it turns into what, and the `dtype` that it takes elements for and that of its results, where it names them.
+type V2Codec = (CodecMetadata, CodecKind, [Option<Dtype>; 2]);
 /// Reads an entry of `filters`, or the `compressor`. `item_size` is that of the elements that reach it.
 fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<V2Codec> {
     let Some(object) = json.as_object() else {
@@ -232,9 +210,9 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
     configuration.remove("id");
     let dtype = |names: &[&str]| read_dtype(names.iter().find_map(|name| configuration.get(name))?);
     let entry = registry::of_v2(id);
-    let (decoded, encoded) = match entry.and_then(|entry| entry.array?.v2_types) {
-        Some((decoded, encoded)) => (read_dtype(&decoded.into()), read_dtype(&encoded.into())),
-        None => (dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])),
+    let types = match entry.and_then(|entry| entry.array?.v2_types) {
+        Some((decoded, encoded)) => [decoded, encoded].map(|text| read_dtype(&text.into())),
+        None => [dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])],
     };
     let alone = || OF_V2_ALONE.iter().find(|row| row.0 == id).map(|row| row.1);
     let kind = entry.map(|entry| entry.kind).or_else(alone).unwrap_or_else(|| {
@@ -250,8 +228,7 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
             (name.unwrap_or(entry.name).to_owned(), configuration)
         }
     };
-    let metadata = CodecMetadata::new(name, configuration).at(pointer);
-    Some(V2Codec { metadata, kind, decoded, encoded })
+    Some((CodecMetadata::new(name, configuration).at(pointer), kind, types))
 }
 
 /// An id that numcodecs does not have: an error where another must have been meant.
@@ -278,8 +255,7 @@ fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic>
     let kind = registry::find(&codec.name).and_then(|entry| entry.array);
     let is_little = kind.is_some_and(|kind| kind.is_little_endian_in_v2);
     (is_little && stored.order == Some(V2ByteOrder::Big)).then(|| {
-        let message = format!("`{}` takes no big-endian elements", codec.name);
-        Diagnostic::new(code::V2_CODEC, message)
+        Diagnostic::new(code::V2_CODEC, format!("`{}` takes no big-endian elements", codec.name))
             .with_help("a `dtype` or `astype` that starts with `<` is what it can have been written for")
             .at_pointer(codec.pointer.clone())
     })
@@ -303,8 +279,7 @@ fn bytes(dtype: &Dtype) -> CodecMetadata {
         // Single bytes, or raw ones whatever is in them; and fields that have orders of their own.
         _ => None,
     };
-    let configuration = endian.map(|endian| Object::new().with("endian", endian));
-    let mut codec = CodecMetadata::new("bytes", configuration).at("/dtype");
+    let mut codec = CodecMetadata::new("bytes", endian.map(|endian| Object::new().with("endian", endian))).at("/dtype");
     if let Some(V2ByteOrder::Fields(fields)) = order {
         codec.view = Some(View::BigEndianFields(fields.clone()));
     }

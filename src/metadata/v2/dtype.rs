@@ -131,17 +131,13 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
 fn subarray_elements(shape: &Json) -> Result<u64, String> {
     let sizes = shape.as_array().unwrap_or(std::slice::from_ref(shape));
     let product = |product: u64, size: &Json| product.checked_mul(size.as_u64().filter(|size| *size > 0)?);
-    sizes
-        .iter()
-        .try_fold(1_u64, product)
-        .ok_or_else(|| format!("expected the shape of a field as a list of integers, found {}", shape.excerpt()))
+    let refused = || format!("expected the shape of a field as a list of integers, found {}", shape.excerpt());
+    sizes.iter().try_fold(1_u64, product).ok_or_else(refused)
 }
 
 /// A data type as v2 has it, its components in this byte order.
 pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> {
-    let DataType::Struct(structure) = data_type else {
-        return type_string::write(data_type, is_big).map(Json::from);
-    };
+    let DataType::Struct(structure) = data_type else { return type_string::write(data_type, is_big).map(Json::from) };
     let field = |field: &Field| {
         let dtype = write_dtype(&field.data_type, is_big)?;
         Ok(Json::Array(vec![Json::from(field.name.as_str()), dtype]))

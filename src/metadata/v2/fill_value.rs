@@ -15,8 +15,7 @@ pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagn
     if fill_value.is_null() {
         let message = "`fill_value` is null: what absent chunks hold is undefined, and read here as zero";
         let found = Diagnostic::new(code::V2_FILL_VALUE_NULL, message).at_pointer(POINTER);
-        let help = "give the array a fill value, so that every reader sees the same";
-        diagnostics.push(found.with_help(help));
+        diagnostics.push(found.with_help("give the array a fill value, so that every reader sees the same"));
         return zero(dtype);
     }
     if fill_value.is_not_finite() {
@@ -65,8 +64,7 @@ fn in_quotes(fill_value: &Json) -> Json {
 
 fn older_form(found: &str, written: &str) -> Diagnostic {
     let message = format!("`fill_value` is {found}, which only some readers accept");
-    let found = Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER);
-    found.with_help(format!("write {written}"))
+    Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER).with_help(format!("write {written}"))
 }
 
 /// Zero, false, nothing.
@@ -75,7 +73,7 @@ fn zero(dtype: &Dtype) -> Json {
         return Json::from("");
     }
     let zero = dtype.data_type.default_fill_value();
-    zero.and_then(|zero| dtype.data_type.fill_value_to_json(&zero).ok()).unwrap_or_else(|| Json::from(0))
+    zero.and_then(|zero| dtype.data_type.fill_value_to_json(&zero).ok()).unwrap_or_else(|| Json::from(0_u64))
 }
 
 fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
@@ -93,8 +91,7 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
         let found = Diagnostic::new(code::FILL_VALUE_INVALID, message).at_pointer(POINTER);
-        let help = "v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3";
-        diagnostics.push(found.with_help(help));
+        diagnostics.push(found.with_help("v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3"));
         return zero(dtype);
     }
     if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)
@@ -102,7 +99,7 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
         && let Ok(integer) = dtype.data_type.fill_value_to_json(&read.value)
     {
         let found = format!("{} for an integer", fill_value.excerpt());
-        diagnostics.push(older_form(&found, &integer.to_string_compact()));
+        diagnostics.push(older_form(&found, &integer.to_string()));
         return integer;
     }
     fill_value.clone()
@@ -154,7 +151,7 @@ pub fn write_fill_value(data_type: &DataType, fill_value: &FillValue, order: &V2
         _ => data_type.fill_value_to_json(fill_value).map_err(refused)?,
     };
     if data_type.components().is_some() && is_hexadecimal(&json) {
-        let what = format!("the fill value {}", json.to_string_compact());
+        let what = format!("the fill value {json}");
         return Err(NotInV2::new(what).with_help("`--fill-value NaN` makes it the NaN that v2 can name"));
     }
     Ok(json)

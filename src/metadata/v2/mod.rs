@@ -26,9 +26,6 @@ pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
     type_string::read(text).map(|(data_type, _, is_big)| (data_type, is_big == Some(true)))
 }
 
-/// The members of a `.zgroup`.
-const GROUP_MEMBERS: [&str; 1] = ["zarr_format"];
-
 /// A member that v2 cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Zarr v2 cannot express {what}")]
@@ -88,8 +85,7 @@ impl V2ByteOrder {
 /// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     read_repeated(document, true, diagnostics);
-    let wrong_type = || diagnostics.wrong_type(document, "an object", "");
-    document.as_object().cloned().or_else(wrong_type)
+    document.as_object().cloned().or_else(|| diagnostics.wrong_type(document, "an object", ""))
 }
 
 /// Reads a `.zgroup`, which says nothing but its format. Faults go to `diagnostics`.
@@ -99,20 +95,16 @@ pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
         return;
     };
     read_format(object, 2, diagnostics);
-    read_unknown(object, &GROUP_MEMBERS, diagnostics);
+    read_unknown(object, &["zarr_format"], diagnostics);
     read_repeated(document, false, diagnostics);
 }
 
 /// The members of a `.zarray` or `.zgroup` that netCDF-C writes and v2 does not have (`_NCZARR_ARRAY`,
 /// `_NCZARR_SUPERBLOCK`), the last of each name.
 pub fn netcdf_members(document: &Json) -> Object {
-    let mut members = Object::new();
-    for (name, value) in document.as_object().into_iter().flat_map(Object::iter) {
-        if name.to_ascii_lowercase().starts_with("_nczarr_") {
-            members.insert(name, value.clone());
-        }
-    }
-    members
+    let members = document.as_object().into_iter().flat_map(Object::iter);
+    let members = members.filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr_"));
+    members.fold(Object::new(), |all, (name, value)| all.with(name, value.clone()))
 }
 
 /// Members that v2 does not have should not be there, and are to be ignored.

@@ -383,7 +383,7 @@ impl Difference {
 
 /// Returns a number that is not NaN as JSON.
 fn float(value: f64) -> Json {
-    Number::from_f64_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
+    Number::from_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
 }
 
 /// True if elements of both types are text, or both bytes.
@@ -418,7 +418,7 @@ fn compare_any_length(
     // The objects with elements that either side stores.
     let mut objects = ChunkSetBuilder::default();
     objects.insert_all(&destination.objects());
-    objects.insert_all(&transfer.overlapped_by(&destination.metadata.grid));
+    objects.insert_all(&transfer.overlapped_among(&destination.metadata.grid, None));
     let objects = objects.finish();
     let sources = [source, destination].map(SubchunkSource::new);
     let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {

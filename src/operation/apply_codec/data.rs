@@ -280,7 +280,7 @@ impl Subject {
     }
 
     fn read_chunk(&self, array: &OpenedArray, chunk: &[u64]) -> Result<Input> {
-        let grid_shape = array.metadata.chunk_grid_shape();
+        let grid_shape = array.metadata.grid.counts();
         let inside = chunk.len() == grid_shape.len() && chunk.iter().zip(&grid_shape).all(|(index, end)| index < end);
         if !inside {
             let message = format!("--chunk {chunk:?} is not in the chunk grid of `{}`, {grid_shape:?}", array.store);

@@ -287,7 +287,7 @@ pub(super) fn missing_option(missing: Option<&Missing>) -> String {
         None => String::new(),
         Some(Missing::Auto) => " --missing auto".to_owned(),
         Some(Missing::Values(values)) => {
-            let values: Vec<String> = values.iter().map(Json::to_string_compact).collect();
+            let values: Vec<String> = values.iter().map(Json::to_string).collect();
             format!(" --missing={}", values.join(",").replace('"', ""))
         }
     }

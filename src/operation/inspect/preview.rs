@@ -169,7 +169,7 @@ fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Sli
     let right = free.next();
     let down = free.next();
     let length = |side: Option<usize>, shape: &[u64]| side.map_or(1, |dimension| shape[dimension]);
-    let grid = metadata.chunk_grid_shape();
+    let grid = metadata.grid.counts();
     let (height, width) = (length(down, &metadata.shape), length(right, &metadata.shape));
     let is_mean = length(down, &grid).saturating_mul(length(right, &grid)) <= MOST_OBJECTS
         && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);

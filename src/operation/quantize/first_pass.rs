@@ -226,7 +226,7 @@ impl Accumulator for Measure<'_> {
         }
         codes.resize(elements.len() / source.size() * target.size(), 0);
         let converted = self.kernel.convert(elements, codes, part);
-        converted.map_err(|fault| element_fault(chunk.region, fault, elements, source, target))
+        converted.map_err(|fault| element_fault(chunk.region, fault, elements, (source, target)))
     }
 
     fn merge(&self, all: &mut QuantizeFigures, part: &QuantizeFigures) {

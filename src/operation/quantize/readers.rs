@@ -107,7 +107,7 @@ pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Dia
         match (source.get(name), destination.get(name)) {
             (Some(_), None) => said.push(format!("`{name}` is removed")),
             (Some(before), Some(after)) if !before.same_value(after) => {
-                let shown = if *after == nan_like(after) { "NaN" } else { &after.to_string_compact() };
+                let shown = if *after == nan_like(after) { "NaN" } else { &after.to_string() };
                 said.push(format!("`{name}` becomes {shown}"));
             }
             _ => {}

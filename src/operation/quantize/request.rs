@@ -110,9 +110,8 @@ impl<'a> Request<'a> {
 
     /// Returns the number of an option in the array's type. Fails if it is not finite.
     pub(super) fn number(&self, json: &Json, option: &str) -> Result<f64> {
-        let refused = |why: String| {
-            OperationError::data(format!("{option} {} is not a finite {}{why}", json.to_string_compact(), self.float.0))
-        };
+        let refused =
+            |why: String| OperationError::data(format!("{option} {json} is not a finite {}{why}", self.float.0));
         let read = value_from_json(self.float.0, json).map_err(|error| refused(format!(": {error}")))?;
         let value = self.float.value(read.value);
         if value.is_finite() { Ok(value) } else { Err(refused(String::new())) }

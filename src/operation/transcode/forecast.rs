@@ -60,7 +60,7 @@ fn folders_of(keys: &[&str]) -> u64 {
 /// Returns the maximum number of folders of an array's chunks, without that of the array.
 fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     let metadata = &array.plan.destination.metadata;
-    let grid = metadata.chunk_grid_shape();
+    let grid = metadata.grid.counts();
     let depth = metadata.chunk_key_encoding.key(&grid).matches('/').count();
     // A key has one name for each dimension, and may have one before them.
     let before = (depth + 1).saturating_sub(grid.len().max(1));
@@ -112,7 +112,7 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
 fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
     let metadata = &array.plan.destination.metadata;
     let chunk = metadata.grid.uniform()?;
-    let grid = metadata.chunk_grid_shape();
+    let grid = metadata.grid.counts();
     let element = array.plan.destination.pipeline.input.data_type.size().unwrap_or(1) as u64;
     let mut factors = vec![1_u64; grid.len()];
     loop {

@@ -133,7 +133,7 @@ impl Blocks {
                 shapes: vec![shape(&staged.first), shape(&staged.second)],
                 staging: Some(StagingShape {
                     subchunk: staged.staging.subchunk_shape().to_vec(),
-                    shard: staged.staging.metadata.largest_chunk().to_vec(),
+                    shard: staged.staging.metadata.grid.largest().to_vec(),
                 }),
             }),
             Route::Move(_) | Route::VariableSize(_) => None,

@@ -170,7 +170,7 @@ impl Repacking {
             Some(fill) if form == QuantizeForm::Codecs => encoded(fill),
             Some(fill) => Some(fill.clone()),
         };
-        let (data_type, shape) = (DataType::Number(target), metadata.largest_chunk().to_vec());
+        let (data_type, shape) = (DataType::Number(target), metadata.grid.largest().to_vec());
         let input = ArrayRepresentation { data_type, shape, fill_value };
         let is_float = if fill.is_some() { form == QuantizeForm::Codecs } else { self.is_of_floats };
         let codecs = codecs_of_codes(&metadata.codecs, is_float);

@@ -74,7 +74,7 @@ impl Sampler<'_> {
         let (plan, unit_shape) = self.plan_of_sample(source, listing, drawing)?;
         let metadata = &plan.destination.metadata;
         let transfer = plan.job.objects().map(|job| &job.transfer);
-        let overlapped = |transfer: &Transfer| transfer.overlapped_by(&metadata.grid);
+        let overlapped = |transfer: &Transfer| transfer.overlapped_among(&metadata.grid, None);
         let present = transfer.map_or_else(|| listing.present.clone(), overlapped);
         let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
         let all = match transfer.zip(unit_shape) {
@@ -82,7 +82,7 @@ impl Sampler<'_> {
                 let grid = transfer.grid_of(&shape);
                 ChunkSet::full(grid.counts().iter().copied().fold(1, u64::saturating_mul))
             }
-            Some((transfer, shape)) => transfer.overlapped(&shape),
+            Some((transfer, shape)) => transfer.overlapped_among(&transfer.grid_of(&shape), None),
             None => written.clone(),
         };
         let units = spread(&all, self.population(&plan, all.len(), size).num_drawn(size));
@@ -172,7 +172,7 @@ impl Sampler<'_> {
         let journal =
             journal.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();
-        let run = plan.job.run(&driver, &Silent, &journal.pass(ARRAY), |report| all.add(&report));
+        let run = plan.job.run(&driver, (&journal.pass(ARRAY), &Silent), |report| all.add(&report));
         run.map(|()| all).map_err(|fault| plan.explain(fault))
     }
 
@@ -186,7 +186,7 @@ impl Sampler<'_> {
         let metadata = &plan.destination.metadata;
         let element = element_bytes(&plan.source);
         let bytes_of = |shape: &[u64]| num_elements(shape).unwrap_or(u64::MAX).saturating_mul(element);
-        let chunk_bytes = bytes_of(metadata.largest_chunk());
+        let chunk_bytes = bytes_of(metadata.grid.largest());
         // The trials need memory for their output in addition to the sample.
         let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
         let shape = Blocks::of(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
@@ -268,7 +268,7 @@ fn elements_read_for(shape: &[u64], source: &OpenedArray) -> u64 {
 fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     let metadata = &plan.destination.metadata;
     let element = element_bytes(&plan.source);
-    let mut shape = metadata.largest_chunk().to_vec();
+    let mut shape = metadata.grid.largest().to_vec();
     let mut chunks = 1;
     for dimension in (0..shape.len()).rev() {
         let own = shape[dimension].max(1);
@@ -287,7 +287,7 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
         return units.clone();
     };
     let groups = rechunk.plan.groups();
-    ChunkSet::from_indices(units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect())
+    units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect()
 }
 
 /// Returns the chunks that are stored in an array in memory. Chunks of only the fill value are not written.
@@ -298,7 +298,7 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
             held.push(chunk);
         }
     }
-    Ok(ChunkSet::from_indices(held))
+    Ok(ChunkSet::from_iter(held))
 }
 
 /// Returns the bytes of a chunk in memory. 0 if it is absent.

@@ -212,7 +212,7 @@ pub(super) fn read_document<T: DeserializeOwned>(schema: &str, bytes: &[u8]) -> 
 pub(super) fn seal_of(members: &Object) -> String {
     let mut members = members.clone();
     members.remove("seal");
-    digest([Json::Object(members).to_string_compact().as_bytes()])
+    digest([Json::Object(members).to_string().as_bytes()])
 }
 
 /// Returns the JSON text of a value that always has one.

@@ -229,7 +229,7 @@ impl<'a> Writing<'a> {
     ) -> Result<ObjectReport, Ended> {
         let part = self.claim.journal.pass(path);
         let mut bytes_read = 0;
-        let run = plan.job.run_first(driver, progress, &part, |report| bytes_read += report.bytes_read);
+        let run = plan.job.run_first(driver, (&part, progress), |report| bytes_read += report.bytes_read);
         let Intermediate { objects, bytes } = run.map_err(|fault| plan.explain(fault))?;
         Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
@@ -255,8 +255,8 @@ impl<'a> Writing<'a> {
         }
         let fold = |report: ObjectReport| tally.add(&report);
         let run = match between {
-            Some(between) => plan.job.run_second(between, driver, progress, &part, fold),
-            None => plan.job.run(driver, progress, &part, fold),
+            Some(between) => plan.job.run_second(between, driver, (&part, progress), fold),
+            None => plan.job.run(driver, (&part, progress), fold),
         };
         run.map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
@@ -285,7 +285,7 @@ impl<'a> Writing<'a> {
         let between = journal.counted(&journal::name_of_pass(path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } =
             between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;
-        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, &Silent, &part, |_| ());
+        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, (&part, &Silent), |_| ());
         again.map_err(|fault| plan.explain(fault))
     }
 }

@@ -72,7 +72,7 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
 
 /// Returns the number of chunks or shards of the whole grid.
 pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
-    num_elements(&metadata.chunk_grid_shape()).unwrap_or(u64::MAX)
+    num_elements(&metadata.grid.counts()).unwrap_or(u64::MAX)
 }
 
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
@@ -89,7 +89,7 @@ pub(super) fn array(
         }
     }
     let total = num_chunks(metadata);
-    gathered.note_absent(place, &listing.present, (metadata.chunk_grid_shape(), total));
+    gathered.note_absent(place, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());
     let is_expected = absent == total && is_grid_mapping(metadata);
     let found = if absent == 0 || is_expected {

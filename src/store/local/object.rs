@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,8 @@ impl ReadObject for FileReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
-        let size = usize::try_from(length)
-            .ok()
-            .filter(|_| inside)
-            .ok_or_else(|| StoreError::too_short(self.path.display().to_string(), self.length, (offset, length)))?;
+        let short = || StoreError::too_short(self.path.display().to_string(), self.length, (offset, length));
+        let size = usize::try_from(length).ok().filter(|_| inside).ok_or_else(short)?;
         bytes.resize(size, 0);
         self.file.read_exact_at(bytes, offset).map_err(io_error("read", &self.path))
     }
@@ -61,7 +59,7 @@ impl WriteObject for FileWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.seek(SeekFrom::Start(0)).map_err(io_error("write", &self.path))?;
+        self.file.rewind().map_err(io_error("write", &self.path))?;
         write_all(&mut self.file, bytes, &self.path)
     }
 
@@ -142,10 +140,8 @@ impl LogFile {
 
     fn read_beginning(&mut self, bytes: u64) -> Result<Vec<u8>> {
         let mut beginning = Vec::new();
-        self.file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| (&mut self.file).take(bytes).read_to_end(&mut beginning))
-            .map_err(io_error("read", &self.path))?;
+        let read = self.file.rewind().and_then(|()| (&mut self.file).take(bytes).read_to_end(&mut beginning));
+        read.map_err(io_error("read", &self.path))?;
         Ok(beginning)
     }
 
@@ -191,8 +187,7 @@ impl Log for LogFile {
             tree::replace_file(&beside, &self.path)?;
             Ok(copy)
         });
-        let own = copied.inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
-        self.file = own.file;
+        self.file = copied.inspect_err(|_| drop(std::fs::remove_file(&beside)))?.file;
         Ok(())
     }
 

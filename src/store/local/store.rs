@@ -15,7 +15,7 @@ use super::object::{FileReader, FileWriter, LogFile, copy, sync_all, write_all};
 use super::tree;
 use crate::store::{
     Depth, Destination, EntryKind, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store,
-    StoreError, Tree, Visit, describe,
+    StoreError, Tree, Visit, copy_in_pieces, describe,
 };
 
 /// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
@@ -199,13 +199,9 @@ impl Store for LocalStore {
     }
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
-        let Some(local) = source.as_local() else {
-            return crate::store::copy_in_pieces(self, source, (from, to), most);
-        };
+        let Some(local) = source.as_local() else { return copy_in_pieces(self, source, (from, to), most) };
         let (from, to) = (local.path(from), self.path(to));
-        let Some((mut reader, metadata)) = open_regular(&from)? else {
-            return Ok(None);
-        };
+        let Some((mut reader, metadata)) = open_regular(&from)? else { return Ok(None) };
         let length = metadata.len();
         StoreError::check_size(length, most, || from.display().to_string())?;
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;

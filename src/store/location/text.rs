@@ -55,8 +55,7 @@ pub(super) fn split_adapters(text: &str) -> (&str, Vec<&str>) {
 
 fn is_adapter(text: &str) -> bool {
     const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
-    let length = text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len());
-    let (name, rest) = text.split_at(length);
+    let (name, rest) = text.split_at(text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len()));
     name.starts_with(|first: char| first.is_ascii_alphabetic())
         && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
 }
@@ -77,8 +76,7 @@ pub(super) fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
 
 /// The path of a `file://` URL (RFC 8089), from what follows `//`.
 pub(super) fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
-    let begin = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at(begin);
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
         return Err("a file:// URL names no host: an absolute path follows, as in file:///data/a.zarr");
     }

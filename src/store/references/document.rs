@@ -127,8 +127,8 @@ fn no_json(error: serde_json::Error) -> String {
 fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::with_capacity(url.len()), url);
     while let Some((before, after)) = rest.split_once("{{") {
-        let (name, after) =
-            after.split_once("}}").ok_or_else(|| format!("{url:?} has a template that is not closed"))?;
+        let open = || format!("{url:?} has a template that is not closed");
+        let (name, after) = after.split_once("}}").ok_or_else(open)?;
         let name = name.trim();
         // One that has templates itself takes arguments.
         let value = templates.get(name).filter(|value| !value.contains("{{"));

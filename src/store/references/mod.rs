@@ -40,13 +40,6 @@ struct References {
     targets: Targets,
 }
 
-impl References {
-    fn find(&self, key: &str) -> Option<&Reference> {
-        let place = self.by_key.binary_search_by(|(other, _)| (**other).cmp(key)).ok()?;
-        self.by_key.get(place).map(|(_, reference)| reference)
-    }
-}
-
 impl SortedKeys for References {
     fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s> {
         let first = self.by_key.partition_point(|(key, _)| &**key < text);
@@ -85,12 +78,12 @@ impl ReferenceStore {
     /// The reference of a key, and what opens targets.
     fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>> {
         let Some(opened) = self.opened()? else { return Ok(None) };
-        match opened.find(key.as_str()) {
-            Some(reference) => Ok(Some((reference, &opened.targets))),
-            None if key.is_root() || opened.kind(key).is_some() => {
+        match opened.by_key.binary_search_by(|(other, _)| (**other).cmp(key.as_str())) {
+            Ok(place) => Ok(Some((&opened.by_key[place].1, &opened.targets))),
+            Err(_) if key.is_root() || opened.kind(key).is_some() => {
                 Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" })
             }
-            None => Ok(None),
+            Err(_) => Ok(None),
         }
     }
 
@@ -230,19 +223,14 @@ pub(super) struct Targets {
     folder: Option<Node>,
     /// The options by which URLs are reached; they also allow local files outside that folder.
     options: RemoteOptions,
-    list: Vec<Target>,
-}
-
-#[derive(Debug)]
-struct Target {
-    text: String,
-    node: OnceLock<Result<Node, String>>,
+    /// Each with its object once it is opened, or why it is not read.
+    list: Vec<(String, OnceLock<Result<Node, String>>)>,
 }
 
 impl Targets {
     /// The targets of a reference file.
     pub(super) fn new(file: &Node, texts: Vec<String>, options: RemoteOptions) -> Self {
-        let list = texts.into_iter().map(|text| Target { text, node: OnceLock::new() }).collect();
+        let list = texts.into_iter().map(|text| (text, OnceLock::new())).collect();
         Targets { folder: file.parent(), options, list }
     }
 
@@ -254,9 +242,8 @@ impl Targets {
             object: name(),
             source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason),
         };
-        let target = target.ok_or_else(|| refused("it points at nothing"))?;
-        let node = target.node.get_or_init(|| self.open(&target.text));
-        node.as_ref().map_err(|reason| refused(reason))
+        let (text, node) = target.ok_or_else(|| refused("it points at nothing"))?;
+        node.get_or_init(|| self.open(text)).as_ref().map_err(|reason| refused(reason))
     }
 
     /// The objects of all targets that may be read.

@@ -65,8 +65,7 @@ impl Answer {
 
     /// The text of the first element of a name in its body.
     pub(super) fn element(&self, name: &str) -> Option<&str> {
-        let text = std::str::from_utf8(&self.body).ok()?;
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        let (_, rest) = std::str::from_utf8(&self.body).ok()?.split_once(&format!("<{name}>"))?;
         Some(rest.split_once('<')?.0.trim())
     }
 

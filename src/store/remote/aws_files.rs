@@ -31,8 +31,7 @@ impl AwsFiles {
     pub(super) fn read() -> Result<Self, String> {
         let home = || env::var_os("HOME").map(PathBuf::from);
         let file = |variable: &str, name: &str| {
-            let given = env::var_os(variable).map(PathBuf::from);
-            given.or_else(|| Some(home()?.join(".aws").join(name)))
+            env::var_os(variable).map(PathBuf::from).or_else(|| Some(home()?.join(".aws").join(name)))
         };
         let text = |path: Option<PathBuf>| path.and_then(|path| std::fs::read_to_string(path).ok());
         let named = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(|name| env::var(name).ok());
@@ -48,9 +47,7 @@ impl AwsFiles {
         if let Some(services) = values.get("services").cloned() {
             let mut of_services = BTreeMap::new();
             read_section(&config, &[&format!("services {services}")], &mut of_services);
-            if let Some(endpoint) = of_services.remove("s3.endpoint_url") {
-                values.insert("s3.endpoint_url".to_owned(), endpoint);
-            }
+            values.extend(of_services.remove_entry("s3.endpoint_url"));
         }
         Ok(AwsFiles { profile, values })
     }
@@ -163,14 +160,11 @@ impl CredentialProcess {
             return Err(failed(format!("credential_process ended with {}", output.status)));
         }
         // What it printed may hold secrets: nothing of it is shown.
-        let printed: Printed = serde_json::from_slice(&output.stdout)
-            .map_err(|_| failed("credential_process printed no credentials".to_owned()))?;
-        let until = printed.expiration.is_some().then(|| Instant::now() + KEPT);
-        let credential = Arc::new(AwsCredential {
-            key_id: printed.access_key_id,
-            secret_key: printed.secret_access_key,
-            token: printed.session_token,
-        });
+        let none = |_| failed("credential_process printed no credentials".to_owned());
+        let Printed { access_key_id: key_id, secret_access_key: secret_key, session_token: token, expiration } =
+            serde_json::from_slice(&output.stdout).map_err(none)?;
+        let until = expiration.is_some().then(|| Instant::now() + KEPT);
+        let credential = Arc::new(AwsCredential { key_id, secret_key, token });
         *kept = Some((credential.clone(), until));
         Ok(credential)
     }

@@ -14,8 +14,7 @@ use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
-use super::client::path;
-use super::{Answer, Call, Client, Failure, Kind, RemoteStore};
+use super::{Answer, Call, Client, Failure, Kind, Made, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
 /// The process waits no longer than this at its end for what it lets go of.
@@ -35,12 +34,7 @@ pub(super) enum PutOutcome {
 
 impl Client {
     /// Makes a request that changes an object.
-    async fn change<T>(
-        &self,
-        action: &'static str,
-        key: &str,
-        work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<T> {
+    async fn change<T>(&self, action: &'static str, key: &str, work: impl Future<Output = Made<T>>) -> Result<T> {
         let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }

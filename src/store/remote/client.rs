@@ -12,14 +12,11 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
-use super::configuration::Address;
 use super::copy::Sizes;
-use super::errors::{Who, is_refused, lacks_bucket};
-use super::limiter::runtime;
-use super::prefetch::{FIRST, Prefetched};
-use super::service::Service;
-use super::writes::InFlightWrites;
-use super::{Answer, Call, Failure, Kind, Page, configuration};
+use super::{
+    Address, Answer, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, Who, configuration,
+    is_refused, lacks_bucket, runtime,
+};
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
 
 /// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
@@ -281,8 +278,8 @@ impl Client {
             first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
             if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
-        self.pages(prefix, options, visit).await?;
+        self.pages(prefix, PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() }, visit)
+            .await?;
         Ok(first)
     }
 
@@ -299,14 +296,12 @@ impl Client {
 
     /// The number of objects whose keys begin with `prefix` and that were refused and count as absent.
     pub(super) fn num_refused(&self, prefix: &str) -> u64 {
-        let refused = held(&self.refused);
-        refused.range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
+        held(&self.refused).range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
     /// True if the server has refused to list the keys that begin with `prefix`.
     pub(super) fn refuses_to_list(&self, prefix: &str) -> bool {
-        let unlisted = held(&self.unlisted);
-        unlisted.iter().any(|refused| prefix.starts_with(refused))
+        held(&self.unlisted).iter().any(|refused| prefix.starts_with(refused))
     }
 
     /// A page of the keys that begin with `prefix`.
@@ -317,8 +312,7 @@ impl Client {
             return Err(self.error("list", below, "a web server cannot list its files", help));
         };
         let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
-        let asked = self.service.read(Call::of(None, MOST_PAGE_BYTES), work);
-        let answer = asked.await.map_err(|failure| {
+        let answer = self.service.read(Call::of(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
             // Who may not list may be allowed to read.
             if let Failure::Answered(answer) = &failure
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)

@@ -16,10 +16,7 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::aws_files::AwsFiles;
-use super::client::Stores;
-use super::errors::cause;
-use super::limiter::runtime;
-use super::service::{Caller, Connector, Service, client_builder};
+use super::{Caller, Connector, Service, Stores, cause, client_builder, runtime};
 use crate::store::{Key, RemoteOptions, percent};
 
 /// Whoever gives credentials answers within this time.
@@ -386,10 +383,7 @@ impl Address {
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, host) = match authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
-            None => (None, authority),
-        };
+        let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
         if host.is_empty() {
             return Err("the name of a server follows ://");
         }

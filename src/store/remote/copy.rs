@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetRange};
 
-use super::configuration::percent_decoded;
-use super::{Client, Failure, GetRequest, Kind, RemoteStore};
+use super::{Client, Failure, GetRequest, Kind, RemoteStore, percent_decoded};
 use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
 
 /// Larger objects are not copied by one request anywhere: 5 GB.
@@ -85,13 +84,12 @@ impl Client {
         }
         let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
         let is_azure = self.who.kind == Kind::Azure;
-        let (prefix, after) = if is_azure {
+        let (mut prefix, mut after) = (folder, just_before(key));
+        if is_azure {
             // It lists from no key on; neighbours have their beginning in common.
             let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
-            (&key[..folder.len() + in_common], None)
-        } else {
-            (folder, just_before(key))
-        };
+            (prefix, after) = (&key[..folder.len() + in_common], None);
+        }
         let mut listed = None;
         if !self.refuses_to_list(folder) && (after.is_some() || is_azure) {
             let options = PaginatedListOptions { offset: after, ..PaginatedListOptions::default() };
@@ -166,9 +164,8 @@ impl Copy {
 
     /// Asks the server to copy it.
     async fn ask(&self) -> Result<CopyOutcome> {
-        let Some(answer) = self.client.copy(&self.from, &self.to, self.bytes).await? else {
-            return Ok(CopyOutcome::Done);
-        };
+        let asked = self.client.copy(&self.from, &self.to, self.bytes).await?;
+        let Some(answer) = asked else { return Ok(CopyOutcome::Done) };
         // It may go on behind this, and would come over what is written instead.
         if answer.headers.contains_key("x-ms-copy-id") {
             return Err(self.error("the store postpones the copy", "copy it through a local folder"));
@@ -196,9 +193,7 @@ fn may_be_same(a: &Description, b: &Description) -> bool {
 /// Returns the relation of a node or an object of a web server to a place in a bucket; `None` where both are of one kind.
 pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
-    let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else {
-        return Ok(None);
-    };
+    let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else { return Ok(None) };
     let (bucket, web) = (bucket.as_remote(), web.as_remote());
     if web.address.kind != Kind::Http || bucket.address.kind == Kind::Http {
         return Ok(None);

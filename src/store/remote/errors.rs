@@ -75,9 +75,7 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
         rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
             "the server's certificate is not signed by an authority that this machine trusts".to_owned()
         }
-        rustls::Error::InvalidCertificate(error) => {
-            format!("the server's certificate is not valid: {error}")
-        }
+        rustls::Error::InvalidCertificate(error) => format!("the server's certificate is not valid: {error}"),
         rustls::Error::InvalidMessage(_) => "the server does not use TLS there".to_owned(),
         _ => return None,
     };
@@ -95,25 +93,14 @@ pub(super) struct Who {
 }
 
 /// An error of what was attempted on an object, as messages name it.
-pub(super) fn error(
-    action: &'static str,
-    object: String,
-    why: impl Into<String>,
-    help: impl Into<String>,
-) -> StoreError {
-    let (why, help) = (why.into(), help.into());
+pub(super) fn error(action: &'static str, object: String, why: impl Into<String>, help: &str) -> StoreError {
+    let (why, help) = (why.into(), help.to_owned());
     StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false }))
 }
 
 impl Client {
     /// An error of what was attempted on an object.
-    pub(super) fn error(
-        &self,
-        action: &'static str,
-        key: &str,
-        why: impl Into<String>,
-        help: impl Into<String>,
-    ) -> StoreError {
+    pub(super) fn error(&self, action: &'static str, key: &str, why: impl Into<String>, help: &str) -> StoreError {
         error(action, self.shown(key), why, help)
     }
 
@@ -136,19 +123,15 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
     let status = answer.status;
     let region = answer.header("x-amz-bucket-region");
     if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
-        let why = format!("the bucket is in the region {region} ({status})");
-        return (why, format!("set AWS_REGION={region}"));
+        return (format!("the bucket is in the region {region} ({status})"), format!("set AWS_REGION={region}"));
     }
     if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
         let Ok(url) = reqwest::Url::parse(location) else {
             return (format!("it redirects to an address that is no URL ({status})"), "check the endpoint".to_owned());
         };
         let led_to = url.origin().ascii_serialization();
-        let why = format!(
-            "the store redirects to {led_to}, which must not get the credentials of the store \
-            ({status})"
-        );
-        return (why, format!("if you trust {led_to}, set it as the endpoint"));
+        let why = format!("the store redirects to {led_to}, which must not get the credentials of the store");
+        return (format!("{why} ({status})"), format!("if you trust {led_to}, set it as the endpoint"));
     }
     let code = answer.code().map(line);
     // In the store's own words, without the number and the time of the request, which Azure puts behind them.

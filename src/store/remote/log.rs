@@ -12,10 +12,7 @@ use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use super::answer::header;
-use super::change::PutOutcome;
-use super::service::seconds;
-use super::{Client, GetRequest};
+use super::{Client, GetRequest, PutOutcome, header, seconds};
 use crate::store::{Asker, Holding, Lock, Log, Part, Result, StoreError, held, machine};
 
 /// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
@@ -215,14 +212,10 @@ impl RemoteLock {
     /// Asks for a lock. The store has none where the server does not take conditions, or does not heed them.
     pub(super) async fn ask(client: Arc<Client>, key: String, asker: &Asker<'_>) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
-        let owner = LockOwner {
-            client,
-            key,
-            text: Text { id, note, expires_after: EXPIRES_AFTER, taken: None },
-            heeds_versions: false,
-            is_lost: AtomicBool::new(false),
-            known: Mutex::new(Known { version: None, renewed: (Instant::now(), SystemTime::now()) }),
-        };
+        let text = Text { id, note, expires_after: EXPIRES_AFTER, taken: None };
+        let known = Mutex::new(Known { version: None, renewed: (Instant::now(), SystemTime::now()) });
+        let is_lost = AtomicBool::new(false);
+        let owner = LockOwner { client, key, text, heeds_versions: false, is_lost, known };
         for _ in 0..ATTEMPTS {
             match owner.write(PutMode::Create).await? {
                 PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
@@ -324,9 +317,7 @@ impl LockOwner {
         if version.is_none() {
             // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
             // this and the next request has it taken away, and finds that out by its own next renewal.
-            let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else {
-                return Ok(false);
-            };
+            let Some(standing) = self.standing().await?.filter(|found| found.is_of(self)) else { return Ok(false) };
             version = standing.version;
             if !self.heeds_versions {
                 self.client.put(&self.key, self.bytes()).await?;
@@ -382,12 +373,9 @@ impl LockState {
         let time = |name| header(headers, name).and_then(seconds);
         let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
         let (now, renewed) = (time(DATE), time(LAST_MODIFIED));
-        LockState {
-            text: Text::default(),
-            version: Some(version).filter(|version| version.e_tag.is_some() || version.version.is_some()),
-            idle: now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed)),
-            now,
-        }
+        let version = Some(version).filter(|version| version.e_tag.is_some() || version.version.is_some());
+        let idle = now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed));
+        LockState { text: Text::default(), version, idle, now }
     }
 
     fn is_of(&self, owner: &LockOwner) -> bool {
@@ -417,6 +405,5 @@ impl Drop for RemoteLock {
 
 /// The version of no object: Google counts its versions, the others have tags.
 fn no_version() -> UpdateVersion {
-    let tag = "\"00000000000000000000000000000000\"".to_owned();
-    UpdateVersion { e_tag: Some(tag), version: Some("1".to_owned()) }
+    UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_owned()), version: Some("1".to_owned()) }
 }

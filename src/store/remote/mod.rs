@@ -26,22 +26,23 @@ use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part, Put,
-    RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
+    Abilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
+    PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, copy_in_pieces, held,
+    object_name,
 };
-use answer::Answer;
+use answer::{Answer, Body, header};
 use change::PutOutcome;
-use client::{Client, GetRequest};
-use configuration::Kind;
-use errors::Failure;
+use client::{Client, GetRequest, Stores, path};
+use configuration::{Kind, percent_decoded};
+use errors::{Failure, Who, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
+use limiter::{Limiter, Permit, runtime};
 use listing::Page;
-use log::RemoteLog;
-use prefetch::{FIRST, RemoteReader};
-use service::Call;
-use writes::RemoteWriter;
+use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
+use prefetch::{FIRST, Prefetched, RemoteReader};
+use service::{Call, Caller, Connector, Made, Service, client_builder, seconds};
+use writes::{InFlightWrites, RemoteWriter};
 
-pub(super) use configuration::Address;
-pub(super) use configuration::{has_effect, is_setting};
+pub(super) use configuration::{Address, has_effect, is_setting};
 pub(super) use copy::relation;
 
 /// The number of attempts to make an object that the store refuses and does not have.
@@ -95,8 +96,7 @@ pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
 
 impl RemoteStore {
     fn client(&self) -> Result<&Arc<Client>> {
-        let made = self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new));
-        made.as_ref().map_err(|why| {
+        self.client.get_or_init(|| Client::new(&self.address, &self.options).map(Arc::new)).as_ref().map_err(|why| {
             let help = "check the options, the environment and the files of the cloud's own tools";
             errors::error("open", self.name.clone(), why.as_str(), help)
         })
@@ -131,9 +131,8 @@ impl RemoteStore {
     fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Answer>> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
-        client
-            .take(key, Some(part))
-            .unwrap_or_else(|| client.wait(client.fetch(GetRequest { key, part, most, version: None })))
+        let wanted = GetRequest { key, part, most, version: None };
+        client.take(key, Some(part)).unwrap_or_else(|| client.wait(client.fetch(wanted)))
     }
 
     /// Writes an object where there is none.
@@ -239,10 +238,10 @@ impl Store for RemoteStore {
         client.wait(client.pages(&prefix, options, visit))
     }
 
-    fn prefetch_limit(&self) -> Option<super::PrefetchLimit> {
+    fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         // Twice as many as are in flight: one that takes longer holds up none behind it.
         let requests = self.options.requests.get().saturating_mul(2);
-        Some(super::PrefetchLimit { requests, bytes: prefetch::MOST_BYTES })
+        Some(PrefetchLimit { requests, bytes: prefetch::MOST_BYTES })
     }
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
@@ -262,7 +261,7 @@ impl Store for RemoteStore {
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
             Some(_) => self.copy_inside((from, to), most),
-            None => super::copy_in_pieces(self, source, (from, to), most),
+            None => copy_in_pieces(self, source, (from, to), most),
         }
     }
 
@@ -317,8 +316,7 @@ impl Store for RemoteStore {
     /// Nothing takes the place of another at once.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         self.check_writable("write", below)?;
-        let store = node(&self.address, &self.options);
-        Ok(Destination::InPlace(store.below(&below.clone().into_owned())))
+        Ok(Destination::InPlace(node(&self.address, &self.options).below(&below.clone().into_owned())))
     }
 
     fn network(&self) -> Option<&dyn Network> {

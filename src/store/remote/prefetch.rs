@@ -55,8 +55,7 @@ impl Client {
         let (client, name, bytes) = (self.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));
         let counted = bytes.clone();
         let task = self.runtime.spawn(async move {
-            let wanted = GetRequest { key: &name, part, most: MOST_OF_ONE, version: None };
-            let fetched = client.fetch(wanted).await;
+            let fetched = client.fetch(GetRequest { key: &name, part, most: MOST_OF_ONE, version: None }).await;
             if let Ok(Some(fetched)) = &fetched {
                 counted.store(fetched.body.len() as u64, Ordering::Release);
             }

@@ -20,11 +20,10 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-use super::answer::{self, Body, header};
-use super::errors::{cause, credentials_help, unreachable_help};
-use super::limiter::{Limiter, Permit};
-use super::log::{LOST, LOST_HELP, LockOwner};
-use super::{Answer, Failure, Kind};
+use super::{
+    Answer, Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, answer, cause, credentials_help, header,
+    unreachable_help,
+};
 use crate::store::held;
 
 /// A store that cannot be reached at first contact is given up after this time.
@@ -43,6 +42,8 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 10;
 
+/// The result of a call of `object_store`.
+pub(super) type Made<T> = object_store::Result<T>;
 tokio::task_local! {
     static CALL: Arc<Call>;
 }
@@ -106,27 +107,19 @@ impl Service {
             headers.insert(AUTHORIZATION, value);
         }
         let builder = client_builder();
-        let builder = match kind {
-            Kind::Http => builder.redirect(Policy::limited(MOST_REDIRECTS)),
-            _ => builder,
-        };
+        let builder = if kind == Kind::Http { builder.redirect(Policy::limited(MOST_REDIRECTS)) } else { builder };
         let builder = builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
-        Ok(Service {
-            client: HttpClient::new(builder.build().map_err(|error| cause(&error))?),
-            limiter: Arc::new(Limiter::new(requests)),
-            is_in_contact: AtomicBool::new(false),
-            given_up: OnceLock::new(),
-            kind,
-            uploads: Mutex::default(),
-            locks: Mutex::default(),
-        })
+        let client = HttpClient::new(builder.build().map_err(|error| cause(&error))?);
+        let (limiter, is_in_contact) = (Arc::new(Limiter::new(requests)), AtomicBool::new(false));
+        let (given_up, uploads, locks) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Ok(Service { client, limiter, is_in_contact, given_up, kind, uploads, locks })
     }
 
     /// Waits for what `object_store` changes by this service; what it makes of the answer, and the headers of that.
     pub(super) async fn change<T>(
         &self,
         call: Call,
-        work: impl Future<Output = object_store::Result<T>>,
+        work: impl Future<Output = Made<T>>,
     ) -> Result<(T, HeaderMap), Failure> {
         let (made, answer) = self.run(call, work).await?;
         match made {
@@ -141,19 +134,11 @@ impl Service {
     }
 
     /// Waits for what `object_store` asks for by this service.
-    pub(super) async fn read<T>(
-        &self,
-        call: Call,
-        work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<Answer, Failure> {
+    pub(super) async fn read<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<Answer, Failure> {
         self.run(call, work).await.map(|(_, answer)| answer)
     }
 
-    async fn run<T>(
-        &self,
-        call: Call,
-        work: impl Future<Output = object_store::Result<T>>,
-    ) -> Result<(object_store::Result<T>, Answer), Failure> {
+    async fn run<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<(Made<T>, Answer), Failure> {
         // Before the request is signed, which holds for some minutes only.
         let permit = self.permit(&call).await;
         *held(&call.permit) = Some(permit);
@@ -167,8 +152,7 @@ impl Service {
                 Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED))
             }
             (None, Err(error)) => {
-                let why = format!("there are no credentials: {}", cause(&error));
-                Err(Failure::Final(why, credentials_help(self.kind)))
+                Err(Failure::Final(format!("there are no credentials: {}", cause(&error)), credentials_help(self.kind)))
             }
         }
     }
@@ -304,9 +288,7 @@ impl Service {
         let mut pieces = body.bytes_stream();
         while !kept.is_done() {
             let silent = |_| Failure::passing(format!("the answer stopped for {} s", silence.as_secs()));
-            let Some(piece) = tokio::time::timeout(silence, pieces.next()).await.map_err(silent)? else {
-                break;
-            };
+            let Some(piece) = tokio::time::timeout(silence, pieces.next()).await.map_err(silent)? else { break };
             kept.take(&piece.map_err(|error| Failure::of_transport(&error))?)?;
         }
         kept.finish()
@@ -368,10 +350,7 @@ pub(super) fn client_builder() -> reqwest::ClientBuilder {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let agent = concat!("zarrcast/", env!("CARGO_PKG_VERSION"));
     let builder = reqwest::Client::builder().redirect(on_host).user_agent(agent);
-    match authorities_instead() {
-        Some(authorities) => builder.tls_certs_only(authorities),
-        None => builder,
-    }
+    if let Some(authorities) = authorities_instead() { builder.tls_certs_only(authorities) } else { builder }
 }
 
 /// Whom to trust instead of the system's authorities; `None` where there are some.

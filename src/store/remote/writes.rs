@@ -237,8 +237,7 @@ impl WriteObject for RemoteWriter {
             return self.end_upload();
         }
         let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.first));
-        let length = bytes.len() as u64;
-        self.client.writes.begin(&self.key, length, async move { client.put(&key, bytes).await })
+        self.client.writes.begin(&self.key, bytes.len() as u64, async move { client.put(&key, bytes).await })
     }
 }
 

@@ -69,9 +69,7 @@ impl Archive {
             _ if member.is_encrypted => "it is encrypted".to_owned(),
             method if !READ.contains(&method) => {
                 let method = method.as_u16();
-                format!(
-                    "its compression method {method} is not supported: use none, deflate or zstd"
-                )
+                format!("its compression method {method} is not supported: use none, deflate or zstd")
             }
             Method::STORE if member.stored_bytes != member.bytes => {
                 format!("it holds {} bytes, {} expected", member.stored_bytes, member.bytes)

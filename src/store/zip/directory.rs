@@ -107,8 +107,7 @@ impl ReaderAt for &Source<'_> {
             buffer[..length].copy_from_slice(&self.tail[start..start + length]);
             return Ok(length);
         }
-        let before_tail = usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX);
-        let length = length.min(before_tail);
+        let length = length.min(usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX));
         let mut bytes = Vec::new();
         self.object.read_at(offset, length as u64, &mut bytes).map_err(io::Error::other)?;
         buffer[..length].copy_from_slice(&bytes);
@@ -165,8 +164,7 @@ impl Directory {
         let claimed = archive.entries_hint();
         // Without zip64 the count is of 16 bits, and some writers let it wrap.
         if count != claimed && !(claimed < 1 << 16 && count % (1 << 16) == claimed) {
-            let reason = format!("its directory claims {claimed} entries and has {count}");
-            return Err(source.damaged(reason));
+            return Err(source.damaged(format!("its directory claims {claimed} entries and has {count}")));
         }
         directory.check_overlaps().map_err(|reason| source.damaged(reason))?;
         directory.sort();
@@ -194,17 +192,12 @@ impl Directory {
             }
             return Ok(());
         }
-        self.members.push(Member {
-            name: name.into(),
-            header: entry.local_header_offset(),
-            stored_bytes: entry.compressed_size_hint(),
-            bytes: entry.uncompressed_size_hint(),
-            crc32: entry.crc32(),
-            method: entry.compression_method(),
-            is_encrypted: entry.flags().is_encrypted(),
-            is_folder,
-            is_double: false,
-        });
+        let (name, header, crc32) = (name.into(), entry.local_header_offset(), entry.crc32());
+        let (stored_bytes, bytes) = (entry.compressed_size_hint(), entry.uncompressed_size_hint());
+        let (method, is_encrypted) = (entry.compression_method(), entry.flags().is_encrypted());
+        let is_double = false;
+        let member = Member { name, header, stored_bytes, bytes, crc32, method, is_encrypted, is_folder, is_double };
+        self.members.push(member);
         Ok(())
     }
 

@@ -123,10 +123,7 @@ impl Store for ZipStore {
     }
 
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
-        let mut identity = self.outer.identity();
-        identity.extend_from_slice(b"|zip:");
-        identity.extend_from_slice(below.as_str().as_bytes());
-        identity
+        [&self.outer.identity()[..], b"|zip:", below.as_str().as_bytes()].concat()
     }
 
     /// The file is written anew; nothing is put into one that is there.

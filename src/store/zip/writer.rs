@@ -60,8 +60,7 @@ pub(super) struct MemberEntry {
 
 /// Creates a file that is not there; a link of its name is an error.
 fn create_new(path: &Path, mode: u32) -> Result<File> {
-    let created = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
-    created.map_err(io_error("create", path))
+    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path).map_err(io_error("create", path))
 }
 
 impl ZipWriter {
@@ -207,9 +206,7 @@ impl WriteObject for MemberWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Some(FileWriter { file, path }) = self.spool else {
-            return self.zip.put(&self.key, &self.held);
-        };
+        let Some(FileWriter { file, path }) = self.spool else { return self.zip.put(&self.key, &self.held) };
         let length = file.metadata().map_err(io_error("read", &path))?.len();
         self.zip.copy(&self.key, Box::new(FileReader { file, length, path })).map(drop)
     }
@@ -284,7 +281,6 @@ pub(super) fn write_directory<E>(
     start: u64,
     mut write: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    const PIECE: usize = 1 << 20;
     let (mut piece, mut length) = (Vec::with_capacity(PIECE), 0);
     for (name, written) in members {
         piece.extend(entry(name, written));

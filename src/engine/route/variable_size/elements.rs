@@ -8,17 +8,14 @@ use lru::LruCache;
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
 use crate::codec::elements::PLACE_BYTES;
 use crate::codec::kinds::Contexts;
-use crate::codec::region::{advance, as_index};
-use crate::codec::{ChainFault, ChainFaultKind, OfShape, Recoding, VlenChain, VlenElements, Workspace};
+use crate::codec::{
+    ChainFault, ChainFaultKind, OfShape, Recoding, VlenChain, VlenElements, Workspace, advance, as_index,
+};
 use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 
 /// The chain that takes a subchunk apart and puts it together: that of all, where they are of one shape.
-pub(super) fn vlen_chain_of<'c>(
-    side: &StoredArray,
-    subchunk: &[u64],
-    chain: &'c VlenChain,
-) -> Result<Cow<'c, VlenChain>> {
+pub(super) fn chain_of<'c>(side: &StoredArray, subchunk: &[u64], chain: &'c VlenChain) -> Result<Cow<'c, VlenChain>> {
     match side.chain_of_subchunk(subchunk)? {
         OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
         OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
@@ -46,19 +43,14 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     }
 
     /// Reads a box that lies inside what is taken of the array; also the bytes of subchunks that hold a part of it,
-    /// encoded. Of boxes that lie in the same subchunks, from the element `counted` on, only the one counts a subchunk
+    /// encoded. Of boxes that lie in the same subchunks, `from` an element on, only the one counts a subchunk
     /// that holds its first element.
-    pub fn read(
-        &self,
-        block: &Region,
-        counted: &[u64],
-        buffers: &mut VariableSizeBuffers,
-    ) -> Result<(VlenElements, u64)> {
+    pub fn read(&self, block: &Region, from: &[u64], buffers: &mut VariableSizeBuffers) -> Result<(VlenElements, u64)> {
         let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
-            let first = side.region_of_subchunk(subchunk).start.into_iter().zip(counted.iter().zip(skipped));
-            let first = first.map(|(start, (counted, skipped))| start.max(counted.saturating_add(*skipped)));
+            let first = side.region_of_subchunk(subchunk).start.into_iter().zip(from.iter().zip(skipped));
+            let first = first.map(|(start, (from, skipped))| start.max(from.saturating_add(*skipped)));
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
         let count = volume(&block.shape);
@@ -110,7 +102,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let encoded = buffers.source.bytes.len() as u64;
         let side = self.source.side;
         let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
-        let chain = &*vlen_chain_of(side, subchunk, &self.chain)?;
+        let chain = &*chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
@@ -132,7 +124,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     ) -> Result<()> {
         let side = self.source.side;
         let region = side.region_of_subchunk(subchunk);
-        let strides = vlen_chain_of(side, subchunk, &self.chain)?.strides();
+        let strides = chain_of(side, subchunk, &self.chain)?.strides();
         let common = region.common(block);
         if common.is_empty() {
             return Ok(());
@@ -140,9 +132,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let Region { start, shape: extent } = &common;
         let from = |position: &[u64]| {
             let offsets = position.iter().zip(start).zip(&region.start).zip(&*strides);
-            offsets
-                .map(|(((index, start), subchunk), stride)| as_index(index + start - subchunk) * stride)
-                .sum::<usize>()
+            let offsets = offsets.map(|(((index, start), first), stride)| as_index(index + start - first) * stride);
+            offsets.sum::<usize>()
         };
         let each = |visit: &mut dyn FnMut(&[u64])| {
             let mut position = vec![0; extent.len()];
@@ -154,19 +145,15 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             }
         };
         let mut length = 0_u64;
-        let Some((_, DecodedSubchunk { elements: loaded, .. })) = buffers.subchunks.by_key.peek_mru() else {
-            return Ok(());
-        };
-        each(&mut |position| length = length.saturating_add(loaded.element(from(position)).len() as u64));
+        let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
+        each(&mut |position| length = length.saturating_add(loaded.elements.element(from(position)).len() as u64));
         // A buffer that grows has room for twice what is in it.
         buffers.take(length.saturating_mul(2), 1)?;
         fallibly(|| elements.bytes.try_reserve(as_index(length))).map_err(|_| Fault::Memory { needed: length })?;
-        let Some((_, DecodedSubchunk { elements: loaded, .. })) = buffers.subchunks.by_key.peek_mru() else {
-            return Ok(());
-        };
+        let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
         let mut to = vec![0; start.len()];
         each(&mut |position| {
-            let element = loaded.element(from(position));
+            let element = loaded.elements.element(from(position));
             for (dimension, to) in to.iter_mut().enumerate() {
                 *to = position[dimension] + start[dimension] - block.start[dimension];
             }

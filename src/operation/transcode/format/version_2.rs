@@ -41,7 +41,7 @@ pub(crate) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
 }
 
 fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Json {
-    let configuration = Object::new().with("chunk_shape", metadata.largest_chunk().to_vec());
+    let configuration = Object::new().with("chunk_shape", metadata.grid.largest().to_vec());
     let mut document = Object::new()
         .with("zarr_format", 3_u64)
         .with("node_type", "array")
@@ -77,7 +77,7 @@ pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Re
 pub(crate) fn set_format(draft: &mut Draft, source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
     let present = source.metadata.chunk_key_encoding.of_whole();
-    let separator = options.separator.unwrap_or_else(|| present.separator());
+    let separator = options.separator.unwrap_or(present.separator);
     let encoding =
         if draft.zarr_format == 2 { ChunkKeyEncoding::v2(separator) } else { present.with_separator(separator) };
     if encoding != present {
@@ -291,7 +291,7 @@ impl Writer<'_> {
         let chunks = draft.document.pointer("/chunk_grid/configuration/chunk_shape").cloned();
         let is_new = self.original.is_none();
         if let Some(chunks) = chunks
-            && (is_new || !chunks.same_value(&Json::from(source.metadata.largest_chunk().to_vec())))
+            && (is_new || !chunks.same_value(&Json::from(source.metadata.grid.largest().to_vec())))
         {
             set_member(&mut document, "chunks", chunks);
         }
@@ -322,7 +322,7 @@ impl Writer<'_> {
             set_member(&mut document, "fill_value", self.fill_value(&order)?);
         }
         let separator = draft.document.pointer("/chunk_key_encoding/configuration/separator").and_then(Json::as_str);
-        if is_new || separator != Some(&source.metadata.chunk_key_encoding.separator().character().to_string()) {
+        if is_new || separator != Some(&source.metadata.chunk_key_encoding.separator.character().to_string()) {
             set_member(&mut document, "dimension_separator", separator.unwrap_or("."));
         }
         Ok(document)
@@ -376,7 +376,7 @@ pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
 /// (SEMANTICS D9).
 pub(crate) fn as_source(mut opened: OpenedArray) -> OpenedArray {
     if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
-        let chunk_shape = opened.metadata.largest_chunk();
+        let chunk_shape = opened.metadata.grid.largest();
         if opened.documents.zarr_format == 2 {
             set_member(&mut opened.documents.document, "chunks", chunk_shape.to_vec());
         } else {

@@ -272,8 +272,7 @@ mod tests {
     use super::*;
 
     fn work(arrays: &[(Vec<u64>, u64)]) -> Vec<Work> {
-        let of =
-            |(units, bytes): &(Vec<u64>, u64)| Work { units: ChunkSet::from_indices(units.clone()), bytes: *bytes };
+        let of = |(units, bytes): &(Vec<u64>, u64)| Work { units: ChunkSet::from_iter(units.clone()), bytes: *bytes };
         arrays.iter().map(of).collect()
     }
 

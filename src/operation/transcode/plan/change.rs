@@ -73,7 +73,7 @@ pub(crate) fn convert(
     convert_masks(draft, &cast)?;
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
     let converted = cast.convert_one(bits).map_err(|kind| {
-        let fill = value_to_json(from, bits).to_string_compact();
+        let fill = value_to_json(from, bits).to_string();
         OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
             .with_help(fault::element_help(kind).unwrap_or("choose a type that can store it"))
     })?;

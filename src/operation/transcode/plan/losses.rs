@@ -14,8 +14,8 @@ pub(crate) fn kept(job: &ObjectJob) -> usize {
         // Cut chunks are encoded again by the whole chain.
         Route::Move(conversion) if !job.transfer.source.metadata.is_cut() => conversion.kept(),
         Route::Move(conversion) => conversion.num_rounded(),
-        Route::Rechunk(rechunk) => rechunk.encoder.conversion().num_rounded(),
-        Route::Staged(staged) => staged.second.encoder.conversion().num_rounded(),
+        Route::Rechunk(rechunk) => rechunk.encoder.conversion.num_rounded(),
+        Route::Staged(staged) => staged.second.encoder.conversion.num_rounded(),
         Route::VariableSize(_) => 0,
     }
 }

@@ -8,7 +8,7 @@ use crate::codec::ValueChange;
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::engine::{Job, ObjectJob, Progress, listing};
+use crate::engine::{Job, ObjectJob, Progress, Route, listing};
 use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
@@ -118,7 +118,8 @@ impl Planner<'_> {
         let ahead = ahead_bytes(&source.node);
         self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead)));
         let mut pass = begin(self.budget.narrowed(memory.threads))?;
-        let keeps = |job: &ObjectJob| job.reads_subchunks_once() && job.transfer.source.is_regular();
+        // Subchunks of the source that are read by themselves, and once.
+        let keeps = |job: &ObjectJob| matches!(job.route, Route::Move(_)) && job.transfer.source.is_regular();
         if sketch.job.objects().is_some_and(keeps) {
             pass.array.cache = self.own_cache.clone();
         }
@@ -376,7 +377,7 @@ impl Planner<'_> {
 /// Returns the warnings about SOURCE that apply to every change.
 fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
     let mut warnings = source.warnings.clone();
-    let num_chunks = num_elements(&source.metadata.chunk_grid_shape()).unwrap_or(u64::MAX);
+    let num_chunks = num_elements(&source.metadata.grid.counts()).unwrap_or(u64::MAX);
     if listing.known().is_some_and(|present| present.len() >= num_chunks) {
         // Without absent chunks, their value does not matter.
         warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));

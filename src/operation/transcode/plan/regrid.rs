@@ -29,7 +29,7 @@ pub(crate) fn apply(
     let (metadata, pipeline, _) = draft::build(draft, store)?;
     let shards = Shards::of(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
-    let present = shards.as_ref().map_or(metadata.largest_chunk(), |shards| &shards.inner);
+    let present = shards.as_ref().map_or(metadata.grid.largest(), |shards| &shards.inner);
     let is_cut_anew = options.chunk_shape.is_some();
     if metadata.grid.uniform().is_none() {
         match &options.shard_shape {
@@ -43,7 +43,7 @@ pub(crate) fn apply(
     }
     let subchunk = match &options.chunk_shape {
         Some(ShapeRequest::Auto(bytes)) => {
-            let kept = shards.as_ref().map(|_| metadata.largest_chunk());
+            let kept = shards.as_ref().map(|_| metadata.grid.largest());
             fit(&names.lengths_that_fill(options.shard_shape.as_ref(), kept)?, bytes / element_bytes)
         }
         Some(request) => names.resolve("--chunk-shape", request, present, |_, axis| axis)?,
@@ -52,7 +52,7 @@ pub(crate) fn apply(
     let (codecs, stored) = match (&options.shard_shape, shards) {
         (Some(ShardRequest::None), shards) => (shards.map(|shards| shards.taken_out(&draft.codecs)), Some(subchunk)),
         (Some(ShardRequest::Shape(request)), shards) => {
-            let base = if shards.is_some() { metadata.largest_chunk() } else { &subchunk };
+            let base = if shards.is_some() { metadata.grid.largest() } else { &subchunk };
             let shard = match request {
                 ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element_bytes),
                 // A shard of the whole axis ends with its last inner chunk.
@@ -68,7 +68,7 @@ pub(crate) fn apply(
             (Some(codecs), Some(shard))
         }
         (None, Some(shards)) => {
-            check_divides(&subchunk, metadata.largest_chunk(), options, &source.shape)?;
+            check_divides(&subchunk, metadata.grid.largest(), options, &source.shape)?;
             (Some(shards.with_inner(&draft.codecs, &subchunk)), None)
         }
         (None, None) => (None, Some(subchunk)),
@@ -77,7 +77,7 @@ pub(crate) fn apply(
         draft.keep_codecs(codecs);
     }
     let grid = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
-    let is_other = |shape: &Vec<u64>| grid == Some("rectilinear") || metadata.largest_chunk() != shape;
+    let is_other = |shape: &Vec<u64>| grid == Some("rectilinear") || metadata.grid.largest() != shape;
     if let Some(shape) = stored.filter(is_other) {
         edit::set_chunk_shape(&mut draft.document, &shape);
     }

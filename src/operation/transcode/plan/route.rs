@@ -336,13 +336,13 @@ impl<'a> Choice<'a> {
             skipped: from.metadata.skipped.clone(),
             source_subchunk: from.part_shape(),
             destination_subchunk: to.subchunk_shape().to_vec(),
-            destination_object: to.metadata.largest_chunk().to_vec(),
+            destination_object: to.metadata.grid.largest().to_vec(),
             order: to.subchunk_order(),
         };
         // Only single entries of the indexes of intermediate data are read.
         let indexes = shard_bytes(Some(from).filter(|_| pass == 0), to);
         let reading = from.subchunk_chain().reading_bytes(false);
-        let writing = Self::writing_bytes(to, encoder.conversion());
+        let writing = Self::writing_bytes(to, &encoder.conversion);
         let worker = [BASE_BYTES, reading, writing, indexes].into_iter().fold(0, u64::saturating_add);
         let costs = Costs { element: encoder.element_size() as u64, subchunk: SUBCHUNK_BYTES, worker };
         let budget = self.planner.budget.bytes();
@@ -365,7 +365,7 @@ impl<'a> Choice<'a> {
     /// Returns the costs of two passes without those that depend on the intermediate grid.
     fn staged_costs(&self, from: &StoredArray, to: &StoredArray, encoder: &SubchunkEncoder) -> StagedCosts {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
-        let writing = Self::writing_bytes(to, encoder.conversion());
+        let writing = Self::writing_bytes(to, &encoder.conversion);
         // Comparing needs the subchunk as it is read, its part inside the array, and three copies of its elements.
         let first_subchunks = if self.planner.run.verify { 5 } else { WAITING };
         let comparing = if self.planner.run.verify { comparing_pieces(to) } else { 0 };

@@ -50,7 +50,7 @@ fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
     let metadata = ArrayDocument::read(document).metadata()?;
     let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
     let subchunk: Vec<u64> = inner.iter().filter_map(Json::as_u64).collect();
-    let shard = metadata.largest_chunk();
+    let shard = metadata.grid.largest();
     let shape = StagingShape { subchunk, shard: shard.to_vec() };
     let taken = array.taken_shape();
     let is_of_array = metadata.shape == taken && metadata.data_type.same_value(&array.data_type);
@@ -90,7 +90,7 @@ fn document(from: &StoredArray, shape: &StagingShape) -> Option<Json> {
     let StagingShape { subchunk, shard } = shape;
     let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
     let bytes = format!(r#"[{{"name":"bytes","configuration":{{"endian":"{endian}"}}}}]"#);
-    let [data_type, fill_value] = [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string_compact);
+    let [data_type, fill_value] = [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string);
     let text = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":{:?},"data_type":{data_type},
         "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shard:?}}}}},

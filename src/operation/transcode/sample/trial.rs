@@ -74,7 +74,7 @@ impl Sample {
     pub(crate) fn result(&self) -> SampleResult {
         let (chunks, of, metadata) = (self.drawn.len(), self.written.len(), &self.array.metadata);
         let positions = self.drawn.iter().take(MOST_POSITIONS).map(|chunk| position(chunk, metadata)).collect();
-        let chunk_shape = metadata.largest_chunk().to_vec();
+        let chunk_shape = metadata.grid.largest().to_vec();
         SampleResult { chunks, of, chunk_shape, positions, bytes_read: self.bytes_read }
     }
 
@@ -97,7 +97,7 @@ impl Sample {
         let metadata = &array.metadata;
         let shard_of = |chunk| -> Vec<u64> {
             let start = metadata.grid.start_of(&position(chunk, metadata));
-            start.iter().enumerate().map(|(dimension, at)| shards.chunk_of(dimension, *at)).collect()
+            start.iter().enumerate().map(|(dimension, at)| shards.axes()[dimension].chunk_of(*at)).collect()
         };
         let held: BTreeSet<Vec<u64>> = self.held_by(array)?.iter().map(shard_of).collect();
         Ok(Some(held.len() as u64))
@@ -291,7 +291,7 @@ pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
         let length = end.saturating_sub(first).max(1);
         all.nth(first + mixed(stretch) % length)
     });
-    ChunkSet::from_indices(drawn.collect())
+    drawn.collect()
 }
 
 /// Returns a pseudorandom number: the finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).

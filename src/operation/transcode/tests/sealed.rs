@@ -206,7 +206,7 @@ fn altered(json: &Json, way: &str, each: &mut dyn FnMut(String, Json)) {
     match json {
         Json::Number(number) => {
             for other in others(number) {
-                each(format!("{way} = {}", other.to_string_compact()), other);
+                each(format!("{way} = {other}"), other);
             }
         }
         Json::Array(elements) => {
@@ -252,7 +252,7 @@ impl Sealed {
         let mut options = self.scene.options.clone();
         options.destination = node.clone().into();
         options.change = ChangeOptions::default();
-        let plan = from_document(plan.to_string_compact().as_bytes())?;
+        let plan = from_document(plan.to_string().as_bytes())?;
         let carried_out = transcode_sealed(&options, &plan);
         let found = files(&node);
         node.remove_root().unwrap();
