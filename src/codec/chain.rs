@@ -8,7 +8,7 @@ mod differences;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fault::{ChainFault, ChainFaultKind};
+use super::fault::{ChainFault, ChainFaultKind, Result};
 use super::kinds::{Contexts, Output, Role};
 use super::sharding::BoundSharding;
 use super::value_program::Tiles;
@@ -204,19 +204,11 @@ impl BoundChain {
 
     /// The number of array->array codecs that lead the chain, keep the dimensions and can be undone value by value.
     pub fn num_array_to_array(&self) -> usize {
-        self.codecs
-            .iter()
-            .take_while(|codec| {
-                matches!(
-                    codec.codec.role(),
-                    Role::ScaleOffset(_)
-                        | Role::Cast { .. }
-                        | Role::Transpose(_)
-                        | Role::BitRound(_)
-                        | Role::Filter { .. }
-                )
-            })
-            .count()
+        use Role::{BitRound, Cast, Filter, ScaleOffset, Transpose};
+        let is_by_element = |codec: &&BoundCodec| {
+            matches!(codec.codec.role(), ScaleOffset(_) | Cast { .. } | Transpose(_) | BitRound(_) | Filter { .. })
+        };
+        self.codecs.iter().take_while(is_by_element).count()
     }
 
     /// The number of those in front of differences: a pass over values takes in no more.
@@ -271,7 +263,7 @@ impl BoundChain {
     }
 
     /// Refuses bytes that are not as many as the elements of a decoded chunk have; elements of any size have any number.
-    pub fn check_decoded(&self, length: usize) -> Result<(), ChainFault> {
+    pub fn check_decoded(&self, length: usize) -> Result {
         if self.decoded.data_type.is_variable_length() {
             return Ok(());
         }
@@ -293,27 +285,15 @@ impl BoundChain {
     }
 
     /// Runs codec `place` forward.
-    pub fn encode_codec(
-        &self,
-        place: usize,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn encode_codec(&self, place: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[place];
-        codec.encode(decoded, encoded, workspace).map_err(|kind| codec.fault(place, kind))
+        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(place, kind))
     }
 
     /// Runs codec `place` backward.
-    pub fn decode_codec(
-        &self,
-        place: usize,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn decode_codec(&self, place: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[place];
-        codec.decode(encoded, decoded, workspace).map_err(|kind| {
+        codec.decode(encoded, decoded, scratch).map_err(|kind| {
             // The last codec is given what is stored.
             let is_stored = place + 1 == self.codecs.len();
             let stand_in = if is_stored { FileFormat::of_stand_in(encoded) } else { None };
@@ -322,31 +302,17 @@ impl BoundChain {
     }
 
     /// Encodes with the codecs from `first` on.
-    pub fn encode_from(
-        &self,
-        first: usize,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
-        let steps = self.steps(first..self.codecs.len());
-        Self::through(steps.into_iter(), decoded, encoded, workspace, |steps, decoded, encoded, workspace| {
-            match self.run(&steps) {
-                Some(run) => self.as_one(run, run.encode(&self.codecs, decoded, encoded, workspace)),
-                None => self.encode_codec(steps.start, decoded, encoded, workspace),
-            }
+    pub fn encode_from(&self, first: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
+        let steps = self.steps(first..self.codecs.len()).into_iter();
+        Self::through(steps, decoded, encoded, scratch, |(place, run), decoded, encoded, scratch| match run {
+            Some(run) => run.encode(decoded, encoded, scratch).map_err(|kind| self.codecs[place].fault(place, kind)),
+            None => self.encode_codec(place, decoded, encoded, scratch),
         })
     }
 
     /// Decodes back to the representation in front of codec `last`.
-    pub fn decode_to(
-        &self,
-        last: usize,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
-        self.decode_between(last..self.codecs.len(), encoded, decoded, workspace)
+    pub fn decode_to(&self, last: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
+        self.decode_between(last..self.codecs.len(), encoded, decoded, scratch)
     }
 
     /// Decodes what stands in front of codec `places.end` back to what stands in front of codec `places.start`.
@@ -355,65 +321,54 @@ impl BoundChain {
         places: Range<usize>,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
-        let steps = self.steps(places);
-        Self::through(steps.into_iter().rev(), encoded, decoded, workspace, |steps, encoded, decoded, workspace| {
-            match self.run(&steps) {
-                Some(run) => self.as_one(run, run.decode(&self.codecs, encoded, decoded, workspace)),
-                None => self.decode_codec(steps.start, encoded, decoded, workspace),
-            }
+        scratch: &mut Workspace,
+    ) -> Result {
+        let steps = self.steps(places).into_iter().rev();
+        Self::through(steps, encoded, decoded, scratch, |(place, run), encoded, decoded, scratch| match run {
+            Some(run) => run.decode(encoded, decoded, scratch).map_err(|kind| self.codecs[place].fault(place, kind)),
+            None => self.decode_codec(place, encoded, decoded, scratch),
         })
     }
 
-    /// The codecs at some places one by one, but for those that are run as one.
-    fn steps(&self, places: Range<usize>) -> Vec<Range<usize>> {
+    /// The codecs at some places one by one, but for those that are run as one, with the place of the first.
+    fn steps(&self, places: Range<usize>) -> Vec<(usize, Option<&DifferenceRun>)> {
         let mut steps = Vec::with_capacity(places.len());
         let mut place = places.start;
         while place < places.end {
             let run = self.runs.iter().find(|run| run.places.start == place && run.places.end <= places.end);
-            let step = run.map_or(place..place + 1, |run| run.places.clone());
-            place = step.end;
-            steps.push(step);
+            steps.push((place, run));
+            place = run.map_or(place + 1, |run| run.places.end);
         }
         steps
     }
 
-    fn run(&self, places: &Range<usize>) -> Option<&DifferenceRun> {
-        self.runs.iter().find(|run| run.places == *places)
-    }
-
-    fn as_one(&self, run: &DifferenceRun, done: Result<(), ChainFaultKind>) -> Result<(), ChainFault> {
-        done.map_err(|kind| self.codecs[run.places.start].fault(run.places.start, kind))
-    }
-
     /// Encodes a chunk of native-endian elements in C order.
-    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.encode_from(0, decoded, encoded, workspace)
     }
 
     /// Decodes a chunk to native-endian elements in C order.
-    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.decode_to(0, encoded, decoded, workspace)?;
         // A chain may be empty: then no codec has looked at the size.
         self.check_decoded(decoded.len())
     }
 
     /// Passes bytes through codecs by one direction, from buffer to buffer, the last into `target`.
-    fn through(
-        steps: impl ExactSizeIterator<Item = Range<usize>>,
+    fn through<S>(
+        steps: impl ExactSizeIterator<Item = S>,
         source: &[u8],
         target: &mut Vec<u8>,
         workspace: &mut Workspace,
-        direction: impl Fn(Range<usize>, &[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
-    ) -> Result<(), ChainFault> {
+        direction: impl Fn(S, &[u8], &mut Vec<u8>, &mut Workspace) -> Result,
+    ) -> Result {
         let last = steps.len().checked_sub(1);
         let [mut current, mut spare] = std::mem::take(&mut workspace.buffers);
         let mut result = Ok(());
-        for (step, places) in steps.enumerate() {
-            let input: &[u8] = if step == 0 { source } else { &current };
-            let output = if Some(step) == last { &mut *target } else { &mut spare };
-            result = direction(places, input, output, workspace);
+        for (number, step) in steps.enumerate() {
+            let input: &[u8] = if number == 0 { source } else { &current };
+            let output = if Some(number) == last { &mut *target } else { &mut spare };
+            result = direction(step, input, output, workspace);
             if result.is_err() {
                 break;
             }

@@ -65,18 +65,12 @@ impl ValueChange {
     /// This, and then another.
     #[must_use]
     pub fn then(self, next: ValueChange) -> ValueChange {
-        match self {
-            ValueChange::Unpack(unpack, _) => ValueChange::Unpack(unpack, Box::new(next)),
-            _ => next,
-        }
+        if let ValueChange::Unpack(unpack, _) = self { ValueChange::Unpack(unpack, Box::new(next)) } else { next }
     }
 
     /// The unpacking of integers to floats, where there is one.
     pub fn unpacking(&self) -> Option<&Unpack> {
-        match self {
-            ValueChange::Unpack(unpack, _) => Some(unpack),
-            _ => None,
-        }
+        if let ValueChange::Unpack(unpack, _) = self { Some(unpack) } else { None }
     }
 }
 
@@ -310,9 +304,8 @@ impl Conversion {
         let present = valid.unwrap_or(shape);
         self.source.check_values(elements, present, present)?;
         self.change.make_room(elements, second)?;
-        self.change
-            .run(elements, second, &mut workspace.tiles, Some(figures))
-            .map_err(|fault| self.element_fault(&fault, present, None))?;
+        let ran = self.change.run(elements, second, &mut workspace.tiles, Some(figures));
+        ran.map_err(|fault| self.element_fault(&fault, present, None))?;
         let applied = self.asked.num_codecs();
         let fill = array_before(&self.destination, applied).fill_value.as_ref();
         if !self.write_empty && fill.is_some_and(|fill| is_filled_with(second, &fill.0)) {

@@ -1,7 +1,7 @@
 //! Elements of any length: a chunk of `vlen-utf8` and its like taken apart, and put together again.
 
 use super::chain::{BoundChain, Codec, Workspace};
-use super::fault::{ChainFault, CodecError};
+use super::fault::{ChainFault, CodecError, Result};
 use super::kinds::Role;
 use super::kinds::error::reserve;
 use super::kinds::vlen::framing::Vlen;
@@ -79,12 +79,12 @@ impl VlenChain {
     }
 
     /// Undoes the codecs that turn bytes into bytes.
-    pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.decode_to(self.place + 1, encoded, framed, workspace)
     }
 
     /// Where the elements lie, in the order in which they are encoded.
-    pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result<(), ChainFault> {
+    pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result {
         let found = self.vlen.each(framed, |offset, length| places.push((offset, length)));
         found.map_err(|error| self.fault(error))
     }
@@ -103,13 +103,7 @@ impl VlenChain {
     }
 
     /// Puts a chunk together of the elements of its box of shape `valid` at its origin; the others are `fill`.
-    pub fn frame(
-        &self,
-        elements: &VlenElements,
-        valid: &[u64],
-        fill: &[u8],
-        framed: &mut Vec<u8>,
-    ) -> Result<(), ChainFault> {
+    pub fn frame(&self, elements: &VlenElements, valid: &[u64], fill: &[u8], framed: &mut Vec<u8>) -> Result {
         let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
         framed.clear();
@@ -133,7 +127,7 @@ impl VlenChain {
     }
 
     /// Does the codecs that turn bytes into bytes.
-    pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.encode_from(self.place + 1, framed, encoded, workspace)
     }
 

@@ -6,6 +6,12 @@ use crate::kernel::FaultKind;
 use crate::store::file::FIRST_BYTES;
 use crate::store::{FileFormat, ObjectReader, StoreError};
 
+/// The outcome of a chain.
+pub type Result<T = (), E = ChainFault> = std::result::Result<T, E>;
+
+/// The outcome of a codec of a chain.
+pub(super) type Outcome<T = ()> = Result<T, ChainFaultKind>;
+
 /// A codec failed on a chunk.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.sentence())]
@@ -115,10 +121,7 @@ impl ChainFault {
 
     /// Help for a chunk that cannot be decoded since it is none at all.
     pub fn chunk_help(&self) -> Option<&'static str> {
-        match &self.kind {
-            ChainFaultKind::StandIn(format) => Some(format.help),
-            _ => None,
-        }
+        if let ChainFaultKind::StandIn(format) = &self.kind { Some(format.help) } else { None }
     }
 
     /// Help for an element at fault in a filter of numcodecs.
@@ -132,17 +135,12 @@ impl ChainFault {
 
     /// The bytes that there was no memory for, where that is the fault: it is not one of the chunk.
     pub fn missing_memory(&self) -> Option<u64> {
-        match self.kind {
-            ChainFaultKind::Codec(CodecError::Memory { needed }) => Some(needed),
-            _ => None,
-        }
+        if let ChainFaultKind::Codec(CodecError::Memory { needed }) = self.kind { Some(needed) } else { None }
     }
 
     /// Why an element could not be converted, where that is the fault.
     pub fn element(&self) -> Option<(FaultKind, Option<(NumberType, NumberType)>)> {
-        match &self.kind {
-            ChainFaultKind::Codec(CodecError::Element { fault, types, .. }) => Some((fault.kind, *types)),
-            _ => None,
-        }
+        let ChainFaultKind::Codec(CodecError::Element { fault, types, .. }) = &self.kind else { return None };
+        Some((fault.kind, *types))
     }
 }

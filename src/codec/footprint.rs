@@ -51,10 +51,8 @@ impl BoundChain {
         let decoded = self.decoded_bytes();
         let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
         let copies = u64::from(!is_plain) + u64::from(has_edges);
-        self.encoded_bytes()
-            .saturating_add(decoded.saturating_mul(copies))
-            .saturating_add(self.passage_bytes(self.codecs().len()))
-            .saturating_add(self.context_bytes())
+        let chunk = self.encoded_bytes().saturating_add(decoded.saturating_mul(copies));
+        chunk.saturating_add(self.passage_bytes(self.codecs().len())).saturating_add(self.context_bytes())
     }
 }
 
@@ -65,15 +63,8 @@ fn size_of(representation: &Representation) -> u64 {
 impl Conversion {
     /// The bytes that converting takes: both encoded chunks and all between; more where the array has edges.
     pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
-        let (source, destination) = (self.source(), self.destination());
-        [
-            source.encoded_bytes(),
-            destination.encoded_bytes(),
-            self.working_bytes(has_edges),
-            source.context_bytes(),
-            destination.context_bytes(),
-        ]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+        let of_side = |chain: &BoundChain| chain.encoded_bytes().saturating_add(chain.context_bytes());
+        let sides = of_side(self.source()).saturating_add(of_side(self.destination()));
+        sides.saturating_add(self.working_bytes(has_edges))
     }
 }

@@ -17,20 +17,18 @@ pub mod sharding;
 pub mod value_check;
 pub mod value_program;
 
-pub use chain::{BindError, BoundChain, BoundCodec, Codec, Workspace};
+pub use chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
 pub use conversion::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, beyond_edge, num_rounded};
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub(crate) use region::as_index;
 pub use region::{Pieces, advance, copy_box, elements_to_end, fill_box, repeat};
-pub use sharding::BoundSharding;
+pub use sharding::{BoundSharding, IndexEntry};
 
 pub(crate) use crate::element::element_bits;
 
-pub use chain::{ByShape, OfShape};
 pub use elements::{VlenChain, VlenElements};
 pub use kinds::{BytesCodec, Role};
-pub use sharding::IndexEntry;
 pub use value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 
 /// True if bytes are nothing but repetitions of one element.

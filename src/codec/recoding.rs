@@ -2,7 +2,7 @@
 //! to elements, whatever these are and whatever has encoded them.
 
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
-use super::fault::ChainFault;
+use super::fault::Result;
 use super::kinds::Role;
 
 /// A way from one chain to another.
@@ -38,25 +38,17 @@ impl Recoding {
     }
 
     /// Undoes what differs in a chunk of either side, and proves that what is left is whole, where that can be told.
-    pub fn undo(
-        &self,
-        is_source: bool,
-        encoded: &[u8],
-        kept: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFault> {
+    pub fn undo(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
         let place = self.keep - 1;
         let codec = &chain.codecs()[place];
-        match codec.codec.role() {
-            Role::Vlen(vlen) => vlen.check(kept).map_err(|error| codec.fault(place, error.into())),
-            _ => Ok(()),
-        }
+        let Role::Vlen(vlen) = codec.codec.role() else { return Ok(()) };
+        vlen.check(kept).map_err(|error| codec.fault(place, error.into()))
     }
 
     /// Does what the destination has in its place.
-    pub fn redo(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), ChainFault> {
+    pub fn redo(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.destination.encode_from(self.keep, kept, encoded, workspace)
     }
 

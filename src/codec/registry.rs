@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::kinds::array::BoundArray;
 use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Shorthand, V2Form};
-use crate::diagnostic::{Diagnostic, spelling};
+use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
+use V2Id::{Compressor, Filter};
 
 /// The kinds of a codec's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,10 +50,7 @@ pub enum V2Id {
 impl V2Id {
     /// The id.
     pub const fn id(self) -> Option<&'static str> {
-        match self {
-            V2Id::None => None,
-            V2Id::Filter(id) | V2Id::Compressor(id) => Some(id),
-        }
+        if let V2Id::Filter(id) | V2Id::Compressor(id) = self { Some(id) } else { None }
     }
 }
 
@@ -135,12 +133,12 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
         defaults: &[("rounding", "\"nearest-even\"")],
         ..to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
     },
-    to_array("numcodecs.astype", V2Id::Filter("astype"), false, &kinds::filter::FILTER),
-    to_array("numcodecs.bitround", V2Id::Filter("bitround"), false, &kinds::bitround::BITROUND),
-    to_array("numcodecs.delta", V2Id::Filter("delta"), false, &kinds::filter::FILTER),
-    to_array("numcodecs.fixedscaleoffset", V2Id::Filter("fixedscaleoffset"), false, &kinds::filter::FILTER),
-    to_array("numcodecs.packbits", V2Id::Filter("packbits"), false, &kinds::filter::PACK_BOOLEANS),
-    to_array("numcodecs.quantize", V2Id::Filter("quantize"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.astype", Filter("astype"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.bitround", Filter("bitround"), false, &kinds::bitround::BITROUND),
+    to_array("numcodecs.delta", Filter("delta"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.fixedscaleoffset", Filter("fixedscaleoffset"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.packbits", Filter("packbits"), false, &kinds::filter::PACK_BOOLEANS),
+    to_array("numcodecs.quantize", Filter("quantize"), false, &kinds::filter::FILTER),
     to_array("reshape", V2Id::None, true, &kinds::dimensions::RESHAPE),
     Entry {
         without_v2: V2_QUANTIZES,
@@ -154,8 +152,8 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
 static ARRAY_TO_BYTES: &[Entry] = &[
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
     Entry { is_decoded: false, ..to_bytes("n5_default", V2Id::None, true, None) },
-    to_bytes("numcodecs.pcodec", V2Id::Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
-    to_bytes("numcodecs.zfpy", V2Id::Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
+    to_bytes("numcodecs.pcodec", Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
+    to_bytes("numcodecs.zfpy", Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
     Entry {
         defaults: &[("padding_encoding", "\"none\"")],
         ..to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS))
@@ -165,15 +163,9 @@ static ARRAY_TO_BYTES: &[Entry] = &[
         defaults: &[("index_location", "\"end\"")],
         ..to_bytes("sharding_indexed", V2Id::None, true, None)
     },
-    Entry { is_decoded: false, ..to_bytes("vlen-array", V2Id::Filter("vlen-array"), false, None) },
-    Entry {
-        v2_objects: Some("bytes"),
-        ..to_bytes("vlen-bytes", V2Id::Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN))
-    },
-    Entry {
-        v2_objects: Some("string"),
-        ..to_bytes("vlen-utf8", V2Id::Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN))
-    },
+    Entry { is_decoded: false, ..to_bytes("vlen-array", Filter("vlen-array"), false, None) },
+    Entry { v2_objects: Some("bytes"), ..to_bytes("vlen-bytes", Filter("vlen-bytes"), true, Some(&kinds::vlen::VLEN)) },
+    Entry { v2_objects: Some("string"), ..to_bytes("vlen-utf8", Filter("vlen-utf8"), true, Some(&kinds::vlen::VLEN)) },
     Entry { is_decoded: false, ..to_bytes("zarrs.vlen", V2Id::None, false, None) },
     to_bytes("zarrs.vlen_v2", V2Id::None, false, Some(&kinds::vlen::VLEN)),
     to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
@@ -181,29 +173,29 @@ static ARRAY_TO_BYTES: &[Entry] = &[
 
 /// Name, v2, registered, the codec.
 static BYTES_TO_BYTES: &[Entry] = &[
-    bytes("blosc", V2Id::Compressor("blosc"), true, &kinds::blosc::BLOSC),
+    bytes("blosc", Compressor("blosc"), true, &kinds::blosc::BLOSC),
     bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
-    bytes("crc32c", V2Id::Filter("crc32c"), true, &kinds::checksum::CRC32C),
-    bytes("gzip", V2Id::Compressor("gzip"), true, &kinds::deflate::GZIP),
-    bytes("numcodecs.adler32", V2Id::Filter("adler32"), false, &kinds::checksum::ADLER32),
+    bytes("crc32c", Filter("crc32c"), true, &kinds::checksum::CRC32C),
+    bytes("gzip", Compressor("gzip"), true, &kinds::deflate::GZIP),
+    bytes("numcodecs.adler32", Filter("adler32"), false, &kinds::checksum::ADLER32),
     bytes("numcodecs.blosc", V2Id::None, false, &kinds::blosc::NUMCODECS),
-    bytes("numcodecs.bz2", V2Id::Compressor("bz2"), false, &kinds::numcodecs_bytes::BZ2),
-    bytes("numcodecs.crc32", V2Id::Filter("crc32"), false, &kinds::checksum::CRC32),
+    bytes("numcodecs.bz2", Compressor("bz2"), false, &kinds::numcodecs_bytes::BZ2),
+    bytes("numcodecs.crc32", Filter("crc32"), false, &kinds::checksum::CRC32),
     bytes("numcodecs.crc32c", V2Id::None, false, &kinds::checksum::NUMCODECS_CRC32C),
-    bytes("numcodecs.fletcher32", V2Id::Filter("fletcher32"), false, &kinds::checksum::FLETCHER32),
+    bytes("numcodecs.fletcher32", Filter("fletcher32"), false, &kinds::checksum::FLETCHER32),
     bytes("numcodecs.gzip", V2Id::None, false, &kinds::deflate::NUMCODECS_GZIP),
-    bytes("numcodecs.jenkins_lookup3", V2Id::Filter("jenkins_lookup3"), false, &kinds::checksum::JENKINS_LOOKUP3),
-    bytes("numcodecs.lz4", V2Id::Compressor("lz4"), false, &kinds::numcodecs_bytes::LZ4),
-    bytes("numcodecs.lzma", V2Id::Compressor("lzma"), false, &kinds::lzma::LZMA),
-    bytes("numcodecs.shuffle", V2Id::Filter("shuffle"), false, &kinds::numcodecs_bytes::SHUFFLE),
-    bytes("numcodecs.zlib", V2Id::Compressor("zlib"), false, &kinds::deflate::ZLIB),
+    bytes("numcodecs.jenkins_lookup3", Filter("jenkins_lookup3"), false, &kinds::checksum::JENKINS_LOOKUP3),
+    bytes("numcodecs.lz4", Compressor("lz4"), false, &kinds::numcodecs_bytes::LZ4),
+    bytes("numcodecs.lzma", Compressor("lzma"), false, &kinds::lzma::LZMA),
+    bytes("numcodecs.shuffle", Filter("shuffle"), false, &kinds::numcodecs_bytes::SHUFFLE),
+    bytes("numcodecs.zlib", Compressor("zlib"), false, &kinds::deflate::ZLIB),
     bytes("numcodecs.zstd", V2Id::None, false, &kinds::zstd::NUMCODECS),
     Entry {
         is_decoded: false,
         reason: Some(NO_GDEFLATE),
         ..Entry::new("zarrs.gdeflate", V2Id::None, CodecKind::BytesToBytes, false)
     },
-    Entry { defaults: &[("checksum", "false")], ..bytes("zstd", V2Id::Compressor("zstd"), true, &kinds::zstd::ZSTD) },
+    Entry { defaults: &[("checksum", "false")], ..bytes("zstd", Compressor("zstd"), true, &kinds::zstd::ZSTD) },
 ];
 
 /// Returns the row of a codec; `None` for a name that is not known here.
@@ -296,11 +288,6 @@ pub fn inner_kind(name: &str) -> InnerKind {
         Some(Entry { kind: CodecKind::ArrayToArray | CodecKind::ArrayToBytes, .. }) => InnerKind::Array,
         _ => InnerKind::NotRun,
     }
-}
-
-/// Reads the configuration of a bytes->bytes codec; `None` after a fault, where this program does not run it, or it is none.
-pub fn parse_bytes_codec(codec: &CodecMetadata, found: &mut Vec<Diagnostic>) -> Option<BytesCodec> {
-    BytesCodec::parse(find(&codec.name)?.bytes?, codec, inner_kind, found)
 }
 
 impl BytesCodec {

@@ -3,7 +3,7 @@
 //! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
 
 use super::chain::{BindError, BoundChain, ElementSize, Workspace};
-use super::fault::{ChainFaultKind, CodecError};
+use super::fault::{ChainFaultKind, CodecError, Outcome};
 use super::is_filled_with;
 use super::kinds::array::zeroed;
 use super::kinds::error::reserve;
@@ -110,22 +110,17 @@ impl BoundSharding {
 
     /// Where the encoded index lies in a shard of this many bytes.
     pub fn index_range(&self, shard_bytes: u64) -> Result<(u64, u64), ChainFaultKind> {
-        let at_end = shard_bytes
-            .checked_sub(self.index_bytes)
-            .ok_or(ChainFaultKind::Size { expected: self.index_bytes, found: shard_bytes })?;
-        Ok(match self.index_location {
-            IndexLocation::Start => (0, self.index_bytes),
-            IndexLocation::End => (at_end, self.index_bytes),
-        })
+        let too_short = ChainFaultKind::Size { expected: self.index_bytes, found: shard_bytes };
+        let at_end = shard_bytes.checked_sub(self.index_bytes).ok_or(too_short)?;
+        Ok((if self.index_location == IndexLocation::Start { 0 } else { at_end }, self.index_bytes))
     }
 
     /// Decodes the index of a shard: offset and length of each inner chunk as they stand there, be they ever so wrong;
     /// [`ABSENT`] twice for one that is absent.
     pub fn decode_entries(&self, encoded: &[u8], workspace: &mut Workspace) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
         let mut decoded = Vec::new();
-        self.index
-            .decode(encoded, &mut decoded, workspace.inner())
-            .map_err(|fault| Self::fault_inside("the shard index cannot be decoded", &fault))?;
+        let result = self.index.decode(encoded, &mut decoded, workspace.inner());
+        result.map_err(|fault| Self::fault_inside("the shard index cannot be decoded", &fault))?;
         let pairs = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
         Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
     }
@@ -158,12 +153,7 @@ impl BoundSharding {
     }
 
     /// Encodes an index.
-    pub fn encode_index(
-        &self,
-        entries: &[IndexEntry],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
+    pub fn encode_index(&self, entries: &[IndexEntry], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         let mut decoded = Vec::new();
         reserve(&mut decoded, entries.len() * 16)?;
         for entry in entries {
@@ -171,18 +161,12 @@ impl BoundSharding {
             decoded.extend_from_slice(&offset.to_ne_bytes());
             decoded.extend_from_slice(&length.to_ne_bytes());
         }
-        self.index
-            .encode(&decoded, encoded, workspace.inner())
-            .map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be encoded: {fault}")))
+        let result = self.index.encode(&decoded, encoded, workspace.inner());
+        result.map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be encoded: {fault}")))
     }
 
     /// Encodes a whole shard.
-    pub(super) fn encode(
-        &self,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
+    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         encoded.clear();
         if self.index_location == IndexLocation::Start {
             zeroed(encoded, as_index(self.index_bytes))?;
@@ -218,12 +202,7 @@ impl BoundSharding {
     }
 
     /// Decodes a whole shard.
-    pub(super) fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
+    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         let (offset, length) = self.index_range(encoded.len() as u64)?;
         let index = &encoded[as_index(offset)..as_index(offset + length)];
         let entries = self.decode_index(index, encoded.len() as u64, workspace)?;

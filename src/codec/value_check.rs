@@ -61,10 +61,7 @@ impl BoundChain {
     /// Refuses decoded elements of an array of `shape` that are no values of their type and lie in the box of shape
     /// `valid` at its origin.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
-        match ValueCheck::of(&self.decoded().data_type) {
-            Some(check) => check.check(elements, shape, valid),
-            None => Ok(()),
-        }
+        ValueCheck::of(&self.decoded().data_type).map_or(Ok(()), |check| check.check(elements, shape, valid))
     }
 }
 

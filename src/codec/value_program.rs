@@ -24,8 +24,6 @@ const TILE: usize = 2048;
 pub enum ValueStep {
     /// Reverses the bytes of each component of this size.
     Swap(usize),
-    /// Values outside the logical range of a type (1024 in `uint10`) are a fault; the rest pass.
-    Check(Cast),
     /// `scale_offset`, forward.
     ScaleEncode(ScaleOffset),
     /// `scale_offset`, backward.
@@ -48,11 +46,13 @@ pub enum ValueStep {
     Unpack(Box<Unpack>),
 }
 
+type Step = (ValueStep, StepOrigin, usize);
+
 /// Steps from one representation to another, element by element.
 #[derive(Debug, Clone)]
 pub struct ValueProgram {
     /// Each with the place in the chains that it stands for, and the bytes of an element after it.
-    steps: Vec<(ValueStep, StepOrigin, usize)>,
+    steps: Vec<Step>,
     source_size: usize,
     target_size: usize,
 }
@@ -93,7 +93,7 @@ impl ValueStep {
             ValueStep::ScaleEncode(codec) | ValueStep::ScaleDecode(codec) => {
                 Some((codec.number_type(), codec.number_type()))
             }
-            ValueStep::Check(cast) | ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
+            ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::FilterEncode(filter) => Some(filter.types()),
             ValueStep::FilterDecode(filter) => Some((filter.types().1, filter.types().0)),
@@ -103,41 +103,29 @@ impl ValueStep {
     }
 
     fn run(&self, source: &[u8], target: &mut [u8], figures: Option<&mut QuantizeFigures>) -> Result<(), ElementFault> {
+        let mut ignored = QuantizeFigures::default();
         match self {
-            ValueStep::Swap(width) => {
-                swap(source, target, *width);
-                Ok(())
-            }
+            ValueStep::Swap(width) => swap(source, target, *width),
             ValueStep::BitRound(codec) => {
                 target.copy_from_slice(&source[..target.len()]);
                 codec.encode(target);
-                Ok(())
             }
-            ValueStep::KeepBits(kernel) => {
-                let mut ignored = QuantizeFigures::default();
-                kernel.convert(source, target, figures.unwrap_or(&mut ignored));
-                Ok(())
-            }
-            ValueStep::Check(cast) | ValueStep::Cast(cast) => cast.convert(source, target),
+            ValueStep::KeepBits(kernel) => kernel.convert(source, target, figures.unwrap_or(&mut ignored)),
+            ValueStep::Cast(cast) => cast.convert(source, target)?,
             ValueStep::Convert(cast) => {
                 if let Some(figures) = figures {
                     cast.count_rounded(source, figures);
                 }
-                cast.convert(source, target)
+                cast.convert(source, target)?;
             }
-            ValueStep::Unpack(unpack) => {
-                unpack.convert(source, target);
-                Ok(())
-            }
-            ValueStep::FilterEncode(filter) => filter.encode(source, target),
-            ValueStep::FilterDecode(filter) => filter.decode(source, target),
-            ValueStep::ScaleEncode(codec) => codec.encode(source, target),
-            ValueStep::ScaleDecode(codec) => codec.decode(source, target),
-            ValueStep::Quantize(quantize) => {
-                let mut ignored = QuantizeFigures::default();
-                quantize.convert(source, target, figures.unwrap_or(&mut ignored))
-            }
+            ValueStep::Unpack(unpack) => unpack.convert(source, target),
+            ValueStep::FilterEncode(filter) => filter.encode(source, target)?,
+            ValueStep::FilterDecode(filter) => filter.decode(source, target)?,
+            ValueStep::ScaleEncode(codec) => codec.encode(source, target)?,
+            ValueStep::ScaleDecode(codec) => codec.decode(source, target)?,
+            ValueStep::Quantize(quantize) => quantize.convert(source, target, figures.unwrap_or(&mut ignored))?,
         }
+        Ok(())
     }
 }
 
@@ -193,7 +181,7 @@ impl ValueProgram {
         tiles: &mut Tiles,
         mut figures: Option<&mut QuantizeFigures>,
     ) -> Result<(), ProgramFault> {
-        let Some(((last, last_origin, _), before)) = self.steps.split_last() else {
+        let Some((last, before)) = self.steps.split_last() else {
             target.copy_from_slice(&source[..target.len()]);
             return Ok(());
         };
@@ -206,33 +194,27 @@ impl ValueProgram {
             let count = source.len() / self.source_size;
             let [mut current, mut spare] = tiles.0.each_mut();
             let mut size = self.source_size;
-            for (place, (step, origin, after)) in before.iter().enumerate() {
+            for (place, step) in before.iter().enumerate() {
+                let (kernel, _, after) = step;
                 spare.resize(count * after, 0);
                 let input: &[u8] = if place == 0 { source } else { current };
-                step.run(input, spare, figures.as_deref_mut())
-                    .map_err(|fault| Self::fault(step, *origin, fault, input, size, number * TILE))?;
+                let ran = kernel.run(input, spare, figures.as_deref_mut());
+                ran.map_err(|fault| Self::fault(step, fault, input, size, number * TILE))?;
                 size = *after;
                 std::mem::swap(&mut current, &mut spare);
             }
             let input: &[u8] = if is_single { source } else { current };
-            last.run(input, target, figures.as_deref_mut())
-                .map_err(|fault| Self::fault(last, *last_origin, fault, input, size, number * TILE))?;
+            let ran = last.0.run(input, target, figures.as_deref_mut());
+            ran.map_err(|fault| Self::fault(last, fault, input, size, number * TILE))?;
         }
         Ok(())
     }
 
-    fn fault(
-        step: &ValueStep,
-        origin: StepOrigin,
-        fault: ElementFault,
-        input: &[u8],
-        size: usize,
-        first: usize,
-    ) -> ProgramFault {
+    fn fault((step, origin, _): &Step, fault: ElementFault, input: &[u8], size: usize, first: usize) -> ProgramFault {
         let bytes = input.get(fault.index * size..(fault.index + 1) * size).unwrap_or_default();
         let bits = element_bits(bytes);
         let fault = ElementFault { index: first + fault.index, ..fault };
-        ProgramFault { fault, origin, bits, types: step.types() }
+        ProgramFault { fault, origin: *origin, bits, types: step.types() }
     }
 }
 

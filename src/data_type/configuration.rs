@@ -7,6 +7,9 @@ use super::{DataType, FixedBytes, TimeType};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Number, Object};
 
+/// A type that has a configuration; `None` where the name is not known, or elements are too large.
+type Configured = Result<Option<DataType>, DataTypeError>;
+
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 pub(super) const OPTIONAL: &str = "zarrs.optional";
 
@@ -15,11 +18,7 @@ const UNITS: [&str; 15] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs",
 
 /// A data type that needs a configuration; `None` for every other name, and for elements that are larger than this
 /// program reads.
-pub(super) fn read(
-    name: &str,
-    configuration: Option<&Object>,
-    notes: &mut Vec<Diagnostic>,
-) -> Result<Option<DataType>, DataTypeError> {
+pub(super) fn read(name: &str, configuration: Option<&Object>, notes: &mut Vec<Diagnostic>) -> Configured {
     let members = |known| Members::new(name, configuration, known);
     match name {
         "numpy.datetime64" => time("numpy.datetime64", &members(&["unit", "scale_factor"])?),
@@ -37,7 +36,7 @@ pub(super) fn read(
 }
 
 /// `None` where the type of the values is not decoded, or has no fixed size.
-fn optional(members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
+fn optional(members: &Members<'_>) -> Configured {
     let mut inner = Object::new().with("name", members.require("name")?.clone());
     let of_inner = members.require("configuration")?;
     if of_inner.as_object().is_none_or(|of_inner| !of_inner.is_empty()) {
@@ -47,20 +46,19 @@ fn optional(members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
     Ok(inner.size().map(|_| DataType::Optional(Box::new(inner))))
 }
 
-fn time(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
+fn time(name: &'static str, members: &Members<'_>) -> Configured {
     let unit = members.require("unit")?;
     let found = UNITS.into_iter().find(|known| unit.as_str() == Some(known));
     let unit = found.ok_or_else(|| members.fault("unit", format!("one of {}", UNITS.join(", ")), unit))?;
     let json = members.require("scale_factor")?;
-    let value = json.as_number().and_then(Number::as_integral_i128);
-    let scale_factor = value
-        .and_then(|value| u32::try_from(value).ok())
-        .filter(|value| (1..=i32::MAX.cast_unsigned()).contains(value))
-        .ok_or_else(|| members.fault("scale_factor", "an integer from 1 to 2147483647", json))?;
+    let value = json.as_number().and_then(Number::as_integral_i128).and_then(|value| u32::try_from(value).ok());
+    let value = value.filter(|value| (1..=i32::MAX.cast_unsigned()).contains(value));
+    let fault = || members.fault("scale_factor", "an integer from 1 to 2147483647", json);
+    let scale_factor = value.ok_or_else(fault)?;
     Ok(Some(DataType::Time(TimeType { name, unit, scale_factor })))
 }
 
-fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Result<Option<DataType>, DataTypeError> {
+fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Configured {
     let size = members.length(1)?;
     Ok(size.map(|size| DataType::FixedBytes(FixedBytes { name, size })))
 }
@@ -213,7 +211,7 @@ impl StructType {
 }
 
 /// Reads the fields; `None` where one of them is of a type that is not decoded, or the element larger than is read.
-fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Result<Option<DataType>, DataTypeError> {
+fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Configured {
     let is_legacy = members.name == "structured";
     if is_legacy {
         let message = "`structured` is the old name of `struct`: new arrays should use `struct`";
@@ -228,8 +226,7 @@ fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Result<
     for (index, entry) in entries.iter().enumerate() {
         let (name, data_type) = read_entry(members, (index, entry), notes)?;
         if !names.insert(name) {
-            let found = Json::from(name);
-            return Err(members.fault(format!("fields/{index}/name"), "a name of its own", &found));
+            return Err(members.fault(format!("fields/{index}/name"), "a name of its own", &Json::from(name)));
         }
         let read = DataType::read(data_type).map_err(|error| DataTypeError {
             message: format!("field {name:?}: {}", error.message),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::opaque::ReadFill;
 use super::scalar::{value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, Read, StructType, base64, opaque};
 use crate::diagnostic::{Diagnostic, code};
@@ -122,7 +123,7 @@ impl DataType {
 }
 
 /// `null`, or the value as the one element of an array.
-fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> ReadFill {
     match json {
         Json::Null => Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() }),
         Json::Array(values) if values.len() == 1 => {
@@ -137,7 +138,7 @@ fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> R
 /// The bits of what is no time, the least value of 64 bits.
 const NOT_A_TIME: u64 = 1 << 63;
 
-fn time_fill_value(name: &str, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+fn time_fill_value(name: &str, json: &Json) -> ReadFill {
     if json.as_str() == Some("NaT") {
         return Ok(Read { value: FillValue::from_bits(INT64, NOT_A_TIME), notes: Vec::new() });
     }
@@ -151,11 +152,7 @@ fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     is_of_type(bits, number_type).then(|| value_to_json(number_type, bits))
 }
 
-fn complex_fill_value(
-    data_type: &DataType,
-    component: NumberType,
-    json: &Json,
-) -> Result<Read<FillValue>, FillValueError> {
+fn complex_fill_value(data_type: &DataType, component: NumberType, json: &Json) -> ReadFill {
     let expected = "an array of two floats, real and imaginary part";
     let fault = || FillValueError::new(&data_type.name(), expected, json);
     let Some([real, imaginary]) = json.as_array() else { return Err(fault()) };
@@ -170,8 +167,8 @@ fn complex_fill_value(
 }
 
 /// An object with a value for each field; or, as it was written before, all bytes in base64, little endian.
-fn struct_fill_value(structure: &StructType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
-    let name = if structure.is_legacy() { "structured" } else { "struct" };
+fn struct_fill_value(structure: &StructType, json: &Json) -> ReadFill {
+    let name = structure.name();
     if let Json::String(text) = json {
         return struct_from_base64(structure, name, text);
     }
@@ -200,7 +197,7 @@ fn struct_fill_value(structure: &StructType, json: &Json) -> Result<Read<FillVal
     }
 }
 
-fn struct_from_base64(structure: &StructType, name: &str, text: &str) -> Result<Read<FillValue>, FillValueError> {
+fn struct_from_base64(structure: &StructType, name: &str, text: &str) -> ReadFill {
     let size = structure.size();
     let bytes = base64::decode(text).filter(|bytes| bytes.len() == size);
     let fault = || {
@@ -230,7 +227,7 @@ fn struct_to_json(structure: &StructType, bytes: &[u8]) -> Option<Json> {
     Some(object.into())
 }
 
-fn number_fill_value(number_type: NumberType, json: &Json) -> Result<Read<FillValue>, FillValueError> {
+fn number_fill_value(number_type: NumberType, json: &Json) -> ReadFill {
     if !number_type.is_float()
         && let Json::String(text) = json
         && let Some(number) = Number::parse(text).filter(Number::is_integer_literal)

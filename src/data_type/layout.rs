@@ -50,10 +50,7 @@ impl ByteSwap {
 impl DataType {
     /// Bytes of a component, where all of an element's are alike and have a byte order.
     pub fn component_size(&self) -> Option<usize> {
-        match self.runs().as_slice() {
-            [Run { width, .. }] if *width > 1 => Some(*width),
-            _ => None,
-        }
+        if let [Run { width: width @ 2.., .. }] = self.runs().as_slice() { Some(*width) } else { None }
     }
 
     /// True if the byte order matters.

@@ -5,7 +5,8 @@ use super::{FillValue, FixedBytes, Read, base64};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::Json;
 
-type ReadFill = Result<Read<FillValue>, FillValueError>;
+/// A fill value that was read, or why not.
+pub(super) type ReadFill = Result<Read<FillValue>, FillValueError>;
 
 fn plain(bytes: Vec<u8>) -> Read<FillValue> {
     Read { value: FillValue(bytes), notes: Vec::new() }
@@ -21,8 +22,7 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
             let bytes = (text.len() / 4 * 3 <= size + 3).then(|| base64::decode(text)).flatten();
             let bytes = bytes.filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
             let message = format!("the value is written in base64: write an array of {size} integers");
-            let notes = vec![Diagnostic::new(code::RAW_AS_BASE64, message)];
-            Ok(Read { value: FillValue(bytes), notes })
+            Ok(Read { value: FillValue(bytes), notes: vec![Diagnostic::new(code::RAW_AS_BASE64, message)] })
         }
         _ => Err(fault()),
     }
@@ -89,10 +89,8 @@ pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
 
 fn bytes_of(name: &str, elements: &[Json]) -> Result<Vec<u8>, FillValueError> {
     let byte = |element: &Json| {
-        element
-            .as_u64()
-            .and_then(|value| u8::try_from(value).ok())
-            .ok_or_else(|| FillValueError::new(name, "an integer from 0 to 255", element))
+        let byte = element.as_u64().and_then(|value| u8::try_from(value).ok());
+        byte.ok_or_else(|| FillValueError::new(name, "an integer from 0 to 255", element))
     };
     elements.iter().map(byte).collect()
 }

@@ -35,10 +35,7 @@ impl DataType {
             let message = format!("expected a name, or an object of name and configuration, found {found}");
             DataTypeError::new("", message)
         })?;
-        let configuration = match metadata.as_object() {
-            Some(object) => configuration_of(name, object)?,
-            None => None,
-        };
+        let configuration = metadata.as_object().map_or(Ok(None), |object| configuration_of(name, object))?;
         if let Some(data_type) = Self::from_name(name) {
             return match configuration.and_then(|configuration| configuration.names().next()) {
                 None => Ok(data_type),

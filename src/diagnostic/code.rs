@@ -9,7 +9,7 @@
 use super::{Profile, Severity, spelling};
 
 /// An entry of the table.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code {
     /// Two family letters and three digits.
     pub code: &'static str,
@@ -22,14 +22,6 @@ pub struct Code {
     /// The page of `--explain`: Markdown of at most 80 columns.
     pub(super) page: &'static str,
 }
-
-impl PartialEq for Code {
-    fn eq(&self, other: &Self) -> bool {
-        self.code == other.code
-    }
-}
-
-impl Eq for Code {}
 
 /// The name of a constant as users write it: `CODECS_EMPTY` is `codecs-empty`.
 const fn kebab<const LENGTH: usize>(constant: &str) -> [u8; LENGTH] {

@@ -9,11 +9,8 @@ impl Profile {
     /// The severity of a code.
     pub fn severity_of(self, code: Code) -> Severity {
         let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
-        match (own, self.base()) {
-            (Some((_, severity)), _) => *severity,
-            (None, Some(base)) => base.severity_of(code),
-            (None, None) => code.severity,
-        }
+        let by_base = || self.base().map_or(code.severity, |base| base.severity_of(code));
+        own.map_or_else(by_base, |(_, severity)| *severity)
     }
 
     /// The severity of a finding, whatever it was taken for before.

@@ -20,10 +20,7 @@ impl Code {
         let (_, rest) = self.page.split_once("\n## What to do\n\n").unwrap_or_default();
         let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
         let paragraph = section.trim().replace('\n', " ");
-        match paragraph.find(". ") {
-            Some(end) => paragraph[..end].to_owned(),
-            None => paragraph.trim_end_matches('.').to_owned(),
-        }
+        paragraph.split_once(". ").map_or(paragraph.trim_end_matches('.'), |(first, _)| first).to_owned()
     }
 
     /// The first address under its references: a section of the specification, or a page of the registry.

@@ -21,9 +21,8 @@ pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option
     let allowed = if name.chars().count() < 6 { 1 } else { 2 };
     // Whatever is shorter than its edits has nothing in common with the other name.
     let length = name.chars().count();
-    with_distance(name, known)
-        .filter(|(distance, _)| *distance <= allowed && *distance < length)
-        .map(|(_, nearest)| nearest)
+    let (distance, nearest) = with_distance(name, known)?;
+    (distance <= allowed && distance < length).then_some(nearest)
 }
 
 /// True if a name has the form that the Zarr v3 core gives to names of extensions: `^[a-z][a-z0-9-_.]+$`, or a URI.

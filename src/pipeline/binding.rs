@@ -70,7 +70,8 @@ fn bind_bytes(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
     let reported = diagnostics.len();
-    let parsed = registry::parse_bytes_codec(codec, diagnostics);
+    let kind = entry.and_then(|entry| entry.bytes);
+    let parsed = kind.and_then(|kind| BytesCodec::parse(kind, codec, registry::inner_kind, diagnostics));
     let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
         Some(Representation::Bytes(size)) => Some(*size),
@@ -81,7 +82,7 @@ fn bind_bytes(
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
         bind(&Known::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
-    let by_kind = |size| entry.and_then(|entry| entry.bytes).map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
+    let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
     let runs = parsed.filter(|parsed| !is_faulty && parsed.refusal().is_none());
     let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
@@ -123,7 +124,7 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let name = Json::from(codec.name.as_str()).excerpt();
     let by_other = matches!(other, Some(Ok(_)));
     // Of a name that is in no list, not even the kind is known.
-    let found = match entry {
+    let named = match entry {
         None if !by_other => Some(report_unknown_name(&codec.name, &name)),
         entry if entry.is_none_or(|entry| !entry.is_registered) => {
             let runner = if by_other { "; zarrs runs it" } else { "" };
@@ -133,23 +134,20 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
         }
         _ => None,
     };
-    diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
+    let mut found: Vec<Diagnostic> = named.into_iter().collect();
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded && !by_other) {
         let refused = other.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
         let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
-        let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message)
-            .with_help("the array can be copied as it is; its chunks are not looked into");
-        diagnostics.push(found.at_pointer(codec.pointer.clone()));
+        let help = "the array can be copied as it is; its chunks are not looked into";
+        found.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).with_help(help));
     }
     if !codec.must_understand {
         let message = format!("codec {name} says \"must_understand\": false: readers that do not know it ignore it");
-        diagnostics.push(
-            Diagnostic::new(code::CODEC_PASSED_OVER, message)
-                .with_help("where decoding needs the codec, remove \"must_understand\"")
-                .at_pointer(codec.pointer.clone()),
-        );
+        let help = "where decoding needs the codec, remove \"must_understand\"";
+        found.push(Diagnostic::new(code::CODEC_PASSED_OVER, message).with_help(help));
     }
+    diagnostics.extend(found.into_iter().map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
 /// A name that no list has: an error where it cannot be one, or another must have been meant.
@@ -164,11 +162,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
         let message = format!("the codec {shown} is not known, nor in any registry");
         return Diagnostic::new(code::CODEC_UNKNOWN, message).with_help("not every reader can decode the array");
     };
-    let found = Diagnostic::new(code::CODEC_MISNAMED, message);
-    match help {
-        Some(help) => found.with_help(help),
-        None => found,
-    }
+    Diagnostic { help, ..Diagnostic::new(code::CODEC_MISNAMED, message) }
 }
 
 /// Says that a codec is not looked at, since it need not be.

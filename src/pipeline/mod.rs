@@ -37,10 +37,7 @@ pub type BoundConfiguration = Codec<ShardingStage>;
 impl<S> Codec<S> {
     /// The effect on the elements of a chunk, as far as others make use of it.
     pub fn role(&self) -> Role<'_> {
-        match self {
-            Codec::Array(codec) => codec.role(),
-            _ => Role::Other,
-        }
+        if let Codec::Array(codec) = self { codec.role() } else { Role::Other }
     }
 }
 
@@ -130,10 +127,8 @@ impl Pipeline {
 
     /// The chunk after the last codec; `None` after a fault.
     pub fn output(&self) -> Option<Representation> {
-        match self.stages.last() {
-            Some(stage) => stage.output.clone(),
-            None => Some(Representation::Array(self.input.clone())),
-        }
+        let input = || Some(Representation::Array(self.input.clone()));
+        self.stages.last().map_or_else(input, |stage| stage.output.clone())
     }
 
     /// True if some codec stores a checksum of each chunk, or of what is inside it; that of a shard's index alone is
@@ -158,10 +153,8 @@ impl Pipeline {
     /// Bytes of the index of a shard, where it has a fixed size and nothing compresses shards as a whole.
     pub fn shard_index_bytes(&self) -> Option<u64> {
         let (place, sharding) = self.sharding()?;
-        match sharding.index.output() {
-            Some(Representation::Bytes(BytesSize::Fixed(bytes))) if place + 1 == self.stages.len() => Some(bytes),
-            _ => None,
-        }
+        let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = sharding.index.output() else { return None };
+        (place + 1 == self.stages.len()).then_some(bytes)
     }
 
     /// The shape of the innermost chunk, in the dimensions of the array that goes in.
@@ -195,27 +188,19 @@ fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, 
         };
         if takes_bytes != is_bytes {
             let (found, wanted) = if is_bytes { ("bytes", "an array") } else { ("an array", "bytes") };
-            diagnostics.push(
-                Diagnostic::new(
-                    code::CODEC_ORDER,
-                    format!("codec `{}` takes {wanted}, but its input is {found}", codec.name),
-                )
-                .with_help("order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes")
-                .at_pointer(codec.pointer.clone()),
-            );
+            let message = format!("codec `{}` takes {wanted}, but its input is {found}", codec.name);
+            let help = "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes";
+            let found = Diagnostic::new(code::CODEC_ORDER, message).with_help(help);
+            diagnostics.push(found.at_pointer(codec.pointer.clone()));
             return;
         }
         is_bytes = gives_bytes;
     }
     // That there is no codec at all was said when the list was read.
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
-        diagnostics.push(
-            Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes")
-                .with_help(
-                    "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}",
-                )
-                .at_pointer(pointer),
-        );
+        let help = "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
+        let found = Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes").with_help(help);
+        diagnostics.push(found.at_pointer(pointer));
     }
 }
 

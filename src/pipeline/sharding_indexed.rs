@@ -5,8 +5,7 @@
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
-use crate::codec::kinds::members::{Absent, Form, Member};
-use crate::codec::kinds::members::{Members, shown, wrong};
+use crate::codec::kinds::members::{Absent, Form, Member, Members, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
@@ -37,13 +36,9 @@ pub(super) fn bind(
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
-    match stage(codec, array, diagnostics) {
-        Some(stage) => {
-            let size = shard_size(&stage.inner, &stage.index);
-            (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
-        }
-        None => (BoundConfiguration::Other, None),
-    }
+    let Some(stage) = stage(codec, array, diagnostics) else { return (BoundConfiguration::Other, None) };
+    let size = shard_size(&stage.inner, &stage.index);
+    (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
 }
 
 /// Reads the configuration, and the chains inside where an array reaches the codec; `None` after a fault.

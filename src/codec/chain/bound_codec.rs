@@ -2,6 +2,7 @@
 //! it encodes the values of an array that has been quantised before.
 
 use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
+use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
 use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Role};
 use crate::grid::unravel;
@@ -13,12 +14,7 @@ impl BoundCodec {
         ChainFault::new(place.to_string(), self.name.as_str(), kind)
     }
 
-    pub(super) fn encode(
-        &self,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        ws: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
+    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, ws: &mut Workspace) -> Outcome {
         Self::expect_fixed_size(&self.decoded, decoded)?;
         match &self.codec {
             Codec::Array(codec) => {
@@ -30,12 +26,7 @@ impl BoundCodec {
         }
     }
 
-    pub(super) fn decode(
-        &self,
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        ws: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
+    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, ws: &mut Workspace) -> Outcome {
         Self::expect_fixed_size(&self.encoded, encoded)?;
         match &self.codec {
             Codec::Array(codec) => {
@@ -52,8 +43,7 @@ impl BoundCodec {
                 };
                 let room = ws.room.filter(|room| size.limit() as u64 > *room);
                 let bound = room.map_or(size, BytesSize::Bounded);
-                let result = codec.decode(encoded, decoded, bound, &mut ws.contexts);
-                result.map_err(|error| match (room, error) {
+                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match (room, error) {
                     (Some(room), CodecError::Length { found, .. }) => ChainFaultKind::Room { room, found },
                     (_, error) => error.into(),
                 })
@@ -64,7 +54,7 @@ impl BoundCodec {
 
     /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
     /// and anything else is a truncated chunk.
-    fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Result<(), ChainFaultKind> {
+    fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Outcome {
         match representation {
             Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
             Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
@@ -75,7 +65,7 @@ impl BoundCodec {
     }
 }
 
-pub(crate) fn expect_size(representation: &Representation, found: usize) -> Result<(), ChainFaultKind> {
+pub(crate) fn expect_size(representation: &Representation, found: usize) -> Outcome {
     let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
@@ -162,11 +152,7 @@ impl BoundChain {
         (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
             match &mut codec.codec {
-                Codec::Array(codec) => {
-                    if let Some(nearest) = codec.to_nearest() {
-                        *codec = nearest;
-                    }
-                }
+                Codec::Array(codec) => *codec = codec.to_nearest().unwrap_or_else(|| codec.clone()),
                 Codec::Sharding(sharding) => sharding.encode_to_nearest(),
                 Codec::BytesToBytes(_) | Codec::Other => {}
             }

@@ -66,10 +66,7 @@ impl BoundChain {
     /// The chain for the chunk of a grid at `indices`: itself, where the grid is regular. An error where the codecs do
     /// not take a chunk of such a shape.
     pub fn for_chunk(&self, grid: &Grid, indices: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
-        match grid.uniform() {
-            Some(_) => Ok(OfShape::Same(self)),
-            None => self.for_shape(&grid.shape_of(indices)),
-        }
+        if grid.uniform().is_some() { Ok(OfShape::Same(self)) } else { self.for_shape(&grid.shape_of(indices)) }
     }
 
     /// The chain for chunks of another shape.

@@ -4,18 +4,22 @@
 use std::ops::Range;
 
 use super::{BoundCodec, Workspace, expect_size};
+use crate::codec::Role;
+use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
 use crate::codec::kinds::array::{copy, zeroed};
 use crate::codec::region::as_index;
-use crate::codec::{ChainFaultKind, Role};
 use crate::kernel::differences::Differences;
 use crate::kernel::transpose::Transpose;
+use crate::pipeline::Representation;
 
 /// `transpose`, `numcodecs.delta` of integers and `cast_value` to the same type, with a difference among them.
 #[derive(Debug, Clone)]
 pub(super) struct DifferenceRun {
     /// The codecs.
     pub(super) places: Range<usize>,
+    /// The array in front of them; the one behind them has as many bytes.
+    decoded: Representation,
     element_size: usize,
     differences: Vec<Differences>,
     /// The permutation that remains of the transpositions.
@@ -37,7 +41,8 @@ impl DifferenceRun {
     }
 
     fn at(codecs: &[BoundCodec], first: usize) -> Option<Self> {
-        let array = codecs[first].decoded.array()?;
+        let decoded = codecs[first].decoded.clone();
+        let array = decoded.array()?;
         let shape: Vec<usize> = array.shape.iter().map(|length| as_index(*length)).collect();
         let element_size = array.data_type.size()?;
         let mut order: Vec<usize> = (0..shape.len()).collect();
@@ -56,17 +61,11 @@ impl DifferenceRun {
         }
         let is_turned = !order.iter().copied().eq(0..shape.len());
         let transpose = is_turned.then(|| Transpose::new(&array.shape, &order, element_size)).transpose().ok()?;
-        Some(DifferenceRun { places: first..end, element_size, differences, transpose })
+        Some(DifferenceRun { places: first..end, decoded, element_size, differences, transpose })
     }
 
-    pub(super) fn encode(
-        &self,
-        codecs: &[BoundCodec],
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
-        expect_size(&codecs[self.places.start].decoded, decoded.len())?;
+    pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
+        expect_size(&self.decoded, decoded.len())?;
         let [rows, turned] = &mut workspace.spare;
         let target = if self.transpose.is_some() { &mut *turned } else { &mut *encoded };
         copy(decoded, target)?;
@@ -79,14 +78,8 @@ impl DifferenceRun {
         Ok(transpose.encode(turned, encoded).map_err(CodecError::bytes)?)
     }
 
-    pub(super) fn decode(
-        &self,
-        codecs: &[BoundCodec],
-        encoded: &[u8],
-        decoded: &mut Vec<u8>,
-        workspace: &mut Workspace,
-    ) -> Result<(), ChainFaultKind> {
-        expect_size(&codecs[self.places.end - 1].encoded, encoded.len())?;
+    pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
+        expect_size(&self.decoded, encoded.len())?;
         match &self.transpose {
             None => copy(encoded, decoded)?,
             Some(transpose) => {

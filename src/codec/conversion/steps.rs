@@ -13,10 +13,8 @@ use crate::codec::{
 use crate::data_type::DataType;
 use crate::kernel::cast::Cast;
 use crate::kernel::quantize::QuantizeFigures;
-use crate::kernel::transpose::Transpose;
-use crate::kernel::transpose::swap;
+use crate::kernel::transpose::{Transpose, swap};
 use crate::memory::resize;
-use crate::pipeline::Representation;
 
 /// Appends the change of values between two chains.
 pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
@@ -107,10 +105,7 @@ pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
     let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.role());
-    let exact = |role: Role<'_>| match role {
-        Role::Delta(delta) => delta.is_exact(),
-        _ => true,
-    };
+    let exact = |role: Role<'_>| if let Role::Delta(delta) = role { delta.is_exact() } else { true };
     let keeps = |role: Role<'_>| match role {
         Role::Transpose(_) | Role::Reshape | Role::Packs => true,
         Role::Cast { encode, decode } => encode.is_identity() && decode.is_identity(),
@@ -132,10 +127,7 @@ fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
 
 /// The array in front of the codec at `place`.
 pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline::ArrayRepresentation {
-    match chain.codecs().get(place).map(|codec| &codec.decoded) {
-        Some(Representation::Array(array)) => array,
-        _ => chain.decoded(),
-    }
+    chain.codecs().get(place).and_then(|codec| codec.decoded.array()).unwrap_or(chain.decoded())
 }
 
 /// Appends the inverse of an array->array codec.
@@ -250,7 +242,7 @@ impl Fused {
         let encoded = array_before(source, source_bytes);
         let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));
         if let Role::Bytes { swap, check } = source.codecs()[source_bytes].codec.role() {
-            let steps = swap.map(ValueStep::Swap).into_iter().chain(check.cloned().map(ValueStep::Check));
+            let steps = swap.map(ValueStep::Swap).into_iter().chain(check.cloned().map(ValueStep::Cast));
             steps.for_each(|step| program.push(step, StepOrigin::Source(source_bytes)));
         }
         // Dimension i of the current frame stands at order[i] of the source's encoded array.
@@ -267,18 +259,14 @@ impl Fused {
         let written = array_before(destination, destination_bytes);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
         if let Role::Bytes { swap: width, .. } = destination.codecs()[destination_bytes].codec.role() {
-            let check = written.data_type.number().and_then(Cast::range_check).map(ValueStep::Check);
+            let check = written.data_type.number().and_then(Cast::range_check).map(ValueStep::Cast);
             let steps = check.into_iter().chain(width.map(ValueStep::Swap));
             steps.for_each(|step| program.push(step, StepOrigin::Destination(destination_bytes)));
             fill = fill.map(|fill| width.map_or_else(|| fill.clone(), |width| swapped(&fill, width)));
         }
         let identity = order.iter().copied().eq(0..rank);
-        let transpose = if identity {
-            None
-        } else {
-            let planned = Transpose::new(&encoded.shape, &order, program.sizes().1);
-            Some(planned.map_err(|error| BindError::unsupported("transpose", format!(": {error}")))?)
-        };
+        let planned = (!identity).then(|| Transpose::new(&encoded.shape, &order, program.sizes().1)).transpose();
+        let transpose = planned.map_err(|error| BindError::unsupported("transpose", format!(": {error}")))?;
         let encoded_shape = encoded.shape.clone();
         Ok(Some(Fused { program, to_array, encoded_shape, transpose, keep, source_bytes, destination_bytes, fill }))
     }
@@ -348,10 +336,8 @@ impl Conversion {
         let is_last = done_from == self.destination.codecs().len();
         let values = if is_last && fused.transpose.is_none() { &mut *target } else { &mut *second };
         fused.program.make_room(encoded, values)?;
-        fused
-            .program
-            .run(encoded, values, &mut workspace.tiles, Some(figures))
-            .map_err(|fault| self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array)))?;
+        let ran = fused.program.run(encoded, values, &mut workspace.tiles, Some(figures));
+        ran.map_err(|fault| self.element_fault(&fault, &fused.encoded_shape, Some(&fused.to_array)))?;
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
         if fill.is_some_and(|fill| is_filled_with(values, fill)) {
             return Ok(Converted::Empty);

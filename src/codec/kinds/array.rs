@@ -206,13 +206,10 @@ pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), CodecError
 
 /// Copies elements, the bytes of each component of `width` swapped where there is one.
 pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) -> Result<(), CodecError> {
-    if let Some(width) = width {
-        zeroed(target, source.len())?;
-        swap(source, target, width);
-        Ok(())
-    } else {
-        copy(source, target)
-    }
+    let Some(width) = width else { return copy(source, target) };
+    zeroed(target, source.len())?;
+    swap(source, target, width);
+    Ok(())
 }
 
 /// Copies bytes, if there is memory for them.

@@ -9,7 +9,7 @@ use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
-use crate::kernel::bit_round::{BitRound, Component};
+use crate::kernel::bit_round::BitRound;
 use crate::metadata::extension::CodecMetadata;
 
 /// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
@@ -28,21 +28,18 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let array = to.array()?;
     let (data_type, keepbits) = (&array.data_type, to.members.integer_value("keepbits"));
-    let Some((size, component)) = component_of(data_type) else {
+    let Some((size, fraction_bits)) = component_of(data_type) else {
         return to.refuse(code::CODEC_DATA_TYPE, "`bitround` takes integers and floats");
     };
-    let bits = match component {
-        Component::Integer => u32::try_from(size * 8).unwrap_or(64),
-        Component::Float { significand_bits } => significand_bits,
-    };
+    let bits = fraction_bits.unwrap_or(u32::try_from(size * 8).unwrap_or(64));
     if keepbits > bits {
         let message = format!(
             "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
         );
         return to.members.refuse(code::CONFIGURATION_VALUE, "keepbits", message);
     }
-    let bound = BitRound { size, component, keepbits };
-    let fill_value = array.fill_value.as_ref().map(|fill| encoded_fill_value(bound, (data_type, fill), to));
+    let bound = BitRound { size, fraction_bits, keepbits };
+    let fill_value = array.fill_value.as_ref().map(|fill| rounded_fill(bound, data_type, fill, to));
     Some(BoundArray::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
 }
 
@@ -63,7 +60,7 @@ impl Coder for BitRound {
 }
 
 /// Bytes and form of a component, for the types of the page.
-fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
+fn component_of(data_type: &DataType) -> Option<(usize, Option<u32>)> {
     let number = match data_type {
         DataType::Time(_) => NumberType::of(ElementType::Int64),
         _ => data_type.components()?.0,
@@ -72,19 +69,11 @@ fn component_of(data_type: &DataType) -> Option<(usize, Component)> {
     if !number.is_whole() || number.small_float().is_some_and(|float| float.bits() != 16) {
         return None;
     }
-    let component = match number.fraction_bits() {
-        Some(significand_bits) => Component::Float { significand_bits },
-        None => Component::Integer,
-    };
-    Some((number.size(), component))
+    Some((number.size(), number.fraction_bits()))
 }
 
 /// The fill value after `bitround`, which decoding leaves as it is.
-fn encoded_fill_value(
-    codec: BitRound,
-    (data_type, fill_value): (&DataType, &FillValue),
-    to: &mut Binding<'_>,
-) -> FillValue {
+fn rounded_fill(codec: BitRound, data_type: &DataType, fill_value: &FillValue, to: &mut Binding<'_>) -> FillValue {
     let mut encoded = fill_value.clone();
     codec.encode(&mut encoded.0);
     if encoded != *fill_value {

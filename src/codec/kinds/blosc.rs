@@ -23,7 +23,7 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
         aliases: &[("lz4", "blosc:lz4"), ("snappy", "blosc:snappy")],
         read: read_shorthand,
     }),
-    ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(bound))
+    ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)))
 };
 
 /// `numcodecs.blosc`.
@@ -32,10 +32,6 @@ pub(crate) static NUMCODECS: BytesKind =
 
 /// Bytes of the header, and so the most that blosc adds.
 const HEADER: usize = 16;
-
-fn bound(decoded: u64) -> Option<u64> {
-    decoded.checked_add(HEADER as u64)
-}
 
 const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 const ZSTD: usize = 5;
@@ -205,10 +201,7 @@ impl Coder for Blosc {
             Some(0) => {}
             Some(count) => return Err(CodecError::trailing(count)),
         }
-        if size == 0 {
-            return Ok(());
-        }
-        decompress(encoded, size, out.bytes)
+        if size == 0 { Ok(()) } else { decompress(encoded, size, out.bytes) }
     }
 
     /// Bytes that the library holds: buffers of a block, and the context of the compressor inside. A block is at most the chunk,

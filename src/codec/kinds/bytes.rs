@@ -150,10 +150,8 @@ impl Coder for Bytes {
     }
 
     fn role(&self) -> Role<'_> {
-        match &self.elements {
-            Elements::Plain { swap, check } => Role::Bytes { swap: *swap, check: check.as_ref() },
-            _ => Role::Other,
-        }
+        let Elements::Plain { swap, check } = &self.elements else { return Role::Other };
+        Role::Bytes { swap: *swap, check: check.as_ref() }
     }
 
     fn written(&self) -> Option<CodecMetadata> {

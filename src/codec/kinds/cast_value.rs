@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, cast};
 use super::error::CodecError;
-use super::fill::Passage;
-use super::fill::scalar;
+use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
@@ -73,10 +72,8 @@ fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnost
     } else {
         return None;
     };
-    let message = format!(
-        "`cast_value` {direction} `{integer}` as `{float}`, which cannot represent all of its \
-        values"
-    );
+    let message =
+        format!("`cast_value` {direction} `{integer}` as `{float}`, which cannot represent all of its values");
     Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message))
 }
 
@@ -105,13 +102,9 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         to.push(found);
     }
     let (encode, decode) = (Cast::new(options), Cast::new(back));
-    let passage = Passage {
-        name: "cast_value",
-        types: (decoded, encoded),
-        refused: code::CAST_VALUE_FILL_VALUE,
-        lost: code::CAST_VALUE_FILL_VALUE_LOST,
-    };
-    let fill_value = passage.run(to, |bits| encode.convert_one(bits), |bits| decode.convert_one(bits));
+    let codes = [code::CAST_VALUE_FILL_VALUE, code::CAST_VALUE_FILL_VALUE_LOST];
+    let (forward, back) = (|bits| encode.convert_one(bits), |bits| decode.convert_one(bits));
+    let fill_value = encoded_fill_value(to, "cast_value", (decoded, encoded), codes, forward, back);
     let data_type = DataType::Number(encoded);
     let output = ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value };
     Some(BoundArray::to_array(CastValue { encode, decode }, output))
@@ -226,7 +219,7 @@ fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<H
         return Default::default();
     };
     let pointer = members.pointer_to("scalar_map");
-    let mut map = Members::of_object("scalar_map", Some(object), pointer, &["encode", "decode"]);
+    let mut map = Members::of("scalar_map", Some(object), pointer, &["encode", "decode"]);
     let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
     members.diagnostics.append(&mut map.diagnostics);
     lists
@@ -288,10 +281,9 @@ fn bind_map(
         let is_first = seen.insert(*key);
         if !is_first && diagnostics.len() - before < MAX_FAULTS {
             let message = format!("{} repeats a key; the first entry counts", what(name, *index));
-            let diagnostic = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message)
-                .with_help("remove it: zarr-python takes the last entry of a key")
-                .at_pointer(pointer_to(*index));
-            diagnostics.push(diagnostic);
+            let help = "remove it: zarr-python takes the last entry of a key";
+            let found = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message).with_help(help);
+            diagnostics.push(found.at_pointer(pointer_to(*index)));
         }
         is_first
     });

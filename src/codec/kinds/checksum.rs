@@ -100,10 +100,7 @@ impl Coder for Checksum {
         let (bytes, stored) = split.ok_or_else(|| CodecError::short(SIZE, encoded.len()))?;
         out.allowed.check(bytes.len())?;
         let (expected, found) = (u32::from_le_bytes(*stored), (self.sum)(bytes, self.seed));
-        if expected != found {
-            return Err(CodecError::checksum(expected, found));
-        }
-        copy(bytes, out.bytes)
+        if expected == found { copy(bytes, out.bytes) } else { Err(CodecError::checksum(expected, found)) }
     }
 }
 

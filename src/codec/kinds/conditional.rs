@@ -105,8 +105,7 @@ impl Coder for Conditional {
         let mut current = Cow::Borrowed(body);
         for (place, size) in applied.into_iter().rev() {
             let codec = &self.codecs()[place];
-            let result = codec.decode(&current, out.bytes, size, out.contexts);
-            result.map_err(|error| inside(codec.name(), error))?;
+            codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(codec.name(), error))?;
             current = Cow::Owned(std::mem::take(out.bytes));
         }
         *out.bytes = current.into_owned();

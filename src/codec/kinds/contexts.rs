@@ -9,11 +9,6 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// No context yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Runs `work` with the context of this type. Where `work` panics the context is lost, since nothing is known of it.
     pub(super) fn with<T: Any + Send + Default, R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
         let place = self.kept.iter().position(|context| context.is::<T>());

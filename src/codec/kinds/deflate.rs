@@ -96,11 +96,9 @@ impl Coder for Gzip {
                     _ => CodecError::corrupt("there is no gzip header"),
                 });
             };
-            let consumed = out
-                .contexts
-                .with(|inflate: &mut DeflateContexts| inflate.inflate(false, body, out.bytes, out.allowed))?;
-            let trailer = body[consumed..].first_chunk::<TRAILER>();
-            let Some(&[c0, c1, c2, c3, s0, s1, s2, s3]) = trailer else {
+            let inflate = |context: &mut DeflateContexts| context.inflate(false, body, out.bytes, out.allowed);
+            let consumed = out.contexts.with(inflate)?;
+            let Some(&[c0, c1, c2, c3, s0, s1, s2, s3]) = body[consumed..].first_chunk::<TRAILER>() else {
                 return Err(CodecError::no_end(encoded.len()));
             };
             let mut crc = Crc::new();
@@ -212,28 +210,20 @@ const GREATEST_RATIO: usize = 1032;
 
 impl DeflateContexts {
     /// Appends one stream to `encoded`.
-    fn deflate(
-        &mut self,
-        level: u32,
-        has_header: bool,
-        decoded: &[u8],
-        encoded: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        let slot = &mut self.encode[usize::from(has_header)];
+    fn deflate(&mut self, level: u32, is_zlib: bool, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
+        let slot = &mut self.encode[usize::from(is_zlib)];
         let context = match slot {
             Some((current, context)) if *current == level => {
                 context.reset();
                 context
             }
-            slot => &mut slot.insert((level, Compress::new(Compression::new(level), has_header))).1,
+            slot => &mut slot.insert((level, Compress::new(Compression::new(level), is_zlib))).1,
         };
         reserve(encoded, bound(decoded.len() as u64).map_or(usize::MAX, size))?;
         loop {
             let consumed = size(context.total_in());
-            let status = context
-                .compress_vec(&decoded[consumed..], encoded, FlushCompress::Finish)
-                .map_err(CodecError::encode)?;
-            if status == Status::StreamEnd {
+            let status = context.compress_vec(&decoded[consumed..], encoded, FlushCompress::Finish);
+            if status.map_err(CodecError::encode)? == Status::StreamEnd {
                 return Ok(());
             }
             reserve(encoded, decoded.len() / 8 + 64)?;
@@ -243,18 +233,18 @@ impl DeflateContexts {
     /// Appends one stream to `decoded`; the bytes of `encoded` that it took.
     fn inflate(
         &mut self,
-        has_header: bool,
+        is_zlib: bool,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
         bound: BytesSize,
     ) -> Result<usize, CodecError> {
-        let slot = &mut self.decode[usize::from(has_header)];
+        let slot = &mut self.decode[usize::from(is_zlib)];
         let context = match slot {
             Some(context) => {
-                context.reset(has_header);
+                context.reset(is_zlib);
                 context
             }
-            none => none.insert(Decompress::new(has_header)),
+            none => none.insert(Decompress::new(is_zlib)),
         };
         let most = encoded.len().saturating_mul(GREATEST_RATIO);
         reserve(decoded, most.min(bound.limit().saturating_sub(decoded.len())))?;

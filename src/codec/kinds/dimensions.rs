@@ -11,7 +11,7 @@ use super::error::CodecError;
 use super::members::{Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
-use crate::grid::MAX_RANK;
+use crate::grid::{MAX_RANK, num_elements};
 use crate::kernel::transpose::{Transpose, TransposeError};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
@@ -29,10 +29,9 @@ fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> 
         return None;
     }
     let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
-    let diagnostic = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message)
-        .with_help("write it as a permutation: zarr-python and zarrs reject the letter")
-        .at_pointer(members.pointer_to("order"));
-    members.diagnostics.push(diagnostic);
+    let help = "write it as a permutation: zarr-python and zarrs reject the letter";
+    let found = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message).with_help(help);
+    members.diagnostics.push(found.at_pointer(members.pointer_to("order")));
     Some(letter == "F")
 }
 
@@ -204,7 +203,7 @@ fn dimension(json: &Json) -> Option<ReshapeDimension> {
 /// The encoded shape of a chunk of `decoded`; the error says why there is none.
 fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec<u64>, String> {
     let too_many = || "the number of elements does not fit into 64 bits".to_owned();
-    let total = product(decoded).ok_or_else(too_many)?;
+    let total = num_elements(decoded).ok_or_else(too_many)?;
     let mut shape: Vec<Option<u64>> = Vec::with_capacity(dimensions.len());
     for dimension in dimensions {
         shape.push(match dimension {
@@ -215,15 +214,15 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
                     dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
                 let sizes =
                     sizes.ok_or_else(|| format!("{dimensions:?} are not among its {} dimensions", decoded.len()))?;
-                Some(product(&sizes).ok_or_else(too_many)?)
+                Some(num_elements(&sizes).ok_or_else(too_many)?)
             }
         });
     }
     let known: Vec<u64> = shape.iter().flatten().copied().collect();
-    let known = product(&known).ok_or_else(too_many)?;
+    let known = num_elements(&known).ok_or_else(too_many)?;
     let rest = total.checked_div(known).unwrap_or(0);
     let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
-    if product(&encoded) != Some(total) {
+    if num_elements(&encoded) != Some(total) {
         return Err(format!("the encoded shape {encoded:?} has another number of elements"));
     }
     check_positions(dimensions, decoded, &encoded)?;
@@ -236,17 +235,13 @@ fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64])
     for (place, dimension) in shape.iter().enumerate() {
         let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
         let (Some(first), Some(last)) = (dimensions.first(), dimensions.last()) else { continue };
-        let is_aligned = product(&encoded[..place]) == product(&decoded[..*first])
-            && product(&encoded[place + 1..]) == product(&decoded[*last + 1..]);
+        let is_aligned = num_elements(&encoded[..place]) == num_elements(&decoded[..*first])
+            && num_elements(&encoded[place + 1..]) == num_elements(&decoded[*last + 1..]);
         if !is_aligned {
             return Err(format!("dimension {place} does not lie where {dimensions:?} of the input do"));
         }
     }
     Ok(())
-}
-
-fn product(shape: &[u64]) -> Option<u64> {
-    crate::grid::num_elements(shape)
 }
 
 fn bind_reshape(to: &mut Binding<'_>) -> Option<BoundArray> {

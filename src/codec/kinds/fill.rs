@@ -8,63 +8,45 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, element_bits};
 use crate::kernel::FaultKind;
 
-/// One codec that a fill value passes.
-pub(super) struct Passage {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// The types before and after it.
-    pub(super) types: (NumberType, NumberType),
-    /// The code of a value that it cannot encode.
-    pub(super) refused: Code,
-    /// The code of a value that does not come back.
-    pub(super) lost: Code,
-}
-
-impl Passage {
-    /// The fill value after the codec; `None` where there is none, and where it cannot be encoded.
-    pub(super) fn run(
-        &self,
-        to: &mut Binding<'_>,
-        encode: impl Fn(u64) -> Result<u64, FaultKind>,
-        decode: impl Fn(u64) -> Result<u64, FaultKind>,
-    ) -> Option<FillValue> {
-        let (source, target) = self.types;
-        let text = |number_type, bits| value_to_json(number_type, bits).to_string();
-        let bits = element_bits(&to.array()?.fill_value.as_ref()?.0);
-        let fill = text(source, bits);
-        let encoded = match encode(bits) {
-            Ok(encoded) => encoded,
-            Err(kind) => {
-                let reason = match kind {
-                    FaultKind::NotANumber => {
-                        format!("{target} has no NaN, and no entry of `scalar_map` maps it")
-                    }
-                    FaultKind::Infinite => {
-                        format!("{target} has no infinity, and no entry of `scalar_map` maps it")
-                    }
-                    _ => format!("the result is not a value of {target}"),
-                };
-                let message = format!("`{}` cannot encode the fill value {fill} ({source}): {reason}", self.name);
-                let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
-                to.push(Diagnostic::new(self.refused, message).with_help(help));
-                return None;
-            }
-        };
-        let decoded = decode(encoded);
-        if decoded != Ok(bits) {
-            let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
-            let message = format!(
-                "the fill value {fill} does not survive `{}`: it is encoded as {} and comes back as {back}",
-                self.name,
-                text(target, encoded)
-            );
-            to.push(Diagnostic::new(self.lost, message).with_help(
-                "a missing chunk would read differently from a stored one; choose a fill value that comes back \
-                 bit for bit, or accept it with --no-fill-check",
-            ));
+/// The fill value after the codec `name`; `None` where there is none, and where it cannot be encoded. The two codes are
+/// those of a value that it cannot encode, and of one that does not come back.
+pub(super) fn encoded_fill_value(
+    to: &mut Binding<'_>,
+    name: &str,
+    (source, target): (NumberType, NumberType),
+    [refused, lost]: [Code; 2],
+    encode: impl Fn(u64) -> Result<u64, FaultKind>,
+    decode: impl Fn(u64) -> Result<u64, FaultKind>,
+) -> Option<FillValue> {
+    let text = |number_type, bits| value_to_json(number_type, bits).to_string();
+    let bits = element_bits(&to.array()?.fill_value.as_ref()?.0);
+    let fill = text(source, bits);
+    let encoded = match encode(bits) {
+        Ok(encoded) => encoded,
+        Err(kind) => {
+            let reason = match kind {
+                FaultKind::NotANumber => format!("{target} has no NaN, and no entry of `scalar_map` maps it"),
+                FaultKind::Infinite => format!("{target} has no infinity, and no entry of `scalar_map` maps it"),
+                _ => format!("the result is not a value of {target}"),
+            };
+            let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
+            let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
+            to.push(Diagnostic::new(refused, message).with_help(help));
+            return None;
         }
-        Some(FillValue::from_bits(target, encoded))
+    };
+    let decoded = decode(encoded);
+    if decoded != Ok(bits) {
+        let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
+        let between = text(target, encoded);
+        let message = format!(
+            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and comes back as {back}"
+        );
+        let help = "a missing chunk would read differently from a stored one; choose a fill value that comes back \
+                    bit for bit, or accept it with --no-fill-check";
+        to.push(Diagnostic::new(lost, message).with_help(help));
     }
+    Some(FillValue::from_bits(target, encoded))
 }
 
 /// The bits of a scalar that was read leniently or not at all; what is to be said goes to `diagnostics`.

@@ -70,25 +70,20 @@ fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
             return None;
         }
         to.push(unsupported(name, &decoded));
-        return Some(BoundArray { codec: None, output: Some(output(array, encoded)) });
+        let output = Some(Representation::Array(output(array, encoded)));
+        return Some(BoundArray { codec: None, output });
     };
     let is_swapped = codec.view == Some(View::Swapped);
     let swap = decoded.size().filter(|size| is_swapped && *size > 1);
-    match arithmetic(to, (from, into)) {
-        Ok(arithmetic) => {
-            let codec = Arc::new(Filter { arithmetic, swap });
-            Some(BoundArray { codec: Some(codec), output: Some(output(array, encoded)) })
-        }
-        Err(expected) => {
-            to.push(fault(format!("takes {expected}, but goes from `{decoded}` to `{encoded}`")));
-            None
-        }
-    }
+    let arithmetic = arithmetic(to, (from, into)).map_err(|expected| {
+        to.push(fault(format!("takes {expected}, but goes from `{decoded}` to `{encoded}`")));
+    });
+    Some(BoundArray::to_array(Filter { arithmetic: arithmetic.ok()?, swap }, output(array, encoded)))
 }
 
 /// The array after a filter. What becomes of its fill value is not followed.
-fn output(array: &ArrayRepresentation, data_type: DataType) -> Representation {
-    Representation::Array(ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None })
+fn output(array: &ArrayRepresentation, data_type: DataType) -> ArrayRepresentation {
+    ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None }
 }
 
 /// A type as numpy calculates with it; times are integers.
@@ -155,10 +150,7 @@ impl Coder for Filter {
     }
 
     fn role(&self) -> Role<'_> {
-        match self.arithmetic.delta() {
-            Some(delta) => Role::Delta(delta),
-            None => Role::Filter { filter: &self.arithmetic, swap: self.swap },
-        }
+        self.arithmetic.delta().map_or(Role::Filter { filter: &self.arithmetic, swap: self.swap }, Role::Delta)
     }
 }
 

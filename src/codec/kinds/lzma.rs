@@ -115,12 +115,9 @@ struct Lzma {
 
 /// Reads the configuration.
 fn read(members: &mut Members<'_>) -> Option<Lzma> {
-    let check = read_number(
-        members,
-        "check",
-        |check| [-1, 0, 1, 4, 10].contains(&check),
-        "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)",
-    );
+    let is_check = |check| [-1, 0, 1, 4, 10].contains(&check);
+    let checks = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
+    let check = read_number(members, "check", is_check, checks);
     let preset = read_preset(members);
     let filters = match members.given("filters") {
         Some(json) => read_filters(members, json),

@@ -7,7 +7,6 @@ use std::ops::RangeInclusive;
 
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
 use crate::metadata::json::{Json, Object, member_pointer};
 
@@ -85,33 +84,26 @@ pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
 /// has none between codecs.
 pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
     let plain = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
+    let is_numpy = |data_type: &DataType| match data_type {
+        DataType::Bool => true,
+        DataType::Number(number) => number.small_float().is_none() && number.is_whole(),
+        DataType::Complex(component) => component.bits() > 16,
+        _ => false,
+    };
     if let Some(data_type) = DataType::from_name(plain) {
-        let is_numpy = match &data_type {
-            DataType::Bool => true,
-            DataType::Number(number) => number.small_float().is_none() && number.is_whole(),
-            DataType::Complex(component) => component.bits() > 16,
-            _ => false,
-        };
-        return (is_numpy && plain == text).then_some(data_type);
+        return Some(data_type).filter(|data_type| plain == text && is_numpy(data_type));
     }
     let (kind, size) = plain.split_at_checked(1)?;
-    let size: usize = size.parse().ok()?;
-    let float = |size: usize| {
-        let floats = [ElementType::Float16, ElementType::Float32, ElementType::Float64];
-        floats.into_iter().find(|float| float.size() == size).map(NumberType::of)
+    let bits = size.parse::<u32>().ok()?.checked_mul(8)?;
+    let family = match kind {
+        "b" if bits == 8 => return Some(DataType::Bool),
+        "i" => "int",
+        "u" => "uint",
+        "f" => "float",
+        "c" => "complex",
+        _ => return None,
     };
-    let integer = |signed| {
-        let bits = u32::try_from(size).ok()?.checked_mul(8)?;
-        NumberType::integer(signed, bits).filter(|number| number.is_whole())
-    };
-    match kind {
-        "b" if size == 1 => Some(DataType::Bool),
-        "i" => integer(true).map(DataType::Number),
-        "u" => integer(false).map(DataType::Number),
-        "f" => float(size).map(DataType::Number),
-        "c" if size >= 8 => float(size / 2).filter(|float| float.size() * 2 == size).map(DataType::Complex),
-        _ => None,
-    }
+    DataType::from_name(&format!("{family}{bits}")).filter(is_numpy)
 }
 
 /// The members of a configuration, or of an object inside of one.
@@ -119,7 +111,6 @@ pub(crate) struct Members<'a> {
     codec: &'a str,
     object: Option<&'a Object>,
     pointer: String,
-    known: Vec<&'static str>,
     table: &'static [Member],
     is_absence_reported: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -140,7 +131,7 @@ impl<'a> Members<'a> {
         table: &'static [Member],
     ) -> (Self, bool) {
         let known: Vec<_> = table.iter().map(|member| member.name).collect();
-        let mut members = Self::of_object(codec, object, pointer, &known);
+        let mut members = Self::of(codec, object, pointer, &known);
         members.table = table;
         let mut is_valid = true;
         for member in table {
@@ -152,24 +143,20 @@ impl<'a> Members<'a> {
     }
 
     /// An object inside of a configuration, itself at `pointer`.
-    pub(crate) fn of_object(
-        codec: &'a str,
-        object: Option<&'a Object>,
-        pointer: String,
-        known: &[&'static str],
-    ) -> Self {
-        let mut members = Members {
-            codec,
-            object,
-            pointer,
-            known: known.to_vec(),
-            table: &[],
-            is_absence_reported: false,
-            diagnostics: Vec::new(),
-        };
+    pub(crate) fn of(codec: &'a str, object: Option<&'a Object>, pointer: String, known: &[&'static str]) -> Self {
+        let mut members =
+            Members { codec, object, pointer, table: &[], is_absence_reported: false, diagnostics: Vec::new() };
         let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
         for name in unknown.take(MAX_FAULTS) {
-            members.report_unknown(name);
+            let message = format!("`{codec}` has no member `{}`", shortened(name));
+            let help = if known.is_empty() {
+                format!("remove it: a configuration of `{codec}` has no members")
+            } else {
+                let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                format!("the members are {}", names.join(", "))
+            };
+            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help);
+            members.diagnostics.push(found.at_pointer(members.pointer_to(name)));
         }
         members
     }
@@ -192,24 +179,24 @@ impl<'a> Members<'a> {
     /// False where a value has not the form of its member.
     fn check(&mut self, member: &Member, json: &Json) -> bool {
         let name = member.name;
-        match member.form {
-            Form::Integer(least, greatest) => self.integer(name, json, least..=greatest).is_some(),
-            Form::Number => self.expect(json.as_number().is_some(), name, "a number", json),
-            Form::Boolean => self.expect(json.as_bool().is_some(), name, "true or false", json),
+        let (is_right, expected) = match member.form {
+            Form::Integer(least, greatest) => return self.integer(name, json, least..=greatest).is_some(),
+            Form::Number => (json.as_number().is_some(), "a number"),
+            Form::Boolean => (json.as_bool().is_some(), "true or false"),
             Form::Choice(choices) => {
                 let choices: Vec<_> = choices.iter().map(|choice| (*choice, ())).collect();
-                self.choice(name, json, &choices).is_some()
+                return self.choice(name, json, &choices).is_some();
             }
             Form::DataType => {
-                let is_data_type = json.as_str().and_then(numpy_data_type).is_some();
-                if !is_data_type {
-                    let code = wrong(json.as_str().is_some());
-                    self.report_found(code, name, "a data type of numpy, such as \"<f4\"", json);
-                }
-                is_data_type
+                (json.as_str().and_then(numpy_data_type).is_some(), "a data type of numpy, such as \"<f4\"")
             }
-            Form::Any => true,
+            Form::Any => return true,
+        };
+        if !is_right {
+            let is_text = matches!(member.form, Form::DataType) && json.as_str().is_some();
+            self.report_found(wrong(is_text), name, expected, json);
         }
+        is_right
     }
 
     fn absent(&self, name: &str) -> Absent {
@@ -243,13 +230,21 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A member that must be there.
-    pub(crate) fn require(&mut self, name: &str) -> Option<&'a Json> {
+    /// A member that must be there. An absent configuration is one fault, however many members it should have.
+    fn require(&mut self, name: &str) -> Option<&'a Json> {
         let member = self.get(name);
-        if member.is_none() {
-            self.report_missing(name);
+        if member.is_some() || (self.object.is_none() && self.is_absence_reported) {
+            return member;
         }
-        member
+        let (message, pointer) = if self.object.is_some() {
+            (format!("`{}` lacks `{name}`", self.codec), self.pointer.as_str())
+        } else {
+            self.is_absence_reported = true;
+            let codec_pointer = self.pointer.rsplit_once('/').map_or("", |split| split.0);
+            (format!("`{}` has no configuration, and needs one with `{name}`", self.codec), codec_pointer)
+        };
+        self.diagnostics.push(Diagnostic::new(code::CONFIGURATION_MISSING, message).at_pointer(pointer));
+        None
     }
 
     /// Adds a fault of a member.
@@ -293,40 +288,6 @@ impl<'a> Members<'a> {
         }
         number
     }
-
-    /// Reports a value that is not of the right JSON type.
-    fn expect(&mut self, is_right: bool, name: &str, expected: &str, json: &Json) -> bool {
-        if !is_right {
-            self.report_found(code::CONFIGURATION_TYPE, name, expected, json);
-        }
-        is_right
-    }
-
-    fn report_unknown(&mut self, name: &str) {
-        let message = format!("`{}` has no member `{}`", self.codec, shortened(name));
-        let help = if self.known.is_empty() {
-            format!("remove it: a configuration of `{}` has no members", self.codec)
-        } else {
-            format!("the members are {}", quoted(&self.known))
-        };
-        let diagnostic = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help);
-        self.diagnostics.push(diagnostic.at_pointer(self.pointer_to(name)));
-    }
-
-    /// An absent configuration is one fault, however many members it should have.
-    fn report_missing(&mut self, name: &str) {
-        if self.object.is_some() {
-            let message = format!("`{}` lacks `{name}`", self.codec);
-            let diagnostic = Diagnostic::new(code::CONFIGURATION_MISSING, message);
-            self.diagnostics.push(diagnostic.at_pointer(self.pointer.clone()));
-        } else if !self.is_absence_reported {
-            self.is_absence_reported = true;
-            let message = format!("`{}` has no configuration, and needs one with `{name}`", self.codec);
-            let codec_pointer = self.pointer.rsplit_once('/').map_or("", |split| split.0);
-            let diagnostic = Diagnostic::new(code::CONFIGURATION_MISSING, message);
-            self.diagnostics.push(diagnostic.at_pointer(codec_pointer));
-        }
-    }
 }
 
 /// The code for a wrong value, or for one that is not even of the right JSON type.
@@ -346,12 +307,5 @@ pub(crate) fn shown(json: &Json) -> String {
 
 fn shortened(text: &str) -> String {
     const LENGTH: usize = 40;
-    match text.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    if let Some((end, _)) = text.char_indices().nth(LENGTH) { format!("{}...", &text[..end]) } else { text.to_owned() }
 }

@@ -207,10 +207,8 @@ pub struct Shorthand {
 
 /// A level of a shorthand.
 pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
-    text.parse()
-        .ok()
-        .filter(|level| (least..=greatest).contains(level))
-        .ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
+    let level = text.parse().ok().filter(|level| (least..=greatest).contains(level));
+    level.ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
 }
 
 /// A bytes->bytes codec, ready to run.
@@ -329,7 +327,7 @@ pub(crate) mod coding {
         work: impl Fn(&mut Output<'_>) -> Result<(), CodecError>,
         allowed: BytesSize,
     ) -> Result<Vec<u8>, CodecError> {
-        let (mut bytes, mut contexts) = (Vec::new(), Contexts::new());
+        let (mut bytes, mut contexts) = (Vec::new(), Contexts::default());
         work(&mut Output { bytes: &mut bytes, allowed, contexts: &mut contexts })?;
         Ok(bytes)
     }

@@ -24,7 +24,8 @@ pub(crate) static BZ2: BytesKind = BytesKind {
     ..BytesKind::new(
         OF_BZ2,
         |members, _| Some(Arc::new(Bz2(members.integer_value("level")))),
-        SizeRule::AtMost(bz2_bound),
+        // By bzip2's manual: 1 % and 600 bytes more.
+        SizeRule::AtMost(|decoded| decoded.checked_add(decoded / 100)?.checked_add(600)),
     )
 };
 
@@ -34,11 +35,6 @@ struct Bz2(u32);
 
 /// The bytes that a compressor and a decompressor of level 9 hold, by bzip2's manual.
 const CONTEXT_BYTES: u64 = 12 << 20;
-
-/// The greatest encoded size, by bzip2's manual: 1 % and 600 bytes more.
-fn bz2_bound(decoded: u64) -> Option<u64> {
-    decoded.checked_add(decoded / 100)?.checked_add(600)
-}
 
 impl Coder for Bz2 {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
@@ -86,7 +82,7 @@ pub(super) fn decode_stream(
             return Err(CodecError::too_long(out.allowed));
         }
         if before == out.bytes.capacity() {
-            // One byte more than the bz2_bound shows a stream that passes it.
+            // One byte more than the bound shows a stream that passes it.
             let room = (out.allowed.limit() - before).saturating_add(1);
             reserve(out.bytes, room.min(before.max(LEAST)))?;
         }
@@ -155,8 +151,7 @@ impl Coder for Lz4 {
         // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
         let is_held = size.max(block.len()) <= GREATEST && size / GREATEST_RATIO <= block.len();
         let Some(signed) = i32::try_from(claimed).ok().filter(|_| is_held) else {
-            let reason = format!("a block of {} bytes cannot hold {claimed}", block.len());
-            return Err(CodecError::corrupt(reason));
+            return Err(CodecError::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
         };
         reserve(out.bytes, size)?;
         out.bytes.resize(size, 0);

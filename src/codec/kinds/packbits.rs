@@ -8,7 +8,7 @@ use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::{Element, ElementType, NumberType};
 
 /// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
@@ -138,18 +138,17 @@ impl PackBits {
         CodecError::Bytes(format!("`packbits`: expected {expected} {side} bytes, found {found}"))
     }
 
-    fn pack<const SIZE: usize>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn pack<T: Element>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
         let Self { num_components, bits, first_bit, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
         let (mut word, mut filled) = (0_u128, 0_u32);
-        for (index, component) in decoded.as_chunks::<SIZE>().0.iter().enumerate() {
-            let pattern = read(component);
+        for (index, component) in decoded.chunks_exact(size_of::<T>()).enumerate() {
+            let pattern = bytemuck::pod_read_unaligned::<T>(component).to_bits64();
             if !self.holds(pattern) {
                 let index = index / num_components;
-                return Err(CodecError::Bytes(format!(
-                    "`packbits`: element {index} has bits outside of the {bits} of its data type"
-                )));
+                let message = format!("`packbits`: element {index} has bits outside of the {bits} of its data type");
+                return Err(CodecError::Bytes(message));
             }
             word |= u128::from((pattern >> first_bit) & mask) << filled;
             filled += width;
@@ -190,7 +189,7 @@ impl PackBits {
         Ok(packed)
     }
 
-    fn unpack<const SIZE: usize>(&self, packed: &[u8], decoded: &mut [u8]) {
+    fn unpack<T: Element>(&self, packed: &[u8], decoded: &mut [u8]) {
         let Self { first_bit, is_signed, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
@@ -198,7 +197,7 @@ impl PackBits {
         let sign = 64 - width;
         let (mut word, mut filled) = (0_u128, 0_u32);
         let mut rest = packed;
-        for component in decoded.as_chunks_mut::<SIZE>().0 {
+        for component in decoded.chunks_exact_mut(size_of::<T>()) {
             while filled < width {
                 let (next, size);
                 (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
@@ -214,7 +213,7 @@ impl PackBits {
             word >>= width;
             filled -= width;
             let value = if is_signed { ((stored << sign).cast_signed() >> sign).cast_unsigned() } else { stored };
-            write(component, value << first_bit);
+            component.copy_from_slice(bytemuck::bytes_of(&T::from_bits64(value << first_bit)));
         }
     }
 
@@ -247,10 +246,10 @@ impl Coder for PackBits {
             out.bytes.push(padding);
         }
         match self.component_size {
-            1 => self.pack::<1>(decoded, out.bytes)?,
-            2 => self.pack::<2>(decoded, out.bytes)?,
-            4 => self.pack::<4>(decoded, out.bytes)?,
-            _ => self.pack::<8>(decoded, out.bytes)?,
+            1 => self.pack::<u8>(decoded, out.bytes)?,
+            2 => self.pack::<u16>(decoded, out.bytes)?,
+            4 => self.pack::<u32>(decoded, out.bytes)?,
+            _ => self.pack::<u64>(decoded, out.bytes)?,
         }
         if self.padding_encoding == PaddingEncoding::LastByte {
             out.bytes.push(padding);
@@ -263,10 +262,10 @@ impl Coder for PackBits {
         let packed = self.check(encoded, packed, padding)?;
         zeroed(out.bytes, size)?;
         match self.component_size {
-            1 => self.unpack::<1>(packed, out.bytes),
-            2 => self.unpack::<2>(packed, out.bytes),
-            4 => self.unpack::<4>(packed, out.bytes),
-            _ => self.unpack::<8>(packed, out.bytes),
+            1 => self.unpack::<u8>(packed, out.bytes),
+            2 => self.unpack::<u16>(packed, out.bytes),
+            4 => self.unpack::<u32>(packed, out.bytes),
+            _ => self.unpack::<u64>(packed, out.bytes),
         }
         Ok(())
     }
@@ -284,27 +283,6 @@ const fn low_bits(count: u32) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "the low word is what is wanted")]
 const fn low_word(word: u128) -> u64 {
     word as u64
-}
-
-/// A native-endian component, zero-extended.
-fn read<const SIZE: usize>(component: &[u8; SIZE]) -> u64 {
-    let mut bytes = [0; 8];
-    if cfg!(target_endian = "big") {
-        bytes[8 - SIZE..].copy_from_slice(component);
-    } else {
-        bytes[..SIZE].copy_from_slice(component);
-    }
-    u64::from_ne_bytes(bytes)
-}
-
-/// The low bytes of a value as a native-endian component.
-fn write<const SIZE: usize>(component: &mut [u8; SIZE], value: u64) {
-    let bytes = value.to_ne_bytes();
-    if cfg!(target_endian = "big") {
-        component.copy_from_slice(&bytes[8 - SIZE..]);
-    } else {
-        component.copy_from_slice(&bytes[..SIZE]);
-    }
 }
 
 #[cfg(test)]

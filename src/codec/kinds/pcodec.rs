@@ -202,9 +202,8 @@ fn decode<T: Number + Pod>(encoded: &[u8], expected: usize, decoded: &mut Vec<u8
             }
         };
         reserve(decoded, left.saturating_mul(size_of::<T>()))?;
-        left = left
-            .checked_sub(page.n())
-            .ok_or_else(|| wrong_count(expected, (expected - left).saturating_add(page.n())))?;
+        let too_many = || wrong_count(expected, (expected - left).saturating_add(page.n()));
+        left = left.checked_sub(page.n()).ok_or_else(too_many)?;
         let mut is_finished = false;
         while !is_finished {
             let progress = page.read(&mut buffer)?;

@@ -1,6 +1,7 @@
 //! What a chunk is between two codecs, an array of elements or bytes, and sizes before and after a codec.
 
 use crate::data_type::{DataType, FillValue};
+use crate::grid::num_elements;
 
 /// A chunk as an array: C order, elements in the byte order of this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +26,7 @@ pub enum Representation {
 impl ArrayRepresentation {
     /// Elements of the chunk; `None` where the product overflows.
     pub fn num_elements(&self) -> Option<u64> {
-        self.shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length))
+        num_elements(&self.shape)
     }
 
     /// Bytes of the chunk in memory; `None` where the type has no fixed size or the product overflows.
@@ -45,10 +46,7 @@ impl ArrayRepresentation {
 impl Representation {
     /// The array, where it is one.
     pub fn array(&self) -> Option<&ArrayRepresentation> {
-        match self {
-            Representation::Array(array) => Some(array),
-            Representation::Bytes(_) => None,
-        }
+        if let Representation::Array(array) = self { Some(array) } else { None }
     }
 
     /// The most bytes of it in memory.
@@ -82,10 +80,7 @@ pub enum BytesSize {
 impl BytesSize {
     /// The most bytes that there can be.
     pub const fn bound(self) -> Option<u64> {
-        match self {
-            BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) => Some(bytes),
-            BytesSize::Unbounded => None,
-        }
+        if let BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) = self { Some(bytes) } else { None }
     }
 
     /// The most bytes to which a chunk of this size may decode.
@@ -106,10 +101,7 @@ impl BytesSize {
 
 impl std::fmt::Display for BytesSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BytesSize::Fixed(size) => write!(f, "{size}"),
-            BytesSize::Bounded(_) | BytesSize::Unbounded => write!(f, "at most {}", self.limit()),
-        }
+        if let BytesSize::Fixed(size) = self { write!(f, "{size}") } else { write!(f, "at most {}", self.limit()) }
     }
 }
 

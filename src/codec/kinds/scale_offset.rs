@@ -4,8 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Role, convert};
 use super::error::CodecError;
-use super::fill::Passage;
-use super::fill::scalar;
+use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{value_from_json, value_to_json};
@@ -87,13 +86,9 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
     }
     let codec = ScaleOffset::new(number_type, offset?, scale?);
-    let passage = Passage {
-        name: "scale_offset",
-        types: (number_type, number_type),
-        refused: code::SCALE_OFFSET_FILL_VALUE,
-        lost: code::SCALE_OFFSET_FILL_VALUE_LOST,
-    };
-    let fill_value = passage.run(to, |bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
+    let codes = [code::SCALE_OFFSET_FILL_VALUE, code::SCALE_OFFSET_FILL_VALUE_LOST];
+    let (forward, back) = (|bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
+    let fill_value = encoded_fill_value(to, "scale_offset", (number_type, number_type), codes, forward, back);
     Some(BoundArray::to_array(codec, ArrayRepresentation { fill_value, ..array.clone() }))
 }
 

@@ -80,7 +80,7 @@ fn sample(length: usize) -> Vec<u8> {
 
 #[test]
 fn codecs_write_what_zarrs_writes_and_read_it_back() {
-    let mut contexts = Contexts::new();
+    let mut contexts = Contexts::default();
     let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
     for length in [1, 2, 64, 1000, 70_000, 300_000] {
         let bytes = sample(length);
@@ -105,7 +105,7 @@ fn codecs_write_what_zarrs_writes_and_read_it_back() {
 
 #[test]
 fn decoding_past_the_bound_is_an_error() {
-    let mut contexts = Contexts::new();
+    let mut contexts = Contexts::default();
     let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
     let bytes = vec![7; 1 << 20];
     for entry in all() {
@@ -128,7 +128,7 @@ fn decoding_past_the_bound_is_an_error() {
 
 #[test]
 fn truncated_and_extended_bytes_are_errors() {
-    let mut contexts = Contexts::new();
+    let mut contexts = Contexts::default();
     let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
     let bytes = sample(5000);
     let bound = BytesSize::Fixed(bytes.len() as u64);
@@ -154,7 +154,7 @@ fn lzma_dictionary_that_takes_much_memory_is_refused() {
     stream.extend_from_slice(&[0; 16]);
     let alone = codec(("numcodecs.lzma", r#"{"format": 2}"#));
     let bound = BytesSize::Fixed(64);
-    let fault = alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::new()).unwrap_err().to_string();
+    let fault = alone.decode(&stream, &mut Vec::new(), bound, &mut Contexts::default()).unwrap_err().to_string();
     assert!(fault.contains("more than 128 MiB of memory"), "{fault}");
 }
 
@@ -166,7 +166,7 @@ fn zstd_claim_beyond_the_bound_is_refused_before_allocation() {
     frame.extend_from_slice(&[1, 0, 0]);
     let codec = codec(("zstd", r#"{"level": 1}"#));
     let mut decoded = Vec::new();
-    let fault = codec.decode(&frame, &mut decoded, BytesSize::Fixed(64), &mut Contexts::new()).unwrap_err();
+    let fault = codec.decode(&frame, &mut decoded, BytesSize::Fixed(64), &mut Contexts::default()).unwrap_err();
     assert!(fault.to_string().ends_with("expected 64 decoded bytes, found 1099511627776"), "{fault}");
     assert_eq!(decoded.capacity(), 0);
 }
@@ -176,7 +176,7 @@ fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
     let codec = codec(("numcodecs.lz4", "{}"));
     let mut decoded = Vec::new();
     let chunk = [&(1_u32 << 30).to_le_bytes()[..], &[0xff; 100]].concat();
-    let fault = codec.decode(&chunk, &mut decoded, BytesSize::Bounded(1 << 30), &mut Contexts::new()).unwrap_err();
+    let fault = codec.decode(&chunk, &mut decoded, BytesSize::Bounded(1 << 30), &mut Contexts::default()).unwrap_err();
     let fault = fault.to_string();
     assert!(fault.ends_with("the encoded bytes are corrupt: a block of 100 bytes cannot hold 1073741824"), "{fault}");
     assert_eq!(decoded.capacity(), 0);
@@ -186,7 +186,7 @@ fn lz4_claim_beyond_what_the_block_can_hold_is_refused_before_allocation() {
 fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
     let bytes: Vec<u8> = (0..2000_u32).flat_map(|n| (n * n).to_le_bytes()).collect();
     for codec_of in [("crc32c", "{}"), ("gzip", r#"{"level": 1}"#), ("zstd", r#"{"level": 1, "checksum": true}"#)] {
-        let (codec, mut contexts) = (codec(codec_of), Contexts::new());
+        let (codec, mut contexts) = (codec(codec_of), Contexts::default());
         let mut encoded = Vec::new();
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
         // In gzip the checksum comes before the length.
@@ -207,7 +207,7 @@ proptest! {
         flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         entry in prop::sample::select(all().collect::<Vec<_>>()),
     ) {
-        let mut contexts = Contexts::new();
+        let mut contexts = Contexts::default();
         let codec = codec(entry);
         let mut decoded = Vec::new();
         let _ = codec.decode(&bytes, &mut decoded, BytesSize::Bounded(1000), &mut contexts);
@@ -244,7 +244,7 @@ fn every_codec_keeps_its_bound_on_bytes_that_do_not_compress() {
     for entry in crate::codec::registry::all().filter(|entry| entry.bytes.is_some()) {
         assert!(cases.iter().any(|case| case.0 == entry.name), "{} has no case", entry.name);
     }
-    let (mut encoded, mut contexts) = (Vec::new(), Contexts::new());
+    let (mut encoded, mut contexts) = (Vec::new(), Contexts::default());
     for length in [0, 4, 100, 16_384, 70_000, 300_000] {
         let bytes = noise(length);
         for (name, configuration) in &cases {

@@ -97,12 +97,7 @@ pub(super) fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
 
 /// The parameters of the library in a mode, for numbers of a type in a chunk of so many dimensions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-fn config(
-    mode: &str,
-    members: &Members<'_>,
-    scalar: ZfpScalarType,
-    dimensions: usize,
-) -> Result<ZfpConfig, ZfpConfigError> {
+fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize) -> Result<ZfpConfig, ZfpConfigError> {
     use ZfpDimensionality::{D1, D2, D3, D4};
     let number = |name| parameter(members, name).unwrap_or_default();
     Ok(match mode {
@@ -112,7 +107,7 @@ fn config(
         }
         "fixed_accuracy" => ZfpConfig::fixed_accuracy(number("tolerance")),
         "fixed_rate" => {
-            let dimensions = [D1, D1, D2, D3, D4][dimensions.min(MAX_DIMENSIONS)];
+            let dimensions = [D1, D1, D2, D3, D4][rank.min(MAX_DIMENSIONS)];
             ZfpConfig::fixed_rate(number("rate"), scalar, dimensions, ZfpStreamAlignment::Unaligned)?
         }
         // A number from 0 on; what is more than all bits is all of them.
@@ -160,7 +155,7 @@ fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
 
 /// The library's type of elements; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
 /// 32 bits.
-const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
+pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
         ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::UInt8 | ElementType::UInt16 => {
             Some(ZfpScalarType::I32)
@@ -346,10 +341,9 @@ fn read_header(
     let dims = metadata.dims.iter().filter(|length| **length > 0);
     let found = dims.fold(1_usize, |count, length| count.saturating_mul(*length));
     if metadata.scalar_type != scalar || found != elements {
-        return Err(CodecError::Bytes(format!(
-            "the header is of {found} elements of {:?}, expected {elements} of {scalar:?}",
-            metadata.scalar_type
-        )));
+        let own = metadata.scalar_type;
+        let message = format!("the header is of {found} elements of {own:?}, expected {elements} of {scalar:?}");
+        return Err(CodecError::Bytes(message));
     }
     Ok((config, metadata.dims))
 }

@@ -5,7 +5,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray};
 use super::members::{Absent, Form, Member};
-use super::zfp::{MAX_DIMENSIONS, bound, parameter};
+use super::zfp::{MAX_DIMENSIONS, bound, parameter, scalar_type};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::ElementType;
@@ -53,12 +53,8 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 /// The primitive of a type that zfpy takes.
 fn element(data_type: &DataType) -> Option<ElementType> {
-    let number = data_type.number().filter(|number| number.is_whole())?;
-    let is_taken = matches!(
-        number.element(),
-        ElementType::Int32 | ElementType::Int64 | ElementType::Float32 | ElementType::Float64
-    );
-    is_taken.then_some(number.element())
+    let number = data_type.number().filter(|number| number.is_whole() && number.size() >= 4)?;
+    scalar_type(number.element()).map(|_| number.element())
 }
 
 #[cfg(test)]

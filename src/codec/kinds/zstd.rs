@@ -37,7 +37,8 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
             let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
             Some(Arc::new(Zstd { level, checksum }))
         },
-        SizeRule::AtMost(bound),
+        // `ZSTD_compressBound`, and a checksum.
+        SizeRule::AtMost(|decoded| decoded.checked_add((decoded >> 8) + 68)),
     )
 };
 
@@ -102,8 +103,7 @@ impl Coder for Zstd {
                 Some(context) => context,
                 none => none.insert(DCtx::try_create().ok_or(CodecError::memory(0))?),
             };
-            let result = context.decompress(out.bytes, encoded);
-            result.map(drop).map_err(|code| decode_fault(code, out.allowed))
+            context.decompress(out.bytes, encoded).map(drop).map_err(|code| decode_fault(code, out.allowed))
         })
     }
 
@@ -126,11 +126,6 @@ const FRAME: u32 = 0xFD2F_B528;
 struct ZstdContexts {
     encode: Option<(Zstd, CCtx<'static>)>,
     decode: Option<DCtx<'static>>,
-}
-
-/// The greatest encoded size: `ZSTD_compressBound`, and a checksum.
-fn bound(decoded: u64) -> Option<u64> {
-    decoded.checked_add((decoded >> 8) + 68)
 }
 
 /// The bytes that both contexts hold, by the library's own reckoning: nothing is allocated for it.
@@ -205,7 +200,7 @@ mod tests {
     fn context_holds_no_more_than_was_reckoned() {
         for level in [-5, 1, 3, 9, 15, 19, 22] {
             for size in [1_usize, 5000, 1 << 18, 3 << 20] {
-                let (mut contexts, mut encoded) = (Contexts::new(), Vec::new());
+                let (mut contexts, mut encoded) = (Contexts::default(), Vec::new());
                 let allowed = BytesSize::Fixed(size as u64);
                 let mut out = Output { bytes: &mut encoded, allowed, contexts: &mut contexts };
                 Zstd { level, checksum: false }.encode(&vec![7; size], &mut out).unwrap();

@@ -48,6 +48,8 @@ enum Way {
 /// The chains that were bound to a data type and a fill value, by shape.
 type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 
+type Result<T, E = CodecError> = std::result::Result<T, E>;
+
 /// A codec as zarrs has it.
 #[derive(Debug)]
 pub(super) struct OurCodec {
@@ -61,11 +63,6 @@ pub(super) struct OurCodec {
 impl OurCodec {
     pub(super) fn new(name: &'static str, own: CodecMetadata, metadata: Configuration) -> Self {
         OurCodec { name, own, metadata, bound: Mutex::default() }
-    }
-
-    /// The codec as this crate has it.
-    pub(super) fn own(&self) -> &CodecMetadata {
-        &self.own
     }
 
     fn way(&self, rank: usize) -> Way {
@@ -82,12 +79,7 @@ impl OurCodec {
     }
 
     /// The chain of this codec alone for chunks of a shape.
-    fn chain(
-        &self,
-        shape: &[u64],
-        data_type: &DataType,
-        fill_value: Option<&FillValue>,
-    ) -> Result<Arc<BoundChain>, CodecError> {
+    fn chain(&self, shape: &[u64], data_type: &DataType, fill_value: Option<&FillValue>) -> Result<Arc<BoundChain>> {
         // A panic while the lock is held leaves the list whole: entries are only ever appended.
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let known = bound.iter().find(|entry| entry.0 == *data_type && entry.1.as_ref() == fill_value);
@@ -96,9 +88,8 @@ impl OurCodec {
             bound.push((data_type.clone(), fill_value.cloned(), by_shape.clone()));
         }
         drop(bound);
-        by_shape
-            .get(shape, || self.bind(shape, from_zarrs(data_type), fill_value))
-            .map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.name)))
+        let chain = by_shape.get(shape, || self.bind(shape, from_zarrs(data_type), fill_value));
+        chain.map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.name)))
     }
 
     fn bind(
@@ -130,17 +121,11 @@ impl OurCodec {
         bytes: ArrayBytes<'_>,
         shape: &[u64],
         data_type: &DataType,
-    ) -> Result<ArrayBytes<'static>, CodecError> {
+    ) -> Result<ArrayBytes<'static>> {
         self.run(direction, &bytes.into_fixed()?, shape, data_type).map(ArrayBytes::from)
     }
 
-    fn run(
-        &self,
-        direction: Direction,
-        source: &[u8],
-        shape: &[u64],
-        data_type: &DataType,
-    ) -> Result<Vec<u8>, CodecError> {
+    fn run(&self, direction: Direction, source: &[u8], shape: &[u64], data_type: &DataType) -> Result<Vec<u8>> {
         let chain = self.chain(shape, data_type, None)?;
         let (mut target, mut workspace) = (Vec::new(), Workspace::default());
         let result = match direction {
@@ -156,6 +141,10 @@ impl OurCodec {
     fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
         let whole = (self.way(shape.len()) == Way::Whole).then(|| shape.to_vec());
         PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
+    }
+
+    fn bytes_codec(&self) -> Result<BytesCodec> {
+        BytesCodec::new(&self.own.name, self.own.configuration.as_ref()).map_err(CodecError::Other)
     }
 }
 
@@ -208,7 +197,7 @@ impl CodecTraits for OurCodec {
 }
 
 impl ArrayCodecTraits for OurCodec {
-    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency, CodecError> {
+    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency> {
         Ok(RecommendedConcurrency::new_maximum(1))
     }
 }
@@ -218,7 +207,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         self
     }
 
-    fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
+    fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType> {
         if self.name == "transpose" {
             return reversing(0).encoded_data_type(decoded);
         }
@@ -232,7 +221,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         }
     }
 
-    fn encoded_fill_value(&self, decoded: &DataType, fill_value: &FillValue) -> Result<FillValue, CodecError> {
+    fn encoded_fill_value(&self, decoded: &DataType, fill_value: &FillValue) -> Result<FillValue> {
         if self.name == "transpose" {
             return Ok(fill_value.clone());
         }
@@ -244,7 +233,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         }
     }
 
-    fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape, CodecError> {
+    fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape> {
         let mut shape = decoded.to_vec();
         if self.way(shape.len()) == Way::Reversed {
             shape.reverse();
@@ -252,7 +241,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         Ok(shape)
     }
 
-    fn decoded_shape(&self, encoded: &[NonZeroU64]) -> Result<Option<ChunkShape>, CodecError> {
+    fn decoded_shape(&self, encoded: &[NonZeroU64]) -> Result<Option<ChunkShape>> {
         self.encoded_shape(encoded).map(Some)
     }
 
@@ -263,7 +252,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         data_type: &DataType,
         fill_value: &FillValue,
         options: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
+    ) -> Result<ArrayBytes<'a>> {
         match self.way(shape.len()) {
             Way::Kept => Ok(bytes),
             Way::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
@@ -278,7 +267,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         data_type: &DataType,
         fill_value: &FillValue,
         options: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
+    ) -> Result<ArrayBytes<'a>> {
         match self.way(shape.len()) {
             Way::Kept => Ok(bytes),
             Way::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
@@ -293,7 +282,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         data_type: &DataType,
         fill_value: &FillValue,
         options: &CodecOptions,
-    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>, CodecError> {
+    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
         match self.way(shape.len()) {
             Way::Kept => Ok(handle),
             Way::Reversed => reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options),
@@ -308,7 +297,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         data_type: &DataType,
         fill_value: &FillValue,
         options: &CodecOptions,
-    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>, CodecError> {
+    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
         match self.way(shape.len()) {
             Way::Kept => Ok(handle),
             Way::Reversed => reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options),
@@ -327,7 +316,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         shape: &[NonZeroU64],
         data_type: &DataType,
         _: &FillValue,
-    ) -> Result<BytesRepresentation, CodecError> {
+    ) -> Result<BytesRepresentation> {
         match self.chain(&extents(shape), data_type, None)?.encoded() {
             Representation::Bytes(size) => Ok(representation(size)),
             Representation::Array(_) => Ok(BytesRepresentation::UnboundedSize),
@@ -341,7 +330,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         data_type: &DataType,
         _: &FillValue,
         _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    ) -> Result<ArrayBytesRaw<'a>> {
         self.run(Direction::Encode, &bytes.into_fixed()?, &extents(shape), data_type).map(Into::into)
     }
 
@@ -352,7 +341,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         data_type: &DataType,
         _: &FillValue,
         _: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
+    ) -> Result<ArrayBytes<'a>> {
         self.run(Direction::Decode, &bytes, &extents(shape), data_type).map(ArrayBytes::from)
     }
 }
@@ -383,7 +372,7 @@ impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for Partia
         self.handle.size_held()
     }
 
-    fn partial_decode(&self, indexer: &dyn Indexer, options: &CodecOptions) -> Result<ArrayBytes<'_>, CodecError> {
+    fn partial_decode(&self, indexer: &dyn Indexer, options: &CodecOptions) -> Result<ArrayBytes<'_>> {
         let Some(shape) = &self.whole else {
             let encoded = self.handle.partial_decode(indexer, options)?;
             return self.codec.convert(Direction::Decode, encoded, &[indexer.len()], &self.data_type);
@@ -404,16 +393,11 @@ impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for Partia
         self
     }
 
-    fn erase(&self) -> Result<(), CodecError> {
+    fn erase(&self) -> Result<()> {
         self.handle.erase()
     }
 
-    fn partial_encode(
-        &self,
-        indexer: &dyn Indexer,
-        bytes: &ArrayBytes<'_>,
-        options: &CodecOptions,
-    ) -> Result<(), CodecError> {
+    fn partial_encode(&self, indexer: &dyn Indexer, bytes: &ArrayBytes<'_>, options: &CodecOptions) -> Result<()> {
         let Some(shape) = &self.whole else {
             let count = &[indexer.len()];
             let encoded = self.codec.convert(Direction::Encode, bytes.clone(), count, &self.data_type)?;
@@ -432,13 +416,6 @@ impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for Partia
     }
 }
 
-impl OurCodec {
-    fn bytes_codec(&self) -> Result<BytesCodec, CodecError> {
-        let own = self.own();
-        BytesCodec::new(&own.name, own.configuration.as_ref()).map_err(CodecError::Other)
-    }
-}
-
 /// A size as this crate has it.
 pub(crate) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
     match representation {
@@ -453,7 +430,7 @@ impl BytesToBytesCodecTraits for OurCodec {
         self
     }
 
-    fn recommended_concurrency(&self, _: &BytesRepresentation) -> Result<RecommendedConcurrency, CodecError> {
+    fn recommended_concurrency(&self, _: &BytesRepresentation) -> Result<RecommendedConcurrency> {
         Ok(RecommendedConcurrency::new_maximum(1))
     }
 
@@ -462,9 +439,9 @@ impl BytesToBytesCodecTraits for OurCodec {
         representation(codec.map_or(BytesSize::Unbounded, |codec| codec.encoded_size(bytes_size(*decoded))))
     }
 
-    fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>> {
         let mut encoded = Vec::new();
-        let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::new());
+        let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::default());
         result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }
 
@@ -473,9 +450,9 @@ impl BytesToBytesCodecTraits for OurCodec {
         encoded: ArrayBytesRaw<'a>,
         representation: &BytesRepresentation,
         _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    ) -> Result<ArrayBytesRaw<'a>> {
         let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
-        let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::new());
+        let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::default());
         result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
     }
 }

@@ -86,8 +86,7 @@ impl DataTypeTraits for OddIntegerDataType {
     ) -> Result<ZarrsFillValue, DataTypeFillValueMetadataError> {
         let text = serde_json::to_string(fill_value_metadata).map_err(|_| DataTypeFillValueMetadataError)?;
         let json = Json::parse_str(&text).map_err(|_| DataTypeFillValueMetadataError)?;
-        let read = value_from_json(self.number_type, &json);
-        let bits = read.map_err(|_| DataTypeFillValueMetadataError)?.value;
+        let bits = value_from_json(self.number_type, &json).map_err(|_| DataTypeFillValueMetadataError)?.value;
         Ok(ZarrsFillValue::new(FillValue::from_bits(self.number_type, bits).0))
     }
 

@@ -143,13 +143,8 @@ struct Named {
     format: FloatFormat,
 }
 
-const fn named(
-    name: &'static str,
-    (exponent_bits, fraction_bits): (u32, u32),
-    bias: i32,
-    special: SpecialValues,
-) -> Named {
-    Named { name, format: FloatFormat { exponent_bits, fraction_bits, bias, special } }
+const fn named(name: &'static str, bits: (u32, u32), bias: i32, special: SpecialValues) -> Named {
+    Named { name, format: FloatFormat { exponent_bits: bits.0, fraction_bits: bits.1, bias, special } }
 }
 
 /// The list.

@@ -55,9 +55,7 @@ macro_rules! with_integer {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_float {
-    ($($arguments:tt)*) => {
-        $crate::with_listed!([Float16: ::half::f16, Float32: f32, Float64: f64] $($arguments)*)
-    };
+    ($($arguments:tt)*) => { $crate::with_listed!([Float16: ::half::f16, Float32: f32, Float64: f64] $($arguments)*) };
 }
 
 /// Runs an expression with a type name bound to the unsigned integer of so many bytes: 1, 2, 4 or 8.
@@ -247,10 +245,7 @@ impl NumberType {
 
     /// The layout of a float; `None` for integers.
     pub const fn float_format(self) -> Option<FloatFormat> {
-        match self.small_float {
-            Some(float) => Some(float.format()),
-            None => FloatFormat::of(self.element),
-        }
+        if let Some(float) = self.small_float { Some(float.format()) } else { FloatFormat::of(self.element) }
     }
 
     /// Whether every bit pattern of the primitive is a value of the type.
@@ -309,9 +304,8 @@ impl TryFrom<String> for NumberType {
         let small = SmallFloat::from_name(&name).map(NumberType::small);
         let integers = (1..=64).flat_map(|bits| [true, false].map(|signed| NumberType::integer(signed, bits)));
         let mut all = ElementType::ALL.map(NumberType::of).into_iter().chain(integers.flatten());
-        small
-            .or_else(|| all.find(|number| number.name() == name))
-            .ok_or_else(|| format!("`{name}` is no type of numbers"))
+        let found = small.or_else(|| all.find(|number| number.name() == name));
+        found.ok_or_else(|| format!("`{name}` is no type of numbers"))
     }
 }
 

@@ -43,11 +43,9 @@ impl BitPairs {
     /// Adds what was counted elsewhere. Counts are integers: the order makes no difference.
     pub fn merge(&mut self, other: &BitPairs) {
         self.pairs += other.pairs;
-        for (all, part) in
-            [(&mut self.first, &other.first), (&mut self.second, &other.second), (&mut self.both, &other.both)]
-        {
-            add(all, part);
-        }
+        add(&mut self.first, &other.first);
+        add(&mut self.second, &other.second);
+        add(&mut self.both, &other.both);
     }
 
     /// Adds so many pairs of two elements with the same pattern.

@@ -4,25 +4,14 @@
 
 use crate::element::{Element, with_bits};
 
-/// The kind of a component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Component {
-    /// An integer, its bits taken without regard to a sign.
-    Integer,
-    /// A binary float with so many stored bits of significand.
-    Float {
-        /// Without the hidden one.
-        significand_bits: u32,
-    },
-}
-
 /// `bitround` for one type of element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BitRound {
     /// Bytes of a component: 1, 2, 4 or 8.
     pub size: usize,
-    /// The kind of its components.
-    pub component: Component,
+    /// Stored bits of the significand of a binary float, without the hidden one; `None` of an integer, whose bits are
+    /// taken without regard to a sign.
+    pub fraction_bits: Option<u32>,
     /// The number of bits that are kept.
     pub keepbits: u32,
 }
@@ -39,17 +28,14 @@ impl BitRound {
     /// Rounds the bits of one component.
     pub fn encode_bits(self, bits: u64) -> u64 {
         let width = u32::try_from(self.size * 8).unwrap_or(64).min(64);
-        let of = match self.component {
-            Component::Integer => 64 - bits.leading_zeros(),
-            Component::Float { significand_bits } => {
-                let sign = 1_u64 << (width - 1);
-                let infinity = (sign - 1) & !((1 << significand_bits) - 1);
-                if bits & (sign - 1) > infinity {
-                    return bits;
-                }
-                significand_bits
+        if let Some(fraction_bits) = self.fraction_bits {
+            let sign = 1_u64 << (width - 1);
+            let infinity = (sign - 1) & !((1 << fraction_bits) - 1);
+            if bits & (sign - 1) > infinity {
+                return bits;
             }
-        };
+        }
+        let of = self.fraction_bits.unwrap_or(64 - bits.leading_zeros());
         let Some(dropped @ 1..) = of.checked_sub(self.keepbits) else { return bits };
         if dropped > 63 {
             return bits;

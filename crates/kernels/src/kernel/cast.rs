@@ -127,10 +127,7 @@ impl Cast {
         if !is_of_type(bits, source) {
             return Err(FaultKind::NotOfType);
         }
-        if source == target {
-            return Ok(bits);
-        }
-        self.convert_value(Value::of(bits, source))
+        if source == target { Ok(bits) } else { self.convert_value(Value::of(bits, source)) }
     }
 
     /// The same without the scalar map, of a value of any type.
@@ -168,6 +165,13 @@ impl Cast {
             OutOfRange::Wrap => Ok(wrapped(rounded.low, target)),
         }
     }
+
+    /// The bits, in the float that is calculated in, of what the scalar map makes of NaN, where it has no other entry.
+    fn nan_bits(&self) -> Option<u64> {
+        let [(key, value)] = self.options.scalar_map.as_slice() else { return None };
+        let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
+        (is_nan && !self.options.target.is_float()).then(|| loops::nan_bits(*value, &self.options))?
+    }
 }
 
 impl FastCast {
@@ -192,13 +196,11 @@ impl FastCast {
         } else {
             loops::select(options, nan_bits)
         };
+        let format = options.source.float_format();
         let replacing = match options.scalar_map.len() {
             0 => None,
             _ if nan_bits.is_some() => None,
-            1..=MOST_TESTED => {
-                let format = options.source.float_format();
-                Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes)))
-            }
+            1..=MOST_TESTED => Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes))),
             _ => Some(Replacing::Lookup(cast.map.clone())),
         };
         FastCast { first_step: loops::first_step(options), conversion, replacing, sizes }
@@ -218,15 +220,6 @@ impl FastCast {
         let mut buffer = TileBuffer::new();
         let between = buffer.bytes_mut(source.len() / self.sizes.0 * size);
         !first_step.run(source, between) && !self.conversion.run(between, target)
-    }
-}
-
-impl Cast {
-    /// The bits, in the float that is calculated in, of what the scalar map makes of NaN, where it has no other entry.
-    fn nan_bits(&self) -> Option<u64> {
-        let [(key, value)] = self.options.scalar_map.as_slice() else { return None };
-        let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
-        (is_nan && !self.options.target.is_float()).then(|| loops::nan_bits(*value, &self.options))?
     }
 }
 

@@ -52,6 +52,12 @@ impl Double {
     }
 }
 
+/// A count as the nearest float64.
+#[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of every figure")]
+pub(crate) fn approximate(count: u64) -> f64 {
+    count as f64
+}
+
 impl From<f64> for Double {
     fn from(value: f64) -> Self {
         Double { high: value, low: 0.0 }

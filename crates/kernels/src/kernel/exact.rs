@@ -105,8 +105,7 @@ impl Value {
         if let Some(format) = number_type.float_format() {
             return format.value(bits);
         }
-        let integer = integer_of(bits, number_type.element());
-        Value::from_integer(integer)
+        Value::from_integer(integer_of(bits, number_type.element()))
     }
 
     /// The value of an integer of at most 64 bits and a sign.

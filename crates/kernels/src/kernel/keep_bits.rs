@@ -5,7 +5,7 @@
 
 use num_traits::AsPrimitive;
 
-use super::bit_round::{BitRound, Component};
+use super::bit_round::BitRound;
 use super::dispatch::{TileKernel, TileLoop};
 use super::missing::MissingFilter;
 use super::quantize::QuantizeFigures;
@@ -19,16 +19,7 @@ pub struct KeepBits {
     number_type: NumberType,
     bits: u32,
     missing: MissingFilter,
-    kernel: TileKernel<BitRound, TileFigures>,
-}
-
-/// The error over a tile.
-#[derive(Debug, Clone, Copy, Default)]
-struct TileFigures {
-    nan: usize,
-    infinite: usize,
-    max_abs_error: f64,
-    sum_of_squares: f64,
+    kernel: TileKernel<BitRound, QuantizeFigures>,
 }
 
 struct RoundLoop<T>(std::marker::PhantomData<T>);
@@ -59,53 +50,40 @@ impl KeepBits {
     /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) {
         let (size, codec) = (self.number_type.size(), self.codec());
-        let done = for_each_tile((source, size), (target, size), |source, target, _| {
-            let count = source.len() / size;
+        let Ok(()) = for_each_tile((source, size), (target, size), |source, target, _| {
             let mut tile = self.kernel.run(source, target, &codec);
-            let (mut missing, mut normalizer) = (0, normalizer_of(tile.max_abs_error));
+            let mut missing = 0;
             if !self.missing.is_empty() {
                 self.missing.each_missing(source, |index| {
                     let place = index * size..(index + 1) * size;
                     target[place.clone()].copy_from_slice(&source[place]);
                     missing += 1;
                 });
-                if missing > 0 {
-                    tile = self.measure(source, target, 1.0);
-                    normalizer = normalizer_of(tile.max_abs_error);
-                }
             }
+            if missing > 0 {
+                tile = self.measure(source, target, 1.0);
+            }
+            let normalizer = normalizer_of(tile.max_abs_error);
             if normalizer != 1.0 {
                 tile = self.measure(source, target, normalizer);
             }
-            figures.merge(&QuantizeFigures {
-                count: count as u64,
-                nan: tile.nan as u64 + missing,
-                infinite: tile.infinite as u64,
-                max_abs_error: tile.max_abs_error,
-                sum_of_squares: tile.sum_of_squares,
-                normalizer,
-                ..QuantizeFigures::default()
-            });
+            tile.nan += missing;
+            figures.merge(&tile);
             Ok::<(), std::convert::Infallible>(())
         });
-        match done {
-            Ok(()) => {}
-            Err(never) => match never {},
-        }
     }
 
     fn codec(&self) -> BitRound {
-        let significand_bits = self.number_type.fraction_bits().unwrap_or(52);
-        let component = Component::Float { significand_bits };
-        BitRound { size: self.number_type.size(), component, keepbits: self.bits }
+        let fraction_bits = self.number_type.fraction_bits().or(Some(52));
+        BitRound { size: self.number_type.size(), fraction_bits, keepbits: self.bits }
     }
 
     /// The error of what was rounded, where some was put back, or squares need a normalizer.
-    fn measure(&self, source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
+    fn measure(&self, source: &[u8], target: &[u8], normalizer: f64) -> QuantizeFigures {
         with_float!(
             self.number_type.element(),
             T => measure::<T>(source, target, normalizer),
-            else TileFigures::default()
+            else QuantizeFigures::default()
         )
     }
 }
@@ -131,13 +109,14 @@ fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
     if T::from_bits64(rounded).as_().is_infinite() { bits } else { rounded }
 }
 
-fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> TileFigures {
-    let mut figures = TileFigures::default();
+fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> QuantizeFigures {
+    let count = (source.len() / size_of::<T>()) as u64;
+    let mut figures = QuantizeFigures { count, normalizer, ..QuantizeFigures::default() };
     for (source, target) in source.chunks_exact(size_of::<T>()).zip(target.chunks_exact(size_of::<T>())) {
         let [value, rounded] = [source, target].map(|element| bytemuck::pod_read_unaligned::<T>(element).as_());
         let error = (rounded - value).abs();
-        figures.nan += usize::from(value.is_nan());
-        figures.infinite += usize::from(value.is_infinite());
+        figures.nan += u64::from(value.is_nan());
+        figures.infinite += u64::from(value.is_infinite());
         // The difference of what is not finite is NaN.
         if error > 0.0 {
             figures.max_abs_error = figures.max_abs_error.max(error);
@@ -149,17 +128,13 @@ fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> TileFig
 
 impl<T: Rounded> TileLoop for RoundLoop<T> {
     type Parameters = BitRound;
-    type Outcome = TileFigures;
+    type Outcome = QuantizeFigures;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], codec: &BitRound) -> TileFigures {
+    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], codec: &BitRound) -> QuantizeFigures {
         let source: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
-        let significand_bits = match codec.component {
-            Component::Float { significand_bits } => significand_bits,
-            Component::Integer => 0,
-        };
-        let dropped = significand_bits.saturating_sub(codec.keepbits);
+        let dropped = codec.fraction_bits.unwrap_or(0).saturating_sub(codec.keepbits);
         // Half of the last bit that is kept, less one; with that bit itself, ties go to even.
         let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
         let kept = !((1_u64 << dropped) - 1);
@@ -195,11 +170,14 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
             nan += u32::from(is_nan);
             infinite += u32::from(is_infinite);
         }
-        TileFigures {
-            nan: nan as usize,
-            infinite: infinite as usize,
+        QuantizeFigures {
+            count: source.len() as u64,
+            nan: u64::from(nan),
+            infinite: u64::from(infinite),
             max_abs_error: greatest.into_iter().fold(0.0, f64::max),
             sum_of_squares: squares.into_iter().sum(),
+            normalizer: 1.0,
+            ..QuantizeFigures::default()
         }
     }
 }

@@ -5,6 +5,8 @@
 
 mod loops;
 
+use std::ops::{Add, Div, Mul, Sub};
+
 use num_traits::AsPrimitive;
 
 use super::dispatch::TileConversion;
@@ -87,10 +89,7 @@ impl ScaleOffset {
 
     fn convert(&self, direction: Direction, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let size = self.number_type.size();
-        let fast = match direction {
-            Direction::Encode => &self.encode,
-            Direction::Decode => &self.decode,
-        };
+        let fast = if direction == Direction::Encode { &self.encode } else { &self.decode };
         for_each_tile((source, size), (target, size), |source, target, first| {
             if fast.as_ref().is_some_and(|fast| !fast.run(source, target)) {
                 return Ok(());
@@ -108,26 +107,26 @@ impl ScaleOffset {
         }
         match direction {
             Direction::Encode => {
-                let shifted = self.operation(bits, self.offset, Operation::Subtract)?;
-                self.operation(shifted, self.scale, Operation::Multiply)
+                let shifted = self.operation(bits, self.offset, f64::sub)?;
+                self.operation(shifted, self.scale, f64::mul)
             }
             Direction::Decode => {
-                let divided = self.operation(bits, self.scale, Operation::Divide)?;
-                self.operation(divided, self.offset, Operation::Add)
+                let divided = self.operation(bits, self.scale, f64::div)?;
+                self.operation(divided, self.offset, f64::add)
             }
         }
     }
 
     /// One float operation, rounded once; skipped where its parameter is absent.
-    fn operation(&self, bits: u64, parameter: Option<u64>, operation: Operation) -> Result<u64, FaultKind> {
+    fn operation(&self, bits: u64, parameter: Option<u64>, apply: Operation) -> Result<u64, FaultKind> {
         let Some(parameter) = parameter else { return Ok(bits) };
         if let Some(float) = self.number_type.small_float() {
-            return self.small_operation(float.format(), (bits, parameter), operation);
+            return self.small_operation(float.format(), [bits, parameter], apply);
         }
         with_float!(self.number_type.element(), T => {
             // The float64 of a result that has at most 24 bits of significand can be rounded to those: that is rounded once.
             let [x, parameter]: [f64; 2] = [bits, parameter].map(|bits| T::from_bits64(bits).as_());
-            let result: T = operation.apply(x, parameter).as_();
+            let result: T = apply(x, parameter).as_();
             let became_infinite = x.is_finite() && AsPrimitive::<f64>::as_(result).is_infinite();
             if became_infinite { Err(FaultKind::Overflow) } else { Ok(result.to_bits64()) }
         }, else Ok(bits))
@@ -137,19 +136,13 @@ impl ScaleOffset {
     ///
     /// float64 has more than twice the precision of its at most 8 bits, and two bits besides: so the result of an
     /// operation rounded to 53 bits and then to those is rounded once, subnormal numbers and all.
-    fn small_operation(
-        &self,
-        format: FloatFormat,
-        (bits, parameter): (u64, u64),
-        operation: Operation,
-    ) -> Result<u64, FaultKind> {
+    fn small_operation(&self, format: FloatFormat, operands: [u64; 2], apply: Operation) -> Result<u64, FaultKind> {
         let quiet = if format.is_ieee() { 1 << (format.fraction_bits - 1) } else { 0 };
-        if let Some(nan) = [bits, parameter].into_iter().find(|bits| format.is_nan(*bits)) {
+        if let Some(nan) = operands.into_iter().find(|bits| format.is_nan(*bits)) {
             return Ok(nan | quiet);
         }
-        let value = |bits| Value::of(bits, self.number_type).to_f64();
-        let x = value(bits);
-        let result = operation.apply(x, value(parameter));
+        let [x, parameter] = operands.map(|bits| Value::of(bits, self.number_type).to_f64());
+        let result = apply(x, parameter);
         if result.is_nan() {
             // Of infinities alone, which only types with NaN have.
             return format.canonical_nan().ok_or(FaultKind::Overflow);
@@ -187,22 +180,5 @@ impl ScaleOffset {
     }
 }
 
-/// The four operations of the codec.
-#[derive(Debug, Clone, Copy)]
-enum Operation {
-    Subtract,
-    Multiply,
-    Divide,
-    Add,
-}
-
-impl Operation {
-    fn apply(self, x: f64, parameter: f64) -> f64 {
-        match self {
-            Operation::Subtract => x - parameter,
-            Operation::Multiply => x * parameter,
-            Operation::Divide => x / parameter,
-            Operation::Add => x + parameter,
-        }
-    }
-}
+/// One of the four operations of the codec, on an element and its parameter.
+type Operation = fn(f64, f64) -> f64;

@@ -1,6 +1,7 @@
 //! Extent of an array's values: the least and the greatest finite one, and counts of the others.
 
 use half::f16;
+use num_traits::Bounded;
 use serde::{Deserialize, Serialize};
 
 use super::dispatch::{TileKernel, TileLoop};
@@ -9,7 +10,7 @@ use crate::element::{Element, NumberType};
 use crate::with_element;
 
 /// The extent of a slice of numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Extent {
     /// Elements.
     pub count: u64,
@@ -28,23 +29,12 @@ pub struct Extent {
 pub struct ExtentScan {
     number_type: NumberType,
     missing: MissingFilter,
-    kernel: TileKernel<(), TileExtent>,
-}
-
-/// The extent of a tile.
-#[derive(Debug, Clone, Copy)]
-struct TileExtent {
-    /// Bits of the least and greatest finite value; the least is the greater one where there is none.
-    finite: (u64, u64),
-    /// NaN and infinities.
-    not_finite: usize,
+    kernel: TileKernel<(), Extent>,
 }
 
 /// A type whose order is that of integers, once its bits are turned for it.
 pub(super) trait Ordered: Element {
-    type Key: Copy + Ord;
-    const LEAST: Self::Key;
-    const GREATEST: Self::Key;
+    type Key: Copy + Ord + Bounded;
     /// The element in that order.
     fn key(self) -> Self::Key;
     /// And back.
@@ -57,8 +47,6 @@ macro_rules! ordered_integer {
     ($($type:ty),*) => {$(
         impl Ordered for $type {
             type Key = $type;
-            const LEAST: $type = <$type>::MIN;
-            const GREATEST: $type = <$type>::MAX;
             #[inline(always)]
             fn key(self) -> $type { self }
             #[inline(always)]
@@ -73,8 +61,6 @@ macro_rules! ordered_float {
     ($type:ty, $unsigned:ty, $signed:ty) => {
         impl Ordered for $type {
             type Key = $signed;
-            const LEAST: $signed = <$signed>::MIN;
-            const GREATEST: $signed = <$signed>::MAX;
             // The magnitude of a negative float grows with its bits: turning them over orders it among the others.
             #[inline(always)]
             fn key(self) -> $signed {
@@ -104,10 +90,10 @@ struct ExtentLoop<T>(std::marker::PhantomData<T>);
 
 impl<T: Ordered> TileLoop for ExtentLoop<T> {
     type Parameters = ();
-    type Outcome = TileExtent;
+    type Outcome = Extent;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> TileExtent {
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> Extent {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let (least, greatest) = extent::<T>(elements.iter().map(|element| element.key()));
         let mut not_finite = 0;
@@ -121,14 +107,22 @@ impl<T: Ordered> TileLoop for ExtentLoop<T> {
             finite = (T::of_key(least), T::of_key(greatest));
             not_finite = elements.iter().filter(|element| !element.is_finite()).count();
         }
-        TileExtent { finite: (finite.0.to_bits64(), finite.1.to_bits64()), not_finite }
+        let (positive_infinity, negative_infinity) = if not_finite > 0 { infinities(elements) } else { (0, 0) };
+        let bits = (finite.0.to_bits64(), finite.1.to_bits64());
+        Extent {
+            count: elements.len() as u64,
+            nan: not_finite as u64 - positive_infinity - negative_infinity,
+            positive_infinity,
+            negative_infinity,
+            finite: (not_finite < elements.len()).then_some(bits),
+        }
     }
 }
 
 /// The least and the greatest of some keys, as maxima of integers, which vectorise.
 #[inline(always)]
 fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
-    keys.fold((T::GREATEST, T::LEAST), |(least, greatest), key| (least.min(key), greatest.max(key)))
+    keys.fold((T::Key::max_value(), T::Key::min_value()), |(least, greatest), key| (least.min(key), greatest.max(key)))
 }
 
 impl ExtentScan {
@@ -140,32 +134,15 @@ impl ExtentScan {
 
     /// The extent of no element.
     pub fn empty(&self) -> Extent {
-        Extent { count: 0, nan: 0, positive_infinity: 0, negative_infinity: 0, finite: None }
+        Extent::default()
     }
 
     /// Adds the elements of `source` to `extent`.
     pub fn scan(&self, source: &[u8], extent: &mut Extent) {
-        let size = self.number_type.size();
-        extent.count += (source.len() / size) as u64;
-        let missing = self.missing.each_present(source, |tile| self.scan_tile(tile, extent));
-        extent.nan += missing.all;
-    }
-
-    /// Adds a tile without missing values.
-    fn scan_tile(&self, tile: &[u8], extent: &mut Extent) {
-        let found = self.kernel.run(tile, &mut [], &());
-        let size = self.number_type.size();
-        if found.not_finite > 0 {
-            let (positive, negative) = with_element!(self.number_type.element(), T => {
-                infinities::<T>(bytemuck::try_cast_slice(tile).unwrap_or_default())
-            });
-            extent.positive_infinity += positive as u64;
-            extent.negative_infinity += negative as u64;
-            extent.nan += (found.not_finite - positive - negative) as u64;
-        }
-        if found.not_finite < tile.len() / size {
-            self.widen(extent, found.finite);
-        }
+        let add_tile = |tile: &[u8]| self.merge(extent, &self.kernel.run(tile, &mut [], &()));
+        let missing = self.missing.each_present(source, add_tile).all;
+        extent.count += missing;
+        extent.nan += missing;
     }
 
     /// Adds one extent to another.
@@ -174,34 +151,27 @@ impl ExtentScan {
         extent.nan += other.nan;
         extent.positive_infinity += other.positive_infinity;
         extent.negative_infinity += other.negative_infinity;
-        if let Some(finite) = other.finite {
-            self.widen(extent, finite);
-        }
-    }
-
-    fn widen(&self, extent: &mut Extent, found: (u64, u64)) {
-        extent.finite = Some(
-            extent
-                .finite
-                .map_or(found, |finite| with_element!(self.number_type.element(), T => widened::<T>(finite, found))),
-        );
+        extent.finite = widened(self.number_type, extent.finite, other.finite);
     }
 }
 
 /// The bits of the least and the greatest of two ranges.
-pub(super) fn widened<T: Ordered>(one: (u64, u64), two: (u64, u64)) -> (u64, u64) {
-    let key = |bits| T::from_bits64(bits).key();
-    (if key(two.0) < key(one.0) { two.0 } else { one.0 }, if key(two.1) > key(one.1) { two.1 } else { one.1 })
+pub(super) fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    let (Some(one), Some(two)) = (one, two) else { return one.or(two) };
+    Some(with_element!(number_type.element(), T => {
+        let key = |bits| T::from_bits64(bits).key();
+        (if key(two.0) < key(one.0) { two.0 } else { one.0 }, if key(two.1) > key(one.1) { two.1 } else { one.1 })
+    }))
 }
 
 /// Counts of +Infinity and -Infinity, among floats.
 #[inline(always)]
-pub(super) fn infinities<T: Ordered>(elements: &[T]) -> (usize, usize) {
+pub(super) fn infinities<T: Ordered>(elements: &[T]) -> (u64, u64) {
     let zero = T::from_bits64(0);
     let (mut positive, mut negative) = (0_u32, 0_u32);
     for element in elements {
         positive += u32::from(!element.is_finite() & (*element > zero));
         negative += u32::from(!element.is_finite() & (*element < zero));
     }
-    (positive as usize, negative as usize)
+    (u64::from(positive), u64::from(negative))
 }

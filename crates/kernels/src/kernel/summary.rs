@@ -6,12 +6,12 @@
 mod loops;
 
 use super::dispatch::TileKernel;
-use super::double::Double;
+use super::double::{Double, approximate};
 use super::statistics::widened;
 use super::tile::each_tile;
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
-use loops::{Moments, Parameters, SummaryLoop};
+use loops::{Parameters, SummaryLoop};
 
 /// The figures of some elements. Those after `extremes` are over finite ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -33,17 +33,6 @@ pub struct Summary {
     squares: Double,
 }
 
-/// A tile's part.
-#[derive(Debug, Clone, Copy)]
-struct TileSummary {
-    finite: usize,
-    equal: usize,
-    positive_infinity: usize,
-    negative_infinity: usize,
-    extremes: (u64, u64),
-    moments: Moments,
-}
-
 impl Summary {
     /// Elements that are NaN.
     pub fn nan(&self) -> u64 {
@@ -56,8 +45,7 @@ impl Summary {
 pub struct SummaryScan {
     number_type: NumberType,
     parameters: Parameters,
-    counts_nan: bool,
-    kernel: TileKernel<Parameters, TileSummary>,
+    kernel: TileKernel<Parameters, Summary>,
 }
 
 impl SummaryScan {
@@ -65,8 +53,7 @@ impl SummaryScan {
     pub fn new(number_type: NumberType, counted: u64) -> Self {
         with_element!(number_type.element(), T => SummaryScan {
             number_type,
-            parameters: Parameters { counted, scale: 1.0 },
-            counts_nan: is_nan::<T>(counted),
+            parameters: Parameters { counted, counts_nan: is_nan::<T>(counted), scale: 1.0 },
             kernel: TileKernel::select::<SummaryLoop<T>>(),
         })
     }
@@ -93,31 +80,9 @@ impl SummaryScan {
 
     /// Adds the elements of `source`, in native byte order.
     pub fn scan(&self, source: &[u8], summary: &mut Summary) {
-        let size = self.number_type.size();
-        each_tile(source, size, |tile| {
-            let part = self.kernel.run(tile, &mut [], &self.parameters);
-            self.merge(summary, &self.of_tile(&part, tile.len() / size));
+        each_tile(source, self.number_type.size(), |tile| {
+            self.merge(summary, &self.kernel.run(tile, &mut [], &self.parameters));
         });
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
-    fn of_tile(&self, tile: &TileSummary, count: usize) -> Summary {
-        let not_nan = tile.finite + tile.positive_infinity + tile.negative_infinity;
-        let equal = if self.counts_nan { count - not_nan } else { tile.equal };
-        let Moments { sum, distances, squares } = tile.moments;
-        // The pivot is the mean but for a rounding, which this makes good.
-        let beside = distances.value();
-        let squares = (squares - beside * beside / (tile.finite.max(1) as f64)).max(0.0);
-        Summary {
-            count: count as u64,
-            finite: tile.finite as u64,
-            positive_infinity: tile.positive_infinity as u64,
-            negative_infinity: tile.negative_infinity as u64,
-            equal: equal as u64,
-            extremes: (tile.finite > 0).then_some(tile.extremes),
-            sum: if tile.finite > 0 { sum } else { Double::default() },
-            squares: Double::from(if tile.finite > 0 { squares } else { 0.0 }),
-        }
     }
 
     /// The summary of so many elements of one value.
@@ -154,10 +119,7 @@ impl SummaryScan {
         summary.positive_infinity += other.positive_infinity;
         summary.negative_infinity += other.negative_infinity;
         summary.equal += other.equal;
-        summary.extremes = match (summary.extremes, other.extremes) {
-            (Some(one), Some(two)) => Some(with_element!(self.number_type.element(), T => widened::<T>(one, two))),
-            (one, two) => one.or(two),
-        };
+        summary.extremes = widened(self.number_type, summary.extremes, other.extremes);
     }
 
     /// The mean of the finite values; `None` where there are none.
@@ -175,12 +137,6 @@ impl SummaryScan {
         }
         Some(quotient(summary.squares, summary.finite).value().max(0.0).sqrt() / self.parameters.scale)
     }
-}
-
-/// A count as the nearest float64.
-#[expect(clippy::cast_precision_loss, reason = "a weight rounded to 53 bits is far within the figure's error")]
-fn approximate(count: u64) -> f64 {
-    count as f64
 }
 
 /// Divided by a count, however large.

@@ -53,12 +53,10 @@ const LINE: usize = 64;
 ///
 /// The first tile is shorter where the targets of the others then begin on a cache line.
 pub(crate) fn for_each_tile<E>(
-    source: (&[u8], usize),
-    target: (&mut [u8], usize),
+    (source, source_size): (&[u8], usize),
+    (target, target_size): (&mut [u8], usize),
     mut each: impl FnMut(&[u8], &mut [u8], usize) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (source, source_size) = source;
-    let (target, target_size) = target;
     let count = num_elements(source, source_size, target, target_size);
     let (mut source, mut target) = (&source[..count * source_size], &mut target[..count * target_size]);
     let mut length = match LINE - target.as_ptr().addr() % LINE {

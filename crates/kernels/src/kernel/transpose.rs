@@ -55,11 +55,8 @@ impl Transpose {
         let too_large = || TransposeError::TooLarge { shape: shape.to_vec(), element_size };
         let extents: Vec<usize> =
             shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<_, _>>().map_err(|_| too_large())?;
-        let length = extents
-            .iter()
-            .try_fold(element_size, |product, &extent| product.checked_mul(extent))
-            .filter(|&length| isize::try_from(length).is_ok())
-            .ok_or_else(too_large)?;
+        let length = extents.iter().try_fold(element_size, |product, &extent| product.checked_mul(extent));
+        let length = length.filter(|&length| isize::try_from(length).is_ok()).ok_or_else(too_large)?;
         let encoded: Vec<usize> = order.iter().map(|&dimension| extents[dimension]).collect();
         Ok(Transpose {
             length,
@@ -173,7 +170,8 @@ impl Plan {
         let mut index = vec![0_usize; self.outer.len()];
         let (mut read, mut write) = (0, 0);
         loop {
-            self.transpose(first, innermost, (source, read), (&mut *destination, write));
+            let sides = (&source[read * self.element_size..], &mut destination[write * self.element_size..]);
+            self.transpose([first, innermost], sides);
             let mut dimension = self.outer.len();
             loop {
                 let Some(previous) = dimension.checked_sub(1) else { return };
@@ -193,21 +191,14 @@ impl Plan {
     }
 
     /// One two-dimensional transposition, whose first element stands at the given offsets.
-    fn transpose(
-        &self,
-        rows: Dimension,
-        columns: Dimension,
-        (source, read): (&[u8], usize),
-        (destination, write): (&mut [u8], usize),
-    ) {
-        let sides = (&source[read * self.element_size..], &mut destination[write * self.element_size..]);
+    fn transpose(&self, dimensions: [Dimension; 2], sides: (&[u8], &mut [u8])) {
         match self.element_size {
-            1 => transpose_fixed::<1, 16>(rows, columns, sides),
-            2 => transpose_fixed::<2, 16>(rows, columns, sides),
-            4 => transpose_fixed::<4, 16>(rows, columns, sides),
-            8 => transpose_fixed::<8, 8>(rows, columns, sides),
-            16 => transpose_fixed::<16, 4>(rows, columns, sides),
-            size => transpose_any(size, rows, columns, sides),
+            1 => transpose_fixed::<1, 16>(dimensions, sides),
+            2 => transpose_fixed::<2, 16>(dimensions, sides),
+            4 => transpose_fixed::<4, 16>(dimensions, sides),
+            8 => transpose_fixed::<8, 8>(dimensions, sides),
+            16 => transpose_fixed::<16, 4>(dimensions, sides),
+            size => transpose_any(size, dimensions, sides),
         }
     }
 }
@@ -227,13 +218,9 @@ const LINE: usize = 64;
 /// Transposes elements of `SIZE` bytes: `BLOCK` x `BLOCK` of them in registers, tiles of them in the nearest cache.
 ///
 /// The rows are contiguous in the source, the columns in the destination.
-fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
-    rows: Dimension,
-    columns: Dimension,
-    (source, destination): (&[u8], &mut [u8]),
-) {
-    let (source, _) = source.as_chunks::<SIZE>();
-    let (destination, _) = destination.as_chunks_mut::<SIZE>();
+fn transpose_fixed<const SIZE: usize, const BLOCK: usize>([rows, columns]: [Dimension; 2], sides: (&[u8], &mut [u8])) {
+    let (source, destination) = sides;
+    let (source, destination) = (source.as_chunks::<SIZE>().0, destination.as_chunks_mut::<SIZE>().0);
     let tile = (LINE / SIZE).max(BLOCK);
     for column_tile in (0..columns.extent).step_by(tile) {
         let column_end = (column_tile + tile).min(columns.extent);
@@ -243,17 +230,13 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
                 for row in (row_tile..row_end).step_by(BLOCK) {
                     let read = column * columns.source_stride + row;
                     let write = row * rows.destination_stride + column;
-                    let block = Block {
-                        source: &source[read..],
-                        source_stride: columns.source_stride,
-                        destination: &mut destination[write..],
-                        destination_stride: rows.destination_stride,
-                    };
+                    let block = (&source[read..], &mut destination[write..]);
+                    let strides = (columns.source_stride, rows.destination_stride);
                     let (width, height) = (BLOCK.min(column_end - column), BLOCK.min(row_end - row));
                     if width == BLOCK && height == BLOCK {
-                        block.transpose_whole::<BLOCK>();
+                        transpose_block::<SIZE, BLOCK>(block, strides);
                     } else {
-                        block.transpose_part(width, height);
+                        transpose_part(block, strides, (width, height));
                     }
                 }
             }
@@ -261,41 +244,35 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>(
     }
 }
 
-/// A block of elements on both sides.
-struct Block<'a, const SIZE: usize> {
-    source: &'a [[u8; SIZE]],
-    source_stride: usize,
-    destination: &'a mut [[u8; SIZE]],
-    destination_stride: usize,
+/// Elements of the source, and those of the destination.
+type Sides<'a, const SIZE: usize> = (&'a [[u8; SIZE]], &'a mut [[u8; SIZE]]);
+
+#[inline]
+fn transpose_block<const SIZE: usize, const BLOCK: usize>(sides: Sides<'_, SIZE>, strides: (usize, usize)) {
+    let (source, destination) = sides;
+    let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
+    for (column, line) in elements.iter_mut().enumerate() {
+        line.copy_from_slice(&source[column * strides.0..][..BLOCK]);
+    }
+    for row in 0..BLOCK {
+        let line: [[u8; SIZE]; BLOCK] = std::array::from_fn(|column| elements[column][row]);
+        destination[row * strides.1..][..BLOCK].copy_from_slice(&line);
+    }
 }
 
-impl<const SIZE: usize> Block<'_, SIZE> {
-    #[inline]
-    #[expect(clippy::needless_range_loop, reason = "a row is gathered from every column")]
-    fn transpose_whole<const BLOCK: usize>(self) {
-        let mut elements = [[[0_u8; SIZE]; BLOCK]; BLOCK];
-        for (column, line) in elements.iter_mut().enumerate() {
-            line.copy_from_slice(&self.source[column * self.source_stride..][..BLOCK]);
-        }
-        for row in 0..BLOCK {
-            let line: [[u8; SIZE]; BLOCK] = std::array::from_fn(|column| elements[column][row]);
-            self.destination[row * self.destination_stride..][..BLOCK].copy_from_slice(&line);
-        }
-    }
-
-    #[inline]
-    fn transpose_part(self, width: usize, height: usize) {
-        for row in 0..height {
-            let line = &mut self.destination[row * self.destination_stride..][..width];
-            for (column, element) in line.iter_mut().enumerate() {
-                *element = self.source[column * self.source_stride + row];
-            }
+#[inline]
+fn transpose_part<const SIZE: usize>(sides: Sides<'_, SIZE>, strides: (usize, usize), (width, height): (usize, usize)) {
+    let (source, destination) = sides;
+    for row in 0..height {
+        let line = &mut destination[row * strides.1..][..width];
+        for (column, element) in line.iter_mut().enumerate() {
+            *element = source[column * strides.0 + row];
         }
     }
 }
 
 /// Elements of any other size, as runs that stay together are.
-fn transpose_any(size: usize, rows: Dimension, columns: Dimension, (source, destination): (&[u8], &mut [u8])) {
+fn transpose_any(size: usize, [rows, columns]: [Dimension; 2], (source, destination): (&[u8], &mut [u8])) {
     let tile = (LINE / size).max(1);
     for row_tile in (0..rows.extent).step_by(tile) {
         for column in 0..columns.extent {

@@ -42,10 +42,7 @@ impl Vlen {
             visit(encoded.len() - after.len(), length);
             rest = following;
         }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        Err(fault(format!("{} bytes follow the last element", rest.len())))
+        if rest.is_empty() { Ok(()) } else { Err(fault(format!("{} bytes follow the last element", rest.len()))) }
     }
 }
 

@@ -266,7 +266,7 @@ impl VariableSizeBuffers {
         }
         self.source.workspace.trim(KEPT);
         if self.held_contexts > KEPT_CONTEXTS {
-            self.source.workspace.contexts = Contexts::new();
+            self.source.workspace.contexts = Contexts::default();
             self.held_contexts = 0;
         }
         // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.

@@ -210,10 +210,7 @@ pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConver
     }
     with_float!(
         wide_element(options.source),
-        S => match options.target.element() {
-            _ if options.target.is_float() => S::to_float(options),
-            target => float_to_integer::<S>(options, nan_bits, target),
-        },
+        S => if options.target.is_float() { S::to_float(options) } else { float_to_integer::<S>(options, nan_bits) },
         else with_integer!(
             options.source.element(),
             S => select_of_integer::<S>(options),
@@ -296,12 +293,8 @@ fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
     (Accepted(element(accepted.0), element(accepted.1)), (element(bounds.0), element(bounds.1)))
 }
 
-fn float_to_integer<S: FloatElement>(
-    options: &CastOptions,
-    nan_bits: Option<u64>,
-    target: ElementType,
-) -> TileConversion {
-    match target {
+fn float_to_integer<S: FloatElement>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
+    match options.target.element() {
         ElementType::Int8 | ElementType::UInt8 => rounded::<S, u8>(options, nan_bits),
         ElementType::Int16 | ElementType::UInt16 => rounded::<S, u16>(options, nan_bits),
         ElementType::Int32 => rounded::<S, i32>(options, nan_bits),

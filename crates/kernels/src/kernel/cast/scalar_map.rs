@@ -69,10 +69,7 @@ impl ScalarMap {
             slot = self.next(slot);
         }
         let format = self.format?;
-        if self.nan.is_some() && format.is_nan(bits) {
-            return self.nan;
-        }
-        self.zero.filter(|_| format.is_zero(bits))
+        if self.nan.is_some() && format.is_nan(bits) { self.nan } else { self.zero.filter(|_| format.is_zero(bits)) }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the upper bits of the hash, as many as slots need")]
@@ -86,6 +83,20 @@ impl ScalarMap {
 
     fn entry(&self, slot: usize) -> (u64, u64) {
         self.entries[self.slots[slot] as usize - 1]
+    }
+
+    fn take_out<S: Element + Into<u64>>(&self, source: &[u8], copy: &mut [u8]) -> Matches {
+        let mut matches = [0; TILE / 64];
+        let source: &[S] = bytemuck::try_cast_slice(source).unwrap_or_default();
+        let copy: &mut [S] = bytemuck::try_cast_slice_mut(copy).unwrap_or_default();
+        for ((source, copy), word) in source.chunks(64).zip(copy.chunks_mut(64)).zip(&mut matches) {
+            for (bit, (x, harmless)) in source.iter().zip(copy).enumerate() {
+                let is_match = self.get((*x).into()).is_some();
+                *harmless = if is_match { S::from_bits64(0) } else { *x };
+                *word |= u64::from(is_match) << bit;
+            }
+        }
+        matches
     }
 }
 
@@ -112,10 +123,11 @@ impl Replacing {
         convert: impl FnOnce(&[u8], &mut [u8]) -> bool,
     ) -> bool {
         match self {
-            Replacing::Rules(rules) => {
-                rules.disarm(source, copy);
+            Replacing::Rules(Rules { in_turn, disarm, replace }) => {
+                copy.copy_from_slice(source);
+                disarm.run(source, copy, in_turn);
                 let is_known = convert(copy, target);
-                rules.replace(source, target);
+                replace.run(source, target, in_turn);
                 is_known
             }
             Replacing::Lookup(map) => {
@@ -135,22 +147,6 @@ impl Replacing {
                 is_known
             }
         }
-    }
-}
-
-impl ScalarMap {
-    fn take_out<S: Element + Into<u64>>(&self, source: &[u8], copy: &mut [u8]) -> Matches {
-        let mut matches = [0; TILE / 64];
-        let source: &[S] = bytemuck::try_cast_slice(source).unwrap_or_default();
-        let copy: &mut [S] = bytemuck::try_cast_slice_mut(copy).unwrap_or_default();
-        for ((source, copy), word) in source.chunks(64).zip(copy.chunks_mut(64)).zip(&mut matches) {
-            for (bit, (x, harmless)) in source.iter().zip(copy).enumerate() {
-                let is_match = self.get((*x).into()).is_some();
-                *harmless = if is_match { S::from_bits64(0) } else { *x };
-                *word |= u64::from(is_match) << bit;
-            }
-        }
-        matches
     }
 }
 
@@ -174,11 +170,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(
-        map: &[(u64, u64)],
-        format: Option<FloatFormat>,
-        (source_size, target_size): (usize, usize),
-    ) -> Self {
+    pub(super) fn new(map: &[(u64, u64)], format: Option<FloatFormat>, sizes: (usize, usize)) -> Self {
         let mut rules = Vec::with_capacity(2 * map.len());
         if let Some(format) = format {
             let magnitude = !format.sign();
@@ -192,20 +184,11 @@ impl Rules {
         }
         let exact = map.iter().rev();
         rules.extend(exact.map(|(key, value)| Rule { mask: u64::MAX, key: *key, is_above: false, value: *value }));
-        with_bits!(source_size, S => Rules {
+        with_bits!(sizes.0, S => Rules {
             in_turn: rules,
             disarm: TileKernel::select::<Replace<S, S, true>>(),
-            replace: with_bits!(target_size, T => TileKernel::select::<Replace<S, T, false>>()),
+            replace: with_bits!(sizes.1, T => TileKernel::select::<Replace<S, T, false>>()),
         })
-    }
-
-    fn disarm(&self, source: &[u8], copy: &mut [u8]) {
-        copy.copy_from_slice(source);
-        self.disarm.run(source, copy, &self.in_turn);
-    }
-
-    fn replace(&self, source: &[u8], target: &mut [u8]) {
-        self.replace.run(source, target, &self.in_turn);
     }
 }
 

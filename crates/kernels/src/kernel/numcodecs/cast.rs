@@ -115,10 +115,8 @@ fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), El
         let value = AsPrimitive::<f64>::as_(*value).trunc();
         value.is_finite() && !(least..beyond).contains(&value)
     };
-    match source.iter().position(is_undefined) {
-        Some(index) => Err(ElementFault { kind: FaultKind::Overflow, index }),
-        None => Ok(()),
-    }
+    let fault = |index| Err(ElementFault { kind: FaultKind::Overflow, index });
+    source.iter().position(is_undefined).map_or(Ok(()), fault)
 }
 
 /// Calls `each` on the elements of aligned tiles; the first fault is named.

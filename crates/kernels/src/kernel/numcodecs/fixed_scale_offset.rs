@@ -115,10 +115,7 @@ impl FilterElements for FixedScaleOffset {
 impl FixedScaleOffset {
     /// An integer that meets a float, less the offset: an integer of its type as integers.
     fn difference<T: Number>(&self, offset: Option<T>, value: T) -> f64 {
-        match offset {
-            None => value.as_() - float(self.offset),
-            Some(offset) => value.minus(offset).as_(),
-        }
+        offset.map_or_else(|| value.as_() - float(self.offset), |offset| value.minus(offset).as_())
     }
 }
 

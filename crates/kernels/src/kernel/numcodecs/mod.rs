@@ -64,9 +64,6 @@ pub type ElementFilter = Arc<dyn FilterElements>;
 impl NumpyType {
     /// As a number: `bool` is a byte.
     pub const fn number(self) -> NumberType {
-        match self {
-            NumpyType::Bool => NumberType::of(ElementType::UInt8),
-            NumpyType::Number(number) => number,
-        }
+        if let NumpyType::Number(number) = self { number } else { NumberType::of(ElementType::UInt8) }
     }
 }

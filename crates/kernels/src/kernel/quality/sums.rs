@@ -4,7 +4,7 @@
 //! `LeVeque` (1983), so that little cancels. Merged in one order, the figures are the same bits whoever made them.
 
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
-use crate::kernel::double::Double;
+use crate::kernel::double::{Double, approximate};
 
 /// A relative error above this counts as large (Baker et al. 2016, 10.5194/gmd-9-4381-2016).
 pub const LARGE_RELATIVE_ERROR: f64 = 1e-4;
@@ -87,15 +87,12 @@ impl PairSums {
             self.convert(unit);
             other.convert(unit);
         }
-        let (mine, others) = (as_float(self.points), as_float(other.points));
+        let (mine, others) = (approximate(self.points), approximate(other.points));
         let (distance, error) = (other.means.0 - self.means.0, other.means.1 - self.means.1);
         let share = others / (mine + others);
         let weight = mine * share;
-        for (moment, (other, product)) in self.moments.iter_mut().zip(other.moments.iter().zip([
-            distance * distance,
-            distance * error,
-            error * error,
-        ])) {
+        let products = [distance * distance, distance * error, error * error];
+        for ((moment, other), product) in self.moments.iter_mut().zip(other.moments).zip(products) {
             // Of the first points there is no mean to be distant from.
             *moment += other + if self.points == 0 { 0.0 } else { product * weight };
         }
@@ -133,7 +130,7 @@ impl PairSums {
     }
 
     fn mean_of(&self, sum: Double) -> Option<f64> {
-        (self.points > 0).then(|| sum.value() / as_float(self.points))
+        (self.points > 0).then(|| sum.value() / approximate(self.points))
     }
 
     /// The peak signal-to-noise ratio in dB, `20 log10(range / rms error)`, the peak being the range of SOURCE; infinite
@@ -176,12 +173,7 @@ impl PairSums {
 
 /// A share; `None` of nothing.
 fn share(part: u64, all: u64) -> Option<f64> {
-    (all > 0).then(|| as_float(part) / as_float(all))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of every figure")]
-fn as_float(count: u64) -> f64 {
-    count as f64
+    (all > 0).then(|| approximate(part) / approximate(all))
 }
 
 fn widened(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
@@ -385,15 +377,12 @@ impl<const N: usize> Lanes<N> {
         let greatest = |side: usize| self.greatest[side].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum = |place: usize| self.sums[place].iter().sum::<f64>();
         let points = total(&self.points);
-        let count = as_float(points);
+        let count = approximate(points);
         let (distances, errors) = (sum(0), sum(1));
         // The errors themselves: what they are less the pivot, and as many pivots.
-        let (error_sum, error_squares) = (
-            Double::from(pivots.1).times(count) + Double::from(errors),
-            Double::from(sum(4))
-                + Double::from(errors).times(2.0 * pivots.1)
-                + Double::from(pivots.1).times(count).times(pivots.1),
-        );
+        let error_sum = Double::from(pivots.1).times(count) + Double::from(errors);
+        let crossed = Double::from(errors).times(2.0 * pivots.1);
+        let error_squares = Double::from(sum(4)) + crossed + Double::from(pivots.1).times(count).times(pivots.1);
         PairSums {
             points,
             large_errors: total(&self.large_errors),

@@ -89,10 +89,7 @@ impl ExactQuantize {
             }
             OutOfRange::Wrap => {
                 let code = integer_of(wrapped(rounded.low, target), target.element());
-                if Some(code) == nan_code {
-                    return Err(FaultKind::ReservedCode);
-                }
-                Ok((code, value != Some(code)))
+                if Some(code) == nan_code { Err(FaultKind::ReservedCode) } else { Ok((code, value != Some(code))) }
             }
         }
     }

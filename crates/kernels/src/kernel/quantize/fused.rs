@@ -79,16 +79,11 @@ pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<(FusedK
         return None;
     }
     with_float!(options.source.element(), S => {
-        let parameters = parameters::<S>(options, nan_code, normalizer);
-        Some((select_code::<S>(options), parameters))
+        Some((select_code::<S>(options), parameters::<S>(options, normalizer)))
     }, else None)
 }
 
-fn parameters<S: FloatElement<Wide: Measured>>(
-    options: &QuantizeOptions,
-    nan_code: i64,
-    normalizer: f64,
-) -> FusedParameters {
+fn parameters<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions, normalizer: f64) -> FusedParameters {
     let wide = |bits: u64| S::from_bits64(bits).widen();
     let code = |code: i64| S::Wide::of_code(code).to_bits64();
     let zero = S::Wide::ZERO;
@@ -100,7 +95,7 @@ fn parameters<S: FloatElement<Wide: Measured>>(
         scale: scale.to_bits64(),
         reciprocal: (reciprocal.0.to_bits64(), reciprocal.1.to_bits64()),
         codes: (code(options.codes.0), code(options.codes.1)),
-        nan_code: code(nan_code),
+        nan_code: code(options.nan_code.unwrap_or(options.codes.0)),
         normalizer,
         exact_up_to: FloatFormat::of(S::TYPE).map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
         expects_nan: false,

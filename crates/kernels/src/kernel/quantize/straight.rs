@@ -62,11 +62,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
         let constants = Constants::<S::Wide>::of(parameters);
         let (least, greatest) = constants.codes;
         // As a float from code to code: each is exact, and the loop needs no conversion.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "`bind` has seen that they are few"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`bind` has seen: they are few")]
         let count = (greatest.to_f64() - least.to_f64()) as u32;
         let mut differs = false;
         for step in 0..=count {

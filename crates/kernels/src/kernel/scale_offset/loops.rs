@@ -10,12 +10,11 @@ use crate::kernel::narrow::FloatElement;
 use crate::kernel::round::WideFloat;
 use crate::{with_float, with_integer};
 
+/// The bits of offset and scale.
+type Parameters = (Option<u64>, Option<u64>);
+
 /// The conversion of a direction; `None` where only the exact path knows it.
-pub(super) fn select(
-    number_type: NumberType,
-    parameters: (Option<u64>, Option<u64>),
-    direction: Direction,
-) -> Option<TileConversion> {
+pub(super) fn select(number_type: NumberType, parameters: Parameters, direction: Direction) -> Option<TileConversion> {
     if parameters == (None, None) && number_type.is_whole() {
         return Some(TileConversion::copy());
     }
@@ -34,7 +33,7 @@ pub(super) fn select(
     )
 }
 
-fn floats<S: FloatElement>((offset, scale): (Option<u64>, Option<u64>), direction: Direction) -> TileConversion {
+fn floats<S: FloatElement>((offset, scale): Parameters, direction: Direction) -> TileConversion {
     let wide = |bits: u64| S::from_bits64(bits).widen();
     let scale = scale.map_or(S::Wide::ONE, wide);
     match direction {
@@ -53,7 +52,7 @@ fn floats<S: FloatElement>((offset, scale): (Option<u64>, Option<u64>), directio
 /// Bounds that make every step of an integer fit: all of it is then arithmetic modulo 2^N.
 fn integers<S: Modular>(
     number_type: NumberType,
-    (offset, scale): (Option<u64>, Option<u64>),
+    (offset, scale): Parameters,
     direction: Direction,
 ) -> Option<TileConversion> {
     let (least, greatest) = number_type.integer_bounds()?;

@@ -4,8 +4,9 @@
 //! the tile's own extremes, so that little cancels.
 
 use half::f16;
+use num_traits::Bounded as _;
 
-use super::TileSummary;
+use super::Summary;
 use crate::kernel::dispatch::TileLoop;
 use crate::kernel::double::{Double, two_sum};
 use crate::kernel::narrow::FloatElement;
@@ -16,6 +17,8 @@ use crate::kernel::statistics::{Ordered, infinities};
 pub(super) struct Parameters {
     /// Bits of the value that is counted.
     pub counted: u64,
+    /// It is NaN, whose equals are all NaN.
+    pub counts_nan: bool,
     /// A power of two that brings squares of float64 into range.
     pub scale: f64,
 }
@@ -45,33 +48,40 @@ pub(super) struct SummaryLoop<T>(std::marker::PhantomData<T>);
 
 impl<T: Summed> TileLoop for SummaryLoop<T> {
     type Parameters = Parameters;
-    type Outcome = TileSummary;
+    type Outcome = Summary;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], parameters: &Parameters) -> TileSummary {
+    #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
+    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], parameters: &Parameters) -> Summary {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let counted = T::from_bits64(parameters.counted);
         let (mut finite, mut equal) = (0_u32, 0_u32);
-        let (mut least, mut greatest) = (T::GREATEST, T::LEAST);
+        let (mut least, mut greatest) = (T::Key::max_value(), T::Key::min_value());
         for element in elements {
             let is_finite = element.is_finite();
             finite += u32::from(is_finite);
             equal += u32::from(*element == counted);
-            least = least.min(if is_finite { element.key() } else { T::GREATEST });
-            greatest = greatest.max(if is_finite { element.key() } else { T::LEAST });
+            least = least.min(if is_finite { element.key() } else { T::Key::max_value() });
+            greatest = greatest.max(if is_finite { element.key() } else { T::Key::min_value() });
         }
-        let (finite, equal) = (finite as usize, equal as usize);
+        let divisor = finite.max(1) as usize;
+        let (count, finite) = (elements.len() as u64, u64::from(finite));
         let extremes = (T::of_key(least), T::of_key(greatest));
-        let moments = T::moments(elements, finite.max(1), extremes, parameters.scale);
-        let (positive_infinity, negative_infinity) =
-            if finite == elements.len() { (0, 0) } else { infinities(elements) };
-        TileSummary {
+        let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, parameters.scale);
+        // The pivot is the mean but for a rounding, which this makes good.
+        let beside = distances.value();
+        let squares = (squares - beside * beside / divisor as f64).max(0.0);
+        let (positive_infinity, negative_infinity) = if finite == count { (0, 0) } else { infinities(elements) };
+        let nan = count - finite - positive_infinity - negative_infinity;
+        Summary {
+            count,
             finite,
-            equal,
             positive_infinity,
             negative_infinity,
-            extremes: (extremes.0.to_bits64(), extremes.1.to_bits64()),
-            moments,
+            equal: if parameters.counts_nan { nan } else { u64::from(equal) },
+            extremes: (finite > 0).then_some((extremes.0.to_bits64(), extremes.1.to_bits64())),
+            sum: if finite > 0 { sum } else { Double::default() },
+            squares: Double::from(if finite > 0 { squares } else { 0.0 }),
         }
     }
 }
