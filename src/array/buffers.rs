@@ -1,25 +1,25 @@
-//! What reading keeps from object to object.
+//! Buffers for reads of chunks.
 
 use std::sync::Arc;
 
 use super::chunk_cache::CacheEntry;
 use crate::codec::Workspace;
 
-/// Bytes that are read at a time where a chunk is converted while it is read: a multiple of every element size that
-/// leaves room in a level 2 cache.
+/// Bytes that are read at once if a chunk is converted during the read. It is a multiple of every element size, and
+/// leaves space in a level 2 cache.
 pub const PIECE: usize = 1 << 18;
 
-/// Buffers that a thread keeps from object to object.
+/// Buffers of a thread, reused for all objects.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
-    /// The bytes that were read, and in the end the elements.
+    /// Bytes that were read. After decoding, the elements.
     pub bytes: Vec<u8>,
-    /// The other side of the codec that runs.
+    /// Output of the codec that is running.
     pub(super) spare: Vec<u8>,
-    /// For the codecs, and for the tiles of value programs.
+    /// Memory of the codecs and for the tiles of value programs.
     pub workspace: Workspace,
-    /// The chunk whose elements were given last, of those that the array keeps.
+    /// Cached chunk whose elements were returned last.
     pub(super) kept: Option<Arc<CacheEntry>>,
-    /// Bytes that were read from the store, as they are stored, by objects and units of which elements were given.
+    /// Encoded bytes that were read from the store for returned elements.
     pub bytes_read: u64,
 }

@@ -1,43 +1,42 @@
-//! Chunks that a first pass read, held in memory for the passes after it as far as the memory budget reaches.
+//! Chunks that the first pass over an array read. They stay in memory for later passes, within the memory budget.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::{BoundChain, as_index};
 
-/// Bytes of a chunk beside its own: its entry, and what the allocator rounds up.
+/// Memory of a chunk in addition to its bytes: its entry, and the rounding of the allocator.
 const BESIDE: u64 = 256;
 
-/// Chunks that are stored as their elements are held up to this size. Larger ones are read again in less time than memory
-/// that no one has used before takes to be had: the system keeps files in memory, too.
+/// Largest chunk without encoding that is cached, in bytes. A larger one is read again in less time than fresh memory
+/// needs, as the system caches files too.
 const MOST_PLAIN: u64 = 64 << 10;
 
-/// The chunks that the first passes of a command hold, of all its arrays, up to a limit. Clones share it.
+/// Cache of the chunks of all arrays of a command, up to a limit. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ChunkCache(Arc<Mutex<Held>>);
 
 #[derive(Debug, Default)]
 struct Held {
-    /// By the number of the array, and the position of the chunk in its grid of subchunks.
+    /// Chunks by the number of the array and the position in its grid of subchunks.
     chunks: HashMap<(usize, Box<[u64]>), Arc<CacheEntry>>,
-    /// Bytes that they take, and may take.
+    /// Used memory in bytes, and its limit.
     bytes: u64,
     most: u64,
-    /// Arrays that have a number.
     arrays: usize,
-    /// Chunks that were put here.
+    /// Number of chunks that were added, including removed ones.
     count: u64,
 }
 
-/// A chunk that was read. Only its codecs from bytes to bytes are undone: so every pass can go on from it, and a route
-/// that leaves the other codecs as they are, too.
+/// Chunk whose bytes->bytes codecs are decoded. Thus every pass can use it, even a route that does not decode the other
+/// codecs.
 #[derive(Debug)]
 pub struct CacheEntry {
-    /// The bytes that the codecs from bytes to bytes were given.
+    /// Bytes after the bytes->bytes codecs are decoded.
     pub bytes: Box<[u8]>,
-    /// Bytes of the stored chunk.
+    /// Size of the stored chunk in bytes.
     pub stored: u64,
-    /// The number of chunks that were put into the cache before it.
+    /// Number of chunks that were added before it.
     order: u64,
 }
 
@@ -47,28 +46,28 @@ impl CacheEntry {
     }
 }
 
-/// The part of a [`ChunkCache`] that belongs to one array; without one nothing is kept.
+/// Part of a [`ChunkCache`] for one array. The default caches nothing.
 #[derive(Debug, Clone, Default)]
 pub struct ArrayCache(Option<Owner>);
 
 #[derive(Debug, Clone)]
 struct Owner {
     cache: ChunkCache,
-    /// The number of the array.
+    /// Number of the array.
     array: usize,
-    /// True if its store is far away: then reading a chunk again always takes longer than keeping it.
+    /// True if its store is remote. A new read then always needs more time than a copy in memory.
     is_far: bool,
 }
 
 impl ChunkCache {
-    /// The part of an array that has none yet, whose store may be far away.
+    /// Returns the part for a new array. `is_far` means that its store is remote.
     pub fn part(&self, is_far: bool) -> ArrayCache {
         let mut held = self.held();
         held.arrays += 1;
         ArrayCache(Some(Owner { cache: self.clone(), array: held.arrays, is_far }))
     }
 
-    /// Lets it hold at most so many bytes from now on; what is too much, of whatever array, is forgotten, the latest first.
+    /// Sets the limit in bytes. Chunks beyond it are dropped, of any array, the latest first.
     pub fn limit(&self, most: u64) {
         let mut held = self.held();
         held.most = most;
@@ -91,18 +90,18 @@ impl ChunkCache {
 }
 
 impl ArrayCache {
-    /// True if a chunk of so many bytes behind this chain is worth keeping, and there is room for it.
+    /// Returns true if a chunk of `bytes` bytes is worth caching, and the limit allows it.
     pub fn wants(&self, chain: &BoundChain, bytes: usize) -> bool {
         self.with_room(chain, bytes).is_some()
     }
 
-    /// Keeps the chunk at a position, of which `stored` bytes were read, where it is wanted.
+    /// Caches the chunk at a position if it is wanted. `stored` is its encoded size in bytes.
     pub fn keep(&self, position: &[u64], chain: &BoundChain, bytes: &[u8], stored: u64) {
         let Some((owner, mut held)) = self.with_room(chain, bytes.len()) else { return };
         let order = held.count;
         held.count += 1;
         held.bytes += size(bytes.len());
-        // The others go on while it is copied.
+        // Other threads continue during the copy.
         drop(held);
         let chunk = Arc::new(CacheEntry { bytes: Box::from(bytes), stored, order });
         let mut held = owner.cache.held();
@@ -118,13 +117,13 @@ impl ArrayCache {
         (has_room && (owner.is_far || !is_plain || size(bytes) <= MOST_PLAIN)).then_some((owner, held))
     }
 
-    /// The chunk at a position, if it is kept; it stays so.
+    /// Returns the chunk at a position if it is cached.
     pub fn get(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
         let Owner { cache, array, .. } = self.0.as_ref()?;
         cache.held().chunks.get(&(*array, position.into())).cloned()
     }
 
-    /// The chunk at a position, if it is kept, for the last time.
+    /// Removes and returns the chunk at a position if it is cached.
     pub fn take(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
         let Owner { cache, array, .. } = self.0.as_ref()?;
         let mut held = cache.held();
@@ -133,7 +132,7 @@ impl ArrayCache {
         Some(chunk)
     }
 
-    /// Forgets the array's chunks.
+    /// Removes all chunks of the array.
     pub fn clear(&self) {
         let Some(Owner { cache, array, .. }) = &self.0 else { return };
         let mut held = cache.held();
@@ -146,7 +145,7 @@ impl ArrayCache {
     }
 }
 
-/// The memory of a chunk of so many bytes.
+/// Returns the memory of a chunk of `bytes` bytes.
 fn size(bytes: usize) -> u64 {
     (bytes as u64).saturating_add(BESIDE)
 }

@@ -1,4 +1,4 @@
-//! Chunks of a grid as sorted runs: 16 bytes for each run of chunks that follow each other, however large the grid is.
+//! Sets of chunks as sorted runs. Each run of consecutive chunks needs 16 bytes, whatever the size of the grid.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::grid::unravel;
 use crate::metadata::ArrayMetadata;
 
-/// Chunks of a grid by linear index (C order). A copy shares what it holds.
+/// Set of chunks of a grid by linear index (C order). Clones share the memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Vec<(u64, u64)>", from = "Vec<(u64, u64)>")]
 pub struct ChunkSet {
@@ -17,16 +17,16 @@ pub struct ChunkSet {
     len: u64,
 }
 
-/// Members that follow each other. They end where the next run begins to count.
+/// Consecutive members. Their number is the difference of `before` to the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: u64,
-    /// Members of the set before it.
+    /// Number of members before this run.
     before: u64,
 }
 
 impl ChunkSet {
-    /// The set of the members of these ranges, in any order; they may overlap.
+    /// Creates a set of ranges in any order. They may overlap.
     pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
         let mut builder = ChunkSetBuilder::default();
         for range in ranges {
@@ -35,34 +35,34 @@ impl ChunkSet {
         builder.finish()
     }
 
-    /// Every chunk of a grid of `total`.
+    /// Creates the set of all chunks of a grid of `total` chunks.
     pub fn full(total: u64) -> Self {
         Self::of_range(0..total)
     }
 
-    /// The members of a range.
+    /// Creates the set of a range.
     pub fn of_range(range: Range<u64>) -> Self {
         Self::from_ranges(vec![range])
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// True if there are none.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The member at `place` in ascending order; `None` past the last.
+    /// Returns the member with an index in ascending order, or `None` if there are fewer members.
     pub fn nth(&self, place: u64) -> Option<u64> {
         let run = self.runs.partition_point(|run| run.before <= place).checked_sub(1)?;
         let Run { first, before } = self.runs[run];
         (place < self.len).then(|| first + (place - before))
     }
 
-    /// The members at these places in ascending order.
+    /// Returns the members with a range of indices in ascending order.
     #[must_use]
     pub fn places(&self, places: Range<u64>) -> ChunkSet {
         match (self.nth(places.start), places.end.checked_sub(1).and_then(|last| self.nth(last))) {
@@ -71,12 +71,12 @@ impl ChunkSet {
         }
     }
 
-    /// The members in ascending order.
+    /// Returns the members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.runs().flat_map(|(first, end)| first..end)
     }
 
-    /// The members that are not in `other`.
+    /// Returns the members that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &ChunkSet) -> ChunkSet {
         let begins = std::iter::once(0).chain(other.runs().map(|(_, end)| end));
@@ -84,13 +84,13 @@ impl ChunkSet {
         self.within(begins.zip(ends))
     }
 
-    /// The members that are in `other`, too.
+    /// Returns the members that are also in `other`.
     #[must_use]
     pub fn common(&self, other: &ChunkSet) -> ChunkSet {
         self.within(other.runs())
     }
 
-    /// The members that lie in ascending ranges.
+    /// Returns the members in ascending ranges.
     fn within(&self, ranges: impl Iterator<Item = (u64, u64)>) -> ChunkSet {
         let mut ranges = ranges.peekable();
         let mut common = ChunkSetBuilder::default();
@@ -98,7 +98,7 @@ impl ChunkSet {
             while let Some((from, to)) = ranges.next_if(|(_, to)| *to <= end) {
                 common.insert_run(first.max(from)..to);
             }
-            // The last may reach into what comes next.
+            // The last range may overlap the next run too.
             if let Some((from, _)) = ranges.peek() {
                 common.insert_run(first.max(*from)..end);
             }
@@ -106,24 +106,24 @@ impl ChunkSet {
         common.finish()
     }
 
-    /// True if an index is a member.
+    /// Returns true if an index is a member.
     pub fn contains(&self, index: u64) -> bool {
         self.runs.partition_point(|run| run.first <= index).checked_sub(1).is_some_and(|at| index < self.end(at))
     }
 
-    /// After the last member of a run.
+    /// Returns the end of a run, which is exclusive.
     fn end(&self, at: usize) -> u64 {
         let Run { first, before } = self.runs[at];
         first + (self.runs.get(at + 1).map_or(self.len, |next| next.before) - before)
     }
 
-    /// The runs of members that follow each other: the first of each, and the end after its last, ascending.
+    /// Returns the runs of consecutive members in ascending order, each as its first member and its exclusive end.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         (0..self.runs.len()).map(|at| (self.runs[at].first, self.end(at)))
     }
 }
 
-/// Runs: the first of each, and the end after its last.
+/// Converts to the runs, each as its first member and its exclusive end.
 impl From<ChunkSet> for Vec<(u64, u64)> {
     fn from(set: ChunkSet) -> Self {
         set.runs().collect()
@@ -136,7 +136,7 @@ impl From<Vec<(u64, u64)>> for ChunkSet {
     }
 }
 
-/// The set of these indices, in any order.
+/// Creates a set of indices in any order.
 impl FromIterator<u64> for ChunkSet {
     fn from_iter<I: IntoIterator<Item = u64>>(indices: I) -> Self {
         let mut builder = ChunkSetBuilder::default();
@@ -145,16 +145,16 @@ impl FromIterator<u64> for ChunkSet {
     }
 }
 
-/// A set to which indices are added in any order, in memory that goes with its runs, not with how they come.
+/// Builder of a set from indices in any order. Its memory grows with the number of runs, not with their order.
 #[derive(Debug, Default)]
 pub struct ChunkSetBuilder {
-    /// Those in front of `sorted` ascend, with a gap between any two.
+    /// The first `sorted` runs are ascending, with a gap between any two.
     runs: Vec<Range<u64>>,
     sorted: usize,
 }
 
 impl ChunkSetBuilder {
-    /// Runs that are gathered before they are sorted, at least.
+    /// Smallest number of runs before they are sorted.
     const GATHERED: usize = 1 << 16;
 
     /// Adds an index.
@@ -162,7 +162,7 @@ impl ChunkSetBuilder {
         self.insert_run(index..index.saturating_add(1));
     }
 
-    /// Adds the members of a range.
+    /// Adds a range.
     pub fn insert_run(&mut self, run: Range<u64>) {
         if run.is_empty() {
             return;
@@ -176,12 +176,12 @@ impl ChunkSetBuilder {
         }
     }
 
-    /// Adds the members of a set.
+    /// Adds all members of a set.
     pub fn insert_all(&mut self, set: &ChunkSet) {
         set.runs().for_each(|(first, end)| self.insert_run(first..end));
     }
 
-    /// Makes one run of those that touch or overlap.
+    /// Sorts the runs, and merges those that touch or overlap.
     fn sort(&mut self) {
         self.runs.sort_unstable_by_key(|run| run.start);
         self.runs.dedup_by(|next, last| {
@@ -192,7 +192,7 @@ impl ChunkSetBuilder {
         self.sorted = self.runs.len();
     }
 
-    /// The set.
+    /// Returns the set.
     pub fn finish(mut self) -> ChunkSet {
         self.sort();
         let mut len = 0;
@@ -201,14 +201,14 @@ impl ChunkSetBuilder {
             len += run.end - run.start;
             Run { first: run.start, before }
         });
-        // The ranges become the runs where they lie.
+        // The iterator reuses the allocation of the ranges.
         let mut runs: Vec<Run> = runs.collect();
         runs.shrink_to_fit();
         ChunkSet { runs: Arc::new(runs), len }
     }
 }
 
-/// The position of a chunk of the set in the grid.
+/// Returns the position of a chunk in the grid from its linear index.
 pub fn position(index: u64, metadata: &ArrayMetadata) -> Vec<u64> {
     unravel(index, &metadata.grid.counts())
 }

@@ -1,5 +1,5 @@
-//! Why the work on a chunk ended, and at which; and a request to stop, from a signal or a program that uses the library, which the
-//! driver heeds before each unit.
+//! Errors of work on chunks. Also requests to stop, from a signal or from a program that uses the library. The driver
+//! checks for them before each unit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,43 +11,43 @@ use crate::store::{StoreError, held};
 /// The result of work on a chunk.
 pub type Result<T, E = Fault> = std::result::Result<T, E>;
 
-/// Why the work on a chunk ended.
+/// Reason why the work on a chunk ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// A codec failed on it.
+    /// A codec failed.
     #[error(transparent)]
     Chain(#[from] ChainFault),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Something else about the chunk.
+    /// Another fault of the chunk.
     #[error("{0}")]
     Other(String),
-    /// There is too little memory for it.
+    /// There is too little memory for the chunk.
     #[error("{} of memory are needed", bytes(*.needed))]
     Memory {
-        /// As far as is known.
+        /// Needed memory in bytes, if known.
         needed: u64,
     },
-    /// A bug, here or in a library.
+    /// A bug in this program or in a library.
     #[error("an internal error: {0}")]
     Panic(String),
     /// The work was asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// A fault of one object, where the work is on several of both sides.
+    /// A fault of one object, if the work concerns several objects.
     #[error("{fault}")]
     At {
-        /// The array that the object is of.
+        /// The array of the object.
         of: ObjectOf,
-        /// Its linear index in the grid of its side.
+        /// Linear index of the object in the grid of that array.
         index: u64,
-        /// Why.
+        /// The fault.
         fault: Box<Fault>,
     },
 }
 
-/// The array that an object belongs to.
+/// Array of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectOf {
     /// The array that is read.
@@ -59,18 +59,17 @@ pub enum ObjectOf {
 }
 
 impl Fault {
-    /// The fault itself, whatever object it is of.
     fn cause(&self) -> &Fault {
         if let Fault::At { fault, .. } = self { fault.cause() } else { self }
     }
 
-    /// True if a value of an intact chunk cannot be written as it was asked for.
+    /// Returns true if a value of an intact chunk cannot be written as requested.
     pub fn is_of_value(&self) -> bool {
         matches!(self.cause(), Fault::Chain(fault) if fault.element().is_some())
     }
 
-    /// True if it tells something of the data. A panic, too little memory, a store that fails and an interruption do
-    /// not: the chunk may be right.
+    /// Returns true if the data are at fault. After a panic, too little memory, a failed store or an interruption the
+    /// chunk may be valid.
     pub fn is_of_data(&self) -> bool {
         match self.cause() {
             Fault::Chain(fault) => fault.missing_memory().is_none(),
@@ -79,7 +78,7 @@ impl Fault {
         }
     }
 
-    /// True if more memory would do.
+    /// Returns true if more memory would help.
     pub fn is_of_memory(&self) -> bool {
         match self.cause() {
             Fault::Chain(fault) => fault.missing_memory().is_some(),
@@ -87,19 +86,19 @@ impl Fault {
         }
     }
 
-    /// The fault as one of an object of the source, unless its object is known.
+    /// Adds an object of the source to the fault, unless it has an object.
     #[must_use]
     pub fn of_source(self, index: u64) -> Fault {
         self.of(ObjectOf::Source, index)
     }
 
-    /// The fault as one of an object of the destination, unless its object is known.
+    /// Adds an object of the destination to the fault, unless it has an object.
     #[must_use]
     pub fn of_destination(self, index: u64) -> Fault {
         self.of(ObjectOf::Destination, index)
     }
 
-    /// The fault as one of an object of the source, or of the destination.
+    /// Adds an object of the source or of the destination to the fault, unless it has an object.
     #[must_use]
     pub fn in_object(self, is_source: bool, index: u64) -> Fault {
         if is_source { self.of_source(index) } else { self.of_destination(index) }
@@ -112,7 +111,7 @@ impl Fault {
         }
     }
 
-    /// The fault of a pass as one of the whole job: the pass's objects of `from` are the job's of `to`.
+    /// Converts the fault of a pass to one of the whole job. The array `from` of the pass is the array `to` of the job.
     #[must_use]
     pub fn moved(self, from: ObjectOf, to: ObjectOf) -> Fault {
         match self {
@@ -122,16 +121,16 @@ impl Fault {
     }
 }
 
-/// The first chunk, in the order of the set, on which the work failed.
+/// First chunk, in the order of the set, whose work failed.
 #[derive(Debug)]
 pub struct ChunkFault {
-    /// Its linear index in the grid.
+    /// Linear index in the grid.
     pub index: u64,
-    /// Why.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// A request to stop that all its clones share. By default nobody has made it.
+/// Request to stop. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     shared: Arc<Shared>,
@@ -140,18 +139,18 @@ pub struct Interrupt {
 #[derive(Debug, Default)]
 struct Shared {
     raised: AtomicBool,
-    /// The work that would be left unfinished now, where there is any.
+    /// Running work that a stop would leave unfinished.
     unfinished: Mutex<Option<Left>>,
 }
 
-/// The state that is left where work is stopped at once.
+/// State that remains if the work is stopped at once.
 struct Left {
-    /// A sentence for the user, with the next step.
+    /// Sentence for the user, with the next step.
     what: String,
     clearing: Option<Clearing>,
 }
 
-/// Removes what unfinished work has made, whoever is still at it.
+/// Callback that removes the results of unfinished work, even while it is running.
 pub type Clearing = Box<dyn Fn() + Send>;
 
 impl std::fmt::Debug for Left {
@@ -165,22 +164,22 @@ impl std::fmt::Debug for Left {
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// While it lives, stopping at once would leave something unfinished.
+/// Guard of work that must not be stopped at once.
 #[derive(Debug)]
 pub struct Unfinished {
     interrupt: Interrupt,
 }
 
 impl Interrupt {
-    /// Asks the work to stop; what it would leave unfinished if it were stopped at once, which is worth waiting for.
+    /// Asks the work to stop. Returns what an immediate stop would leave unfinished, if the caller should wait for it.
     pub fn raise(&self) -> Option<String> {
-        // Under the lock: whoever begins something from now on sees the request.
+        // With the lock, so that work that begins later sees the request.
         let unfinished = held(&self.shared.unfinished);
         self.shared.raised.store(true, Ordering::SeqCst);
         unfinished.as_ref().map(|left| left.what.clone())
     }
 
-    /// Removes what the work has made, where that is of no use unfinished: before the process ends without it.
+    /// Removes the results of unfinished work if they are useless. Called before the process ends without waiting.
     pub fn clear(&self) {
         let unfinished = held(&self.shared.unfinished);
         if let Some(clearing) = unfinished.as_ref().and_then(|left| left.clearing.as_ref()) {
@@ -188,13 +187,13 @@ impl Interrupt {
         }
     }
 
-    /// An error once the request has been made.
+    /// Fails if a stop was requested.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.shared.raised.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// Begins something that must be finished or cleared away; an error where the request came first. The sentence says
-    /// what is left where it is not.
+    /// Begins work that must be finished or cleaned up. `what` describes what an immediate stop would leave. Fails if a
+    /// stop was already requested.
     pub fn begin(&self, what: impl Into<String>, clearing: Option<Clearing>) -> Result<Unfinished, Interrupted> {
         let mut unfinished = held(&self.shared.unfinished);
         self.check()?;
@@ -204,7 +203,7 @@ impl Interrupt {
 }
 
 impl Unfinished {
-    /// From now on this is done where the work is stopped at once.
+    /// Sets the callback for an immediate stop.
     pub fn cleared_by(&self, clearing: Clearing) {
         let mut unfinished = held(&self.interrupt.shared.unfinished);
         if let Some(left) = unfinished.as_mut() {

@@ -1,29 +1,31 @@
-//! What a look at the keys of an array tells: which chunks are there, what size they have, and what else lies there.
+//! Listing of an array's keys: which chunks exist, their sizes, and unexpected keys.
 
 use std::collections::HashMap;
 use std::mem::discriminant;
 
 use super::ChunkSet;
 
-/// The keys of documents, of both formats, which belong to no chunk.
+/// Keys of metadata documents of both formats. They belong to no chunk.
 pub const DOCUMENT_KEYS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
-/// The objects under the keys of an array.
+/// Objects below an array.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// Chunks of the grid that are there. What is no file is among them, but for folders under [`Purpose::Reading`].
+    /// Existing chunks of the grid, including entries that are not files. Folders are excluded under
+    /// [`Purpose::Reading`].
     pub present: ChunkSet,
-    /// True if that is the whole grid because the store tells no keys: a chunk is found absent when it is read.
+    /// True if `present` is the whole grid because the store cannot list. A read finds absent chunks.
     pub is_presumed: bool,
-    /// Those of them, under [`Purpose::Validating`], whose size is wrong, or that are no file: no use reading them.
+    /// Chunks of `present` with a wrong size or that are not files, under [`Purpose::Validating`]. They need not be
+    /// read.
     pub unreadable: ChunkSet,
-    /// Keys that are no chunk's or not as they should be, in their order; see [`Purpose`].
+    /// Unexpected or wrong keys in sorted order. See [`Purpose`].
     pub strays: Vec<Stray>,
-    /// Bytes of the chunks of the grid; 0 where they were not asked for.
+    /// Size in bytes of all chunks of the grid, or 0 if it was not requested.
     pub present_bytes: u64,
 }
 
-/// A key that is worth a word.
+/// Key that should be reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stray {
     /// The key, relative to the array.
@@ -32,81 +34,82 @@ pub struct Stray {
     pub kind: StrayKind,
 }
 
-/// The reason why a key is worth a word.
+/// Reason why a key should be reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StrayKind {
     /// It belongs to no chunk.
     Unknown,
-    /// A folder in which no chunk can lie.
+    /// A folder that cannot contain a chunk.
     Folder,
     /// It would be a chunk of a larger array.
     OutsideGrid(Vec<u64>),
-    /// Something that is no regular file: "a FIFO".
+    /// An entry that is not a regular file, with its chunk if it has one, and its kind: "a FIFO".
     NotAFile(Option<Vec<u64>>, &'static str),
-    /// A chunk's object of this many bytes, which it cannot have.
+    /// A chunk whose object has this number of bytes, which is not a valid size.
     Size(Vec<u64>, u64),
-    /// A symbolic link; under [`Purpose::Reading`] that of a chunk which leads nowhere: the chunk is absent.
+    /// A symbolic link. Under [`Purpose::Reading`], only a dangling link of a chunk, which is absent then.
     Link,
-    /// A name that is no UTF-8.
+    /// A name that is not UTF-8.
     NotUtf8,
 }
 
-/// The purpose for which an array's keys are looked at.
+/// Purpose of a listing.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose<'a> {
-    /// To read its chunks. The first [`Listing::MOST_STRAYS`] strays of each kind are kept, and folders in which no
-    /// chunk can lie are looked through for keys, too.
+    /// To read the chunks. Only the first [`Listing::MOST_STRAYS`] strays of each kind are kept. Folders that cannot
+    /// contain a chunk are searched too.
     Reading {
-        /// True if the bytes of chunks are counted.
+        /// True if the sizes of the chunks are needed.
         with_sizes: bool,
     },
-    /// To find what is wrong with them. Every stray is kept, and a folder in the place of a chunk counts as one.
+    /// To find errors. All strays are kept, and a folder at the key of a chunk is one.
     Validating(&'a dyn Sizes),
 }
 
-/// The sizes that stored objects must have.
+/// Valid sizes of stored objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeRule {
-    /// Where every object has the same size: that.
+    /// Size in bytes, if it is the same for all objects.
     pub exact: Option<u64>,
-    /// The least bytes that an object can have.
+    /// Smallest size in bytes.
     pub least: u64,
-    /// The most bytes that an object can have.
+    /// Largest size in bytes.
     pub most: u64,
 }
 
-/// Tells the sizes that an array's objects may have.
+/// Source of the valid sizes of an array's objects.
 pub trait Sizes: std::fmt::Debug + Sync {
-    /// The size that the object of a chunk must have.
+    /// Returns the valid size of the object of a chunk.
     fn of(&self, chunk: &[u64]) -> SizeRule;
 }
 
 impl Listing {
-    /// The chunks that are there, where that is known.
+    /// Returns the existing chunks, or `None` if they are not known.
     pub fn known(&self) -> Option<&ChunkSet> {
         (!self.is_presumed).then_some(&self.present)
     }
 
-    /// The most strays of a kind that are kept to read an array.
+    /// Most strays of a kind that are kept under [`Purpose::Reading`].
     pub const MOST_STRAYS: usize = 100;
 
-    /// Keys that belong to no chunk of the grid, the first [`Listing::MOST_STRAYS`] of them.
+    /// Returns the keys that belong to no chunk of the grid, at most [`Listing::MOST_STRAYS`].
     pub fn unknown_keys(&self) -> Vec<String> {
         let is_unknown = |kind: &StrayKind| matches!(kind, StrayKind::Unknown | StrayKind::OutsideGrid(_));
         self.keys_of(is_unknown).take(Self::MOST_STRAYS).map(str::to_owned).collect()
     }
 
-    /// Keys of chunks that are links which lead nowhere, the first [`Listing::MOST_STRAYS`] of them.
+    /// Returns the keys of chunks that are dangling links, at most [`Listing::MOST_STRAYS`]. Only for
+    /// [`Purpose::Reading`].
     pub fn broken_links(&self) -> impl Iterator<Item = &str> {
         self.keys_of(|kind| *kind == StrayKind::Link)
     }
 
-    /// Names that are no keys, the first [`Listing::MOST_STRAYS`] of them.
+    /// Returns the names that are not keys, at most [`Listing::MOST_STRAYS`].
     pub fn not_keys(&self) -> Vec<String> {
         self.keys_of(|kind| *kind == StrayKind::NotUtf8).map(str::to_owned).collect()
     }
 
-    /// The first folder where a chunk should be.
+    /// Returns the first folder at the key of a chunk.
     pub fn misplaced_folder(&self) -> Option<&str> {
         self.keys_of(|kind| matches!(kind, StrayKind::NotAFile(_, FOLDER))).next()
     }
@@ -116,21 +119,21 @@ impl Listing {
     }
 }
 
-/// As [`StrayKind::NotAFile`] has it.
+/// Kind of a folder in [`StrayKind::NotAFile`].
 pub const FOLDER: &str = "a folder";
 
 impl Purpose<'_> {
-    /// True if every key counts.
+    /// Returns true if every key is checked.
     pub fn validates(self) -> bool {
         matches!(self, Purpose::Validating(_))
     }
 
-    /// True if the size of every object counts.
+    /// Returns true if the sizes of objects are needed.
     pub fn wants_sizes(self) -> bool {
         !matches!(self, Purpose::Reading { with_sizes: false })
     }
 
-    /// Leaves out strays of which enough that come before them are there.
+    /// Drops strays beyond the limit of their kind.
     pub fn leave_out(self, strays: &mut Vec<Stray>) {
         if self.validates() {
             return;

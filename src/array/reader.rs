@@ -1,5 +1,5 @@
-//! The values of an array, unit by unit: chunks, or the inner chunks of shards that can be streamed; what lies beyond
-//! the edge of the array is cut off.
+//! Elements of an array, read by units. A unit is a chunk, or an inner chunk of a shard that can be streamed. Elements
+//! beyond the edge of the array are cut off.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use crate::store::ObjectReader;
 
 pub use super::buffers::ReadBuffers;
 
-/// The outcome of giving the elements of an object piece by piece.
+/// Result of a read of an object in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InPieces {
-    /// All of them.
+    /// All elements were passed on.
     Given,
-    /// There is no object.
+    /// The object is absent.
     Absent,
-    /// It has to be read whole.
+    /// The object must be read as a whole.
     NotGiven,
 }
 
 impl ReadBuffers {
-    /// The elements of the subchunk at a position; `None` where it is absent.
+    /// Returns the elements of the subchunk at a position, or `None` if it is absent.
     pub fn read_subchunk(
         &mut self,
         subchunks: &SubchunkSource<'_>,
@@ -41,7 +41,8 @@ impl ReadBuffers {
         Ok(Some(self.elements(&chain, subchunk, || side.start_of_subchunk(position))?))
     }
 
-    /// Undoes what codecs are left then, and keeps a box of the subchunk that starts at `start`.
+    /// Decodes the other codecs, and crops the elements to `subchunk`. `start` returns the start of the stored
+    /// subchunk.
     fn elements(&mut self, chain: &BoundChain, subchunk: &Region, start: impl Fn() -> Vec<u64>) -> Result<&[u8]> {
         self.undo(chain, chain.num_noop_codecs()..chain.bytes_place()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
@@ -55,7 +56,7 @@ impl ReadBuffers {
         Ok(bytes)
     }
 
-    /// Undoes some codecs, from buffer to buffer.
+    /// Decodes some codecs, with alternating buffers.
     fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
         let ReadBuffers { bytes, spare, workspace, .. } = self;
         for place in places.rev() {
@@ -66,8 +67,8 @@ impl ReadBuffers {
     }
 }
 
-/// Gives the bytes of an object of so many to `visit` while they are read, piece by piece, so that no piece leaves the level 2
-/// cache, each with the offset of its first.
+/// Reads an object of `expected` bytes. Calls `visit` with each piece and its offset. A piece stays in the level 2
+/// cache.
 pub fn each_piece_of(
     reader: &mut ObjectReader,
     expected: u64,
@@ -89,7 +90,7 @@ pub fn each_piece_of(
     Ok(())
 }
 
-/// A kernel's fault on the elements of a subchunk, with the element's place in the array.
+/// Converts a kernel's fault in a subchunk to one with the element's position in the array.
 pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types: (NumberType, NumberType)) -> Fault {
     let position = subchunk.position(fault.index as u64);
     let size = types.0.size();
@@ -99,8 +100,8 @@ pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types
 }
 
 impl StoredArray {
-    /// Gives the bytes of an object to `visit` piece by piece while it is read, where they are its elements and lie
-    /// inside the array whole, and each is a value of its type.
+    /// Calls `visit` with the bytes of an object in pieces during the read. The object must not be encoded, and must be
+    /// completely inside the array. Its data type must have no invalid values.
     pub fn each_piece(
         &self,
         index: u64,
@@ -111,7 +112,7 @@ impl StoredArray {
         if self.layout.is_some() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
         }
-        // A chunk that is kept has to be in memory whole.
+        // A cached chunk must be in memory as a whole.
         if self.cache.wants(&self.chain, as_index(self.chunk_bytes())) || self.keeps_some_of(index) {
             return Ok(InPieces::NotGiven);
         }
@@ -127,39 +128,39 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
-    /// Units of it, those beyond the edge of the array among them.
+    /// Returns the number of units, including those beyond the edge of the array.
     pub fn num_subchunks(&self) -> u64 {
         self.subchunks.num_elements()
     }
 
-    /// The place of a unit, by its number.
+    /// Returns the position of a unit in the object, from its linear index.
     pub fn place(&self, number: u64) -> Vec<u64> {
         unravel(number, &self.subchunks.shape)
     }
 
-    /// The places of the units that overlap a box of the array.
+    /// Returns the positions in the object of the units that overlap a box of the array.
     pub fn places_in(&self, region: &Region) -> impl Iterator<Item = Vec<u64>> + use<> {
         let subchunks = self.subchunks.common(&self.side.subchunks_in(region));
         subchunks.relative_to(&self.subchunks.start).cells()
     }
 
-    /// The unit at a place, cut at the edge of the array.
+    /// Returns the box of a unit, cropped to the array.
     pub fn subchunk(&self, place: &[u64]) -> Region {
         self.side.inside(&self.whole(place))
     }
 
-    /// The unit at a place, as it is stored.
+    /// Returns the box of a unit as it is stored.
     fn whole(&self, place: &[u64]) -> Region {
         self.side.region_of_subchunk(&self.position(place))
     }
 
-    /// The elements of a unit; `None` where it is absent. A unit that the array is to keep is kept, and one that it has
-    /// is not read again.
+    /// Returns the elements of a unit, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
+    /// wanted.
     pub fn read<'b>(&self, place: &[u64], subchunk: &Region, buffers: &'b mut ReadBuffers) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.side.chain_of_subchunk(&self.subchunks.start)?, &self.side.cache);
         let position = self.position(place);
         if let Some(chunk) = cache.get(&position) {
-            // Nothing may be left to be done once the codecs from bytes to bytes are undone.
+            // The cached bytes are the elements if no other codec changes them and nothing is cropped.
             if chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape {
                 return Ok(Some(&buffers.kept.insert(chunk).bytes));
             }
@@ -177,13 +178,13 @@ impl OpenedObject<'_> {
         Ok(Some(buffers.elements(chain, subchunk, || self.whole(place).start)?))
     }
 
-    /// The position of a unit in the grid of subchunks.
+    /// Returns the position of a unit in the grid of subchunks.
     fn position(&self, place: &[u64]) -> Vec<u64> {
         zip_with(&self.subchunks.start, place, |first, index| first + index)
     }
 }
 
-/// Keeps the box of shape `kept` at `first` of an array of `shape`, in place: no row moves towards the end.
+/// Crops an array of `shape` in place to the box of shape `kept` at `first`. No row moves towards the end.
 pub fn crop(bytes: &mut Vec<u8>, shape: &[u64], (first, kept): (&[u64], &[u64]), element_size: usize) {
     let row = as_index(kept.last().copied().unwrap_or(1)) * element_size;
     let mut indices = vec![0; kept.len()];

@@ -1,4 +1,4 @@
-//! Shards as streams of inner chunks: read by range, written in order, never whole in memory.
+//! Shards as streams of inner chunks. They are read by ranges and written sequentially, never as a whole.
 
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
@@ -9,33 +9,34 @@ use crate::grid::{ravel, zip_with};
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
-/// A chain whose shards can be streamed: array->array codecs, then `sharding_indexed`, then nothing.
+/// Layout of shards that can be streamed. Their chain consists of array->array codecs, then `sharding_indexed` as the
+/// last codec.
 #[derive(Debug, Clone)]
 pub struct ShardLayout {
-    /// The codec.
+    /// The sharding codec.
     pub sharding: BoundSharding,
-    /// Its place in the chain.
+    /// Index of that codec in the chain.
     pub place: usize,
-    /// The chain of an inner chunk from the array itself: the codecs in front of the shard, then those inside.
+    /// Chain of an inner chunk from the array: the codecs before `sharding_indexed`, then the inner ones.
     pub subchunk: BoundChain,
-    /// The array's dimension that stands at each dimension of the shard.
+    /// Array dimension for each dimension of the shard.
     pub order: Vec<usize>,
-    /// The layouts of shards of other shapes.
+    /// Layouts for shards of other shapes.
     by_shape: ByShape<ShardLayout>,
 }
 
 impl ShardLayout {
-    /// The place of `sharding_indexed` in a chain that can be streamed.
+    /// Returns the index of `sharding_indexed` in the chain, or `None` if its shards cannot be streamed.
     pub fn place_in(chain: &BoundChain) -> Option<usize> {
         let place = chain.num_array_to_array();
         let Codec::Sharding(sharding) = &chain.codecs().get(place)?.codec else { return None };
-        // A shard inside a shard is decoded whole.
+        // A nested shard is decoded as a whole.
         let is_shard = |codec: &BoundCodec| matches!(codec.codec, Codec::Sharding(_));
         let is_nested = sharding.inner().codecs().iter().any(is_shard);
         (place + 1 == chain.codecs().len() && !is_nested).then_some(place)
     }
 
-    /// The layout, from the chain and the chain of its subchunks.
+    /// Creates the layout from the chain and the chain of its subchunks. Returns `None` if it cannot be streamed.
     pub fn new(chain: &BoundChain, subchunk: BoundChain) -> Option<Self> {
         let place = Self::place_in(chain)?;
         let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
@@ -49,25 +50,25 @@ impl ShardLayout {
         Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order, by_shape })
     }
 
-    /// Lets `cast_value` take the nearest code from now on, in inner chunks.
+    /// Makes `cast_value` encode to the nearest code in inner chunks.
     pub fn encode_to_nearest(&mut self) {
         self.by_shape = ByShape::default();
         self.subchunk.encode_to_nearest();
     }
 
-    /// The layout of shards of another shape, by the chain that is bound for them; `None` where that cannot be streamed.
+    /// Returns the layout for shards of another shape, from their chain. Returns `None` if they cannot be streamed.
     pub fn for_chain(&self, chain: &BoundChain) -> Option<OfShape<'_, ShardLayout>> {
         let make = || ShardLayout::new(chain, self.subchunk.clone()).ok_or(());
         self.by_shape.get(&chain.decoded().shape, make).ok().map(OfShape::Made)
     }
 
-    /// The entry of a subchunk in the index.
+    /// Returns the number of a subchunk's entry in the index.
     pub fn entry_of(&self, subchunk: &[u64]) -> usize {
         let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension]).collect();
         as_index(ravel(&inner, self.sharding.grid_shape()))
     }
 
-    /// Reads and decodes the index of an opened shard.
+    /// Reads and decodes the index of an open shard.
     pub fn read_index(&self, reader: &ObjectReader, buffers: &mut ReadBuffers) -> Result<Vec<IndexEntry>> {
         let fault = |kind| self.fault(kind);
         let (offset, length) = self.sharding.index_range(reader.length()).map_err(fault)?;
@@ -75,7 +76,7 @@ impl ShardLayout {
         self.sharding.decode_index(&buffers.bytes, reader.length(), &mut buffers.workspace).map_err(fault)
     }
 
-    /// Reads one entry of the index of an opened shard, all of it where the entry cannot be read by itself.
+    /// Reads one entry of the index. If it cannot be read alone, reads the whole index.
     pub fn read_entry(&self, reader: &ObjectReader, entry: usize, buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let Some((offset, length)) = self.sharding.entry_range(entry, reader.length()) else {
             return Ok(self.read_index(reader, buffers)?.get(entry).copied().flatten());
@@ -89,11 +90,11 @@ impl ShardLayout {
     }
 }
 
-/// A shard being written: inner chunks as they come, then the index.
+/// Shard that is being written: first the inner chunks in any order, then the index.
 #[derive(Debug)]
 pub struct ShardWriter<'a> {
     layout: OfShape<'a, ShardLayout>,
-    /// The position in the array of its first inner chunk.
+    /// Position of its first inner chunk in the array.
     first: Vec<u64>,
     writer: ObjectWriter,
     entries: Vec<IndexEntry>,
@@ -101,11 +102,11 @@ pub struct ShardWriter<'a> {
     buffered: Vec<u8>,
 }
 
-/// Small inner chunks are gathered up to this many bytes before they are written.
+/// Small inner chunks are collected up to this many bytes before a write.
 const GATHER: usize = 1 << 18;
 
 impl<'a> ShardWriter<'a> {
-    /// Begins a shard in a new object.
+    /// Starts a shard in a new object.
     pub fn new(layout: OfShape<'a, ShardLayout>, first: Vec<u64>, mut writer: ObjectWriter) -> Result<Self> {
         let sharding = &layout.sharding;
         let position = match sharding.index_location() {
@@ -117,7 +118,7 @@ impl<'a> ShardWriter<'a> {
         Ok(ShardWriter { layout, first, writer, entries, position, buffered: Vec::new() })
     }
 
-    /// Appends the inner chunk at a position in the array; one that never comes is absent.
+    /// Appends the inner chunk at a position in the array. Inner chunks that are never appended are absent.
     pub fn append(&mut self, subchunk: &[u64], encoded: &[u8]) -> Result<(), StoreError> {
         let entry = self.layout.entry_of(&zip_with(subchunk, &self.first, |index, first| index - first));
         let length = encoded.len() as u64;
@@ -139,7 +140,7 @@ impl<'a> ShardWriter<'a> {
         Ok(())
     }
 
-    /// Writes the index; the size of the shard in bytes.
+    /// Writes the index. Returns the size of the shard in bytes.
     pub fn finish(mut self) -> Result<u64> {
         let mut index = Vec::new();
         let sharding = &self.layout.sharding;

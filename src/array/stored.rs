@@ -1,6 +1,8 @@
-//! An array as it is stored: where, in which grid, behind which chain, and which of its chunks are there; and where its objects
-//! and subchunks lie, and of what shape each is. Of a regular grid all have one shape, and nothing is looked up; the shards of a
-//! rectilinear one have the same inner chunks throughout.
+//! Stored array: its node, grid and codec chain, and which of its chunks exist. Also computes the boxes and shapes of
+//! its objects and subchunks.
+//!
+//! In a regular grid all have one shape, which needs no lookup. All shards of a rectilinear grid have inner chunks of
+//! the same shape.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,34 +12,34 @@ use crate::grid::{Region, ravel, zip_with};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, held};
 
-/// Shards that are kept open, with their indexes, at most.
+/// Most shards that are kept open, with their indexes.
 pub const MOST_OPEN_SHARDS: usize = 16;
 
-/// An array as it is stored.
+/// Stored array.
 #[derive(Debug, Clone)]
 pub struct StoredArray {
-    /// Where it lies.
+    /// Node of the array.
     pub node: Node,
-    /// Its metadata.
+    /// Metadata of the array.
     pub metadata: ArrayMetadata,
-    /// The chain of a stored object.
+    /// Codec chain of a stored object.
     pub chain: BoundChain,
-    /// Where shards can be streamed: how.
+    /// Layout of the shards, if they can be streamed.
     pub layout: Option<ShardLayout>,
-    /// The objects of its grid that are there; `None` where that is not known, and each is looked for by its key.
+    /// Existing objects of the grid. `None` means that they are not known, and each key is tried.
     pub present: Option<ChunkSet>,
-    /// Those that were found absent, where it was not known.
+    /// Objects that reads found absent, if `present` is `None`.
     pub missing: Missing,
-    /// Chunks of it that an earlier pass read.
+    /// Chunks that an earlier pass has read.
     pub cache: ArrayCache,
 }
 
-/// Objects that were found absent while they were read. A copy shares what it holds.
+/// Objects that reads found absent. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Missing(Arc<Mutex<ChunkSetBuilder>>);
 
 impl Missing {
-    /// Notes an object that is absent, by its key; an error where it is known to be there.
+    /// Records an absent object. Fails if it was listed, unless refused objects count as absent.
     pub fn absent(&self, object: u64, (node, key): (&Node, &str), present: Option<&ChunkSet>) -> Result<()> {
         if present.is_none() {
             held(&self.0).insert(object);
@@ -47,7 +49,7 @@ impl Missing {
         Ok(())
     }
 
-    /// Objects that were noted.
+    /// Returns the number of recorded objects.
     pub fn count(&self) -> u64 {
         let mut found = held(&self.0);
         let all = std::mem::take(&mut *found).finish();
@@ -58,63 +60,63 @@ impl Missing {
 }
 
 impl StoredArray {
-    /// An array of which it is not known what is there.
+    /// Creates an array whose existing objects are not known.
     pub fn new(node: Node, metadata: ArrayMetadata, chain: BoundChain, layout: Option<ShardLayout>) -> StoredArray {
         let (present, missing, cache) = (None, Missing::default(), ArrayCache::default());
         StoredArray { node, metadata, chain, layout, present, missing, cache }
     }
 
-    /// The array with what is known to be there of it.
+    /// Returns the array with its existing objects.
     #[must_use]
     pub fn with_present(self, present: Option<&ChunkSet>) -> Self {
         StoredArray { present: present.cloned(), ..self }
     }
 
-    /// The objects that are there; all of the grid where that is not known.
+    /// Returns the existing objects, or the whole grid if they are not known.
     pub fn objects(&self) -> ChunkSet {
         self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata.num_chunks()))
     }
 
-    /// True if an object may be there.
+    /// Returns true if an object may exist.
     pub fn may_hold(&self, object: u64) -> bool {
         self.present.as_ref().is_none_or(|present| present.contains(object))
     }
 
-    /// Bytes of a decoded object.
+    /// Returns the size of a decoded object in bytes.
     pub fn chunk_bytes(&self) -> u64 {
         self.chain.decoded().num_bytes().unwrap_or(0)
     }
 
-    /// The key of an object of the grid.
+    /// Returns the key of an object of the grid.
     pub fn key(&self, index: u64) -> String {
         self.metadata.chunk_key_encoding.key(&position(index, &self.metadata))
     }
 
-    /// The shape of the part of a box that lies inside the array; `None` where it all does.
+    /// Returns the shape of the part of a box inside the array, or `None` if the whole box is inside.
     pub fn cropped(&self, region: &Region) -> Option<Vec<u64>> {
         let axes = region.start.iter().zip(&region.shape).zip(&self.metadata.shape);
         let valid: Vec<u64> = axes.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
         (valid != region.shape).then_some(valid)
     }
 
-    /// The first element of an object of the grid.
+    /// Returns the first element of an object of the grid.
     pub fn start_of(&self, index: u64) -> Vec<u64> {
         self.metadata.grid.start_of(&position(index, &self.metadata))
     }
 
-    /// The chain of a subchunk.
+    /// Returns the codec chain of a subchunk.
     pub fn subchunk_chain(&self) -> &BoundChain {
         self.layout.as_ref().map_or(&self.chain, |layout| &layout.subchunk)
     }
 
-    /// The element that absent chunks are full of; zeros where the metadata have none.
+    /// Returns the bytes of the fill value, or zeros if the metadata have none.
     pub fn fill_value(&self) -> Vec<u8> {
         let decoded = self.chain.decoded();
         let zeros = || vec![0; decoded.data_type.size().unwrap_or(1)];
         decoded.fill_value.as_ref().map_or_else(zeros, |fill_value| fill_value.0.clone())
     }
 
-    /// Lets `cast_value` take the nearest code from now on, also inside shards.
+    /// Makes `cast_value` encode to the nearest code, also inside shards.
     pub fn encode_to_nearest(&mut self) {
         self.chain.encode_to_nearest();
         if let Some(layout) = &mut self.layout {
@@ -122,17 +124,17 @@ impl StoredArray {
         }
     }
 
-    /// Elements of a subchunk along each dimension.
+    /// Returns the number of elements of a subchunk along each dimension.
     pub fn subchunk_shape(&self) -> &[u64] {
         &self.subchunk_chain().decoded().shape
     }
 
-    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
+    /// Returns the order of the dimensions of the subchunks in an object, as indices of the array's dimensions.
     pub fn subchunk_order(&self) -> Vec<usize> {
         self.layout.as_ref().map_or_else(|| (0..self.metadata.shape.len()).collect(), |layout| layout.order.clone())
     }
 
-    /// The object that holds a subchunk, and the subchunk's position in it.
+    /// Returns the object that contains a subchunk, and the subchunk's position in it.
     pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
         let (grid, counts) = (&self.metadata.grid, self.metadata.grid.counts());
         if self.layout.is_none() {
@@ -144,7 +146,7 @@ impl StoredArray {
         (ravel(&object, &counts), inside.map(|((first, start), length)| (start - first) / length).collect())
     }
 
-    /// The first element of a subchunk.
+    /// Returns the first element of a subchunk.
     pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
         match &self.layout {
             Some(_) => zip_with(subchunk, self.subchunk_shape(), |index, length| index * length),
@@ -152,30 +154,29 @@ impl StoredArray {
         }
     }
 
-    /// True if what is skipped of it are whole subchunks: those that are taken are no others than they would be by
-    /// themselves.
+    /// Returns true if only whole subchunks are skipped. The rest then has the same subchunks as an array of its own.
     pub fn skips_whole_subchunks(&self) -> bool {
         let skipped = &self.metadata.skipped;
         let is_whole = |(skipped, length): (&u64, &u64)| skipped.is_multiple_of((*length).max(1));
         !self.metadata.skips() || (self.layout.is_some() && skipped.iter().zip(self.subchunk_shape()).all(is_whole))
     }
 
-    /// Bytes of the index of a shard, encoded and as entries, where the array has shards that are streamed.
+    /// Returns the memory of a shard's index in bytes, encoded and decoded. It is 0 without streamed shards.
     pub fn index_bytes(&self) -> u64 {
         let Some(layout) = &self.layout else { return 0 };
         let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
         entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
     }
 
-    /// Bytes that a thread holds while it reads a subchunk: both sides of the largest codec, what the codecs keep, and
-    /// the index of a shard.
+    /// Returns the memory of a thread for the read of a subchunk, in bytes. It contains both buffers of the largest
+    /// codec, the memory of the codecs, and the index of a shard.
     pub fn reading_bytes(&self) -> u64 {
         let chain = self.subchunk_chain();
         let buffers = chain.max_representation_bytes().saturating_mul(2);
         buffers.saturating_add(chain.context_bytes()).saturating_add(self.index_bytes())
     }
 
-    /// The same where elements may be taken piece by piece, as those of chunks that store them as they are.
+    /// Like [`StoredArray::reading_bytes`], if elements can be read in pieces. This needs chunks that are not encoded.
     pub fn reading_bytes_in_pieces(&self) -> u64 {
         let is_plain = self.chain.stores_elements(as_index(self.chunk_bytes())) && !self.chain.checks_values();
         if self.layout.is_none() && !self.has_edges() && is_plain {
@@ -184,7 +185,7 @@ impl StoredArray {
         self.reading_bytes()
     }
 
-    /// True if chunks reach beyond the edge of the array.
+    /// Returns true if chunks reach beyond the edge of the array.
     pub fn has_edges(&self) -> bool {
         let mut axes = self.metadata.shape.iter().zip(self.subchunk_shape());
         !self.is_regular()
@@ -192,23 +193,23 @@ impl StoredArray {
             || axes.any(|(length, chunk)| !length.is_multiple_of((*chunk).max(1)))
     }
 
-    /// The most of its shards that are kept open while those of `other` are written.
+    /// Returns the most shards that are kept open while the shards of `other` are written.
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
         self.metadata.num_chunks().clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 
-    /// True if all objects have one shape.
+    /// Returns true if all objects have the same shape.
     pub fn is_regular(&self) -> bool {
         self.metadata.grid.uniform().is_some()
     }
 
-    /// An object of the grid as a box of the array, with what of it lies beyond the edge.
+    /// Returns the box of an object of the grid, including its part beyond the edge.
     pub fn region_of(&self, object: u64) -> Region {
         self.metadata.grid.region_of(&position(object, &self.metadata))
     }
 
-    /// The chain of an object of the grid.
+    /// Returns the codec chain of an object of the grid.
     pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>> {
         if self.is_regular() {
             return Ok(OfShape::Same(&self.chain));
@@ -217,7 +218,7 @@ impl StoredArray {
         self.chain.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
-    /// The layout of an object of the grid, where shards are streamed.
+    /// Returns the layout of an object of the grid, or `None` without streamed shards.
     pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>> {
         let Some(layout) = &self.layout else { return Ok(None) };
         if self.is_regular() {
@@ -227,7 +228,7 @@ impl StoredArray {
         layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(refused)
     }
 
-    /// The chain of a subchunk.
+    /// Returns the codec chain of a subchunk at a position.
     pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>> {
         match &self.layout {
             Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
@@ -235,7 +236,7 @@ impl StoredArray {
         }
     }
 
-    /// A subchunk as a box of the array, with what of it lies beyond the edge.
+    /// Returns the box of a subchunk, including its part beyond the edge.
     pub fn region_of_subchunk(&self, subchunk: &[u64]) -> Region {
         match &self.layout {
             Some(_) => Region { start: self.start_of_subchunk(subchunk), shape: self.subchunk_shape().to_vec() },
@@ -243,26 +244,26 @@ impl StoredArray {
         }
     }
 
-    /// The part of a box that lies inside what is taken of the array; its shape may have zeros.
+    /// Returns the part of a box inside the selected part of the array. Its shape may contain zeros.
     #[must_use]
     pub fn inside(&self, region: &Region) -> Region {
         region.within(&self.metadata.skipped, &self.metadata.shape)
     }
 
-    /// The objects of the grid that overlap a box, which lies inside the array.
+    /// Returns the objects of the grid that overlap a box inside the array.
     pub fn objects_in(&self, region: &Region) -> impl Iterator<Item = u64> + use<> {
         let grid = self.metadata.grid.counts();
         self.metadata.grid.chunks_in(region).cells().map(move |position| ravel(&position, &grid))
     }
 
-    /// True if all of an object that lies inside the whole array is taken.
+    /// Returns true if the selection contains the whole part of an object inside the array.
     pub fn takes_whole(&self, object: u64) -> bool {
         let region = self.region_of(object);
         let is_skipped = region.start.iter().zip(&self.metadata.skipped).any(|(start, skipped)| start < skipped);
         !is_skipped && !self.metadata.cuts(&region)
     }
 
-    /// True if the subchunks of both arrays are the same boxes.
+    /// Returns true if both arrays have the same boxes as subchunks.
     pub fn has_subchunks_of(&self, other: &StoredArray) -> bool {
         match (self.shape_of_subchunks(), other.shape_of_subchunks()) {
             (None, None) => self.metadata.grid.has_chunks_of(&other.metadata.grid),
@@ -270,12 +271,12 @@ impl StoredArray {
         }
     }
 
-    /// The shape of all subchunks; `None` where they have several.
+    /// Returns the shape of all subchunks, or `None` if it varies.
     fn shape_of_subchunks(&self) -> Option<&[u64]> {
         (self.layout.is_some() || self.is_regular()).then(|| self.subchunk_shape())
     }
 
-    /// The subchunks of an object, as a box of their grid.
+    /// Returns the subchunks of an object, as a box of their grid.
     pub fn subchunks_of(&self, object: u64) -> Region {
         if self.layout.is_some() {
             return self.region_of(object).chunks(self.subchunk_shape());
@@ -284,14 +285,14 @@ impl StoredArray {
         Region { shape: vec![1; start.len()], start }
     }
 
-    /// The inner chunks of a shard that hold something of the array, by their positions in the shard.
+    /// Returns the inner chunks of a shard that overlap the selection, as a box of positions in the shard.
     pub fn taken_of(&self, object: u64) -> Region {
         let subchunks = self.subchunks_of(object);
         let taken = Region::between(self.metadata.skipped.clone(), &self.metadata.shape);
         subchunks.common(&self.subchunks_in(&taken)).relative_to(&subchunks.start)
     }
 
-    /// The subchunks that overlap a box, as a box of their grid.
+    /// Returns the subchunks that overlap a box, as a box of their grid.
     pub fn subchunks_in(&self, region: &Region) -> Region {
         match &self.layout {
             Some(_) => region.chunks(self.subchunk_shape()),
@@ -300,17 +301,17 @@ impl StoredArray {
     }
 }
 
-/// A chunk of one value.
+/// Returns a chunk full of one element.
 pub fn filled(element: &[u8], chain: &BoundChain) -> Vec<u8> {
     element.repeat(as_index(chain.decoded().num_elements().unwrap_or(0)))
 }
 
-/// Moves the position of a faulty element from the chunk's frame to the array's.
+/// Moves the position of a faulty element from the chunk to the array.
 pub fn at(fault: ChainFault, start: &[u64]) -> Fault {
     Fault::Chain(fault.moved_by(start))
 }
 
-/// A chunk of a shape that the codecs of its array do not take.
+/// Returns the fault of a chunk whose shape its codecs do not support.
 pub fn unbound(error: &BindError) -> Fault {
     Fault::Other(format!("the chunk cannot be decoded: {error}"))
 }

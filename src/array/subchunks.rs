@@ -1,5 +1,6 @@
-//! The one place where encoded subchunks are read. A subchunk is what is decoded alone: an inner chunk of a shard that
-//! can be streamed, else a stored object as it is. They are counted through the whole array, whatever object they lie in.
+//! Reads of encoded subchunks. A subchunk is the smallest part that can be decoded alone. It is an inner chunk of a
+//! shard that can be streamed, else a stored object. Its position counts through the whole array, not through its
+//! object.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,20 +12,21 @@ use crate::grid::Region;
 use crate::store::{ObjectReader, StoreError, held};
 
 impl StoredArray {
-    /// True if an earlier pass has kept the first subchunk of an object, or the last: what is kept is taken in their order.
+    /// Returns true if the cache contains the first or the last subchunk of an object. Earlier passes cache them in
+    /// order.
     pub fn keeps_some_of(&self, object: u64) -> bool {
         let subchunks = self.subchunks_of(object);
         let last = subchunks.end().iter().map(|end| end.saturating_sub(1)).collect();
         [subchunks.start, last].iter().any(|position| self.cache.get(position).is_some())
     }
 
-    /// True if objects may turn out to be absent when they are read: which are there is not known, or those that are refused
-    /// are absent.
+    /// Returns true if a read may find an object absent. Either the existing objects are not known, or refused objects
+    /// count as absent.
     pub fn may_lack(&self) -> bool {
         self.present.is_none() || self.node.refused_is_absent()
     }
 
-    /// Opens an object that is read in parts; `None` where it is absent.
+    /// Opens an object for reads of parts. Returns `None` if it is absent.
     pub fn open_object(&self, object: u64) -> Result<Option<ObjectReader>> {
         if !self.may_hold(object) {
             return Ok(None);
@@ -37,8 +39,8 @@ impl StoredArray {
         }
     }
 
-    /// Reads an object into the buffers; false where it is absent. More than the workspace has room for, or else than the
-    /// chain can make, is a fault.
+    /// Reads an object into the buffers. Returns false if it is absent. Fails if it is larger than the memory of the
+    /// workspace. If that is unlimited, the limit is the chain's largest output.
     pub fn read_object(&self, object: u64, buffers: &mut ReadBuffers) -> Result<bool> {
         if !self.may_hold(object) {
             return Ok(false);
@@ -70,24 +72,23 @@ impl StoredArray {
     }
 }
 
-/// A stored object whose subchunks are read, with its place in the array.
+/// Open object whose subchunks are read.
 #[derive(Debug)]
 pub struct OpenedObject<'a> {
     pub(super) side: &'a StoredArray,
     object: u64,
-    /// Its subchunks, as a box of their grid.
+    /// Subchunks of the block, as a box of their grid.
     pub(super) subchunks: Region,
-    /// Its layout as a shard; `None` where it is one subchunk.
+    /// Layout of the shard. `None` means that the object is a single subchunk.
     layout: Option<OfShape<'a, ShardLayout>>,
-    /// The reader of a shard; `None` where it is absent.
+    /// Reader of a shard. `None` means that it is absent.
     reader: Option<ObjectReader>,
-    /// `None` where entries are read one by one.
+    /// Index of the shard. `None` means that each entry is read when it is needed.
     index: Option<Vec<IndexEntry>>,
 }
 
 impl OpenedObject<'_> {
-    /// Where the inner chunk at a position in the shard lies: its first byte, and how many it has; `None` where it is
-    /// absent.
+    /// Returns the offset and the length in bytes of an inner chunk, or `None` if it is absent.
     pub fn entry(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
         let number = layout.entry_of(inside);
@@ -97,8 +98,8 @@ impl OpenedObject<'_> {
         }
     }
 
-    /// Reads the encoded subchunk at a position in the object; where it lies in the object, or `None` where it is
-    /// absent. More than the workspace has room for, or else than its chain can make, is a fault.
+    /// Reads an encoded subchunk. Returns its offset in the object, or `None` if it is absent. Fails if it is larger
+    /// than the memory of the workspace. If that is unlimited, the limit is the chain's largest output.
     pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
         let Some(layout) = &self.layout else { return Ok(self.side.read_object(self.object, buffers)?.then_some(0)) };
         let entry = self.entry(inside, buffers)?;
@@ -117,7 +118,7 @@ impl OpenedObject<'_> {
         Ok(Some(offset))
     }
 
-    /// Tells the store that a box of inner chunks will be read, by their positions in the shard.
+    /// Announces reads of a box of inner chunks to the store.
     fn expect(&self, inside: &Region) {
         let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else { return };
         reader.prefetch(&|| {
@@ -126,53 +127,53 @@ impl OpenedObject<'_> {
         });
     }
 
-    /// Tells the store that all units will be read that hold something of the array.
+    /// Announces reads of all units that overlap the selection.
     pub fn expect_all(&self) {
-        // What an earlier pass has is not read again.
+        // Cached units are not read again.
         if self.index.is_some() && !self.side.keeps_some_of(self.object) {
             self.expect(&self.side.taken_of(self.object));
         }
     }
 
-    /// Bytes of the index, where all of it was read.
+    /// Returns the size of the encoded index in bytes, or 0 if it was not read as a whole.
     pub fn index_bytes(&self) -> u64 {
         self.layout.as_ref().filter(|_| self.index.is_some()).map_or(0, |layout| layout.sharding.index_bytes())
     }
 }
 
-/// Encoded subchunks of an array by their positions, the last shards kept open. Threads share it.
+/// Reader of an array's encoded subchunks by position. It keeps the latest shards open, and threads share it.
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
     /// The array.
     pub side: &'a StoredArray,
-    /// True if entries of shard indexes are read one by one: few of each are wanted.
+    /// True if only few entries of each index are needed, so that each is read alone.
     pub reads_entries: bool,
-    /// True if all of a shard is read while it is open.
+    /// True if all inner chunks of an open shard are read.
     pub reads_all: bool,
-    /// The shards that were used last, the latest first.
+    /// Latest shards, newest first.
     opened: Mutex<VecDeque<(u64, Arc<OpenedObject<'a>>)>>,
-    /// Bytes of the indexes that were read.
+    /// Size in bytes of the indexes that were read.
     index_bytes: AtomicU64,
 }
 
 impl<'a> SubchunkSource<'a> {
-    /// The subchunks of an array.
+    /// Creates a reader of an array.
     pub fn new(side: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
         SubchunkSource { side, reads_entries: false, reads_all: false, opened, index_bytes }
     }
 
-    /// True if subchunks are best read shard by shard, since the whole index of each is read.
+    /// Returns true if subchunks should be read shard by shard, because the whole index of each is read.
     pub fn reads_indexes(&self) -> bool {
         self.side.layout.is_some() && !self.reads_entries
     }
 
-    /// Bytes of the indexes that were read.
+    /// Returns the size in bytes of the indexes that were read.
     pub fn index_bytes(&self) -> u64 {
         self.index_bytes.load(Ordering::Relaxed)
     }
 
-    /// Tells the store that a box of subchunks in one shard will be read, where it wants to know.
+    /// Announces reads of a box of subchunks in one shard, if the store needs hints.
     pub fn expect(&self, subchunks: &Region, buffers: &mut ReadBuffers) -> Result<()> {
         if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
@@ -185,8 +186,8 @@ impl<'a> SubchunkSource<'a> {
         self.look_up(&subchunks.start, expect).map(drop)
     }
 
-    /// Reads an encoded subchunk; false where it is absent. More than the workspace has room for, or else
-    /// than the chain can make, is a fault.
+    /// Reads an encoded subchunk. Returns false if it is absent. Fails if it is larger than the memory of the
+    /// workspace. If that is unlimited, the limit is the chain's largest output.
     pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.fetch(inside, buffers)?.is_some()),
@@ -194,7 +195,7 @@ impl<'a> SubchunkSource<'a> {
         })
     }
 
-    /// True if a subchunk is stored, by the index of its shard, for which there are buffers; else if it may be.
+    /// Returns true if the shard's index contains a subchunk. Without shards, returns true if the object may exist.
     pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.entry(inside, buffers)?.is_some()),
@@ -202,7 +203,7 @@ impl<'a> SubchunkSource<'a> {
         })
     }
 
-    /// Looks for a subchunk in its object, if that may be there.
+    /// Calls `look` for a subchunk if its object may exist.
     fn look_up(&self, subchunk: &[u64], look: impl FnOnce(u64, &[u64]) -> Result<bool>) -> Result<bool> {
         let (object, inside) = self.side.object_of(subchunk);
         if !self.side.may_hold(object) {
@@ -211,7 +212,7 @@ impl<'a> SubchunkSource<'a> {
         look(object, &inside).map_err(|fault| fault.of_source(object))
     }
 
-    /// An opened shard, from those that are kept or from the store; `None` where the array has none.
+    /// Returns an open shard, or opens it. Returns `None` if the array has no streamed shards.
     fn shard(&self, object: u64, buffers: &mut ReadBuffers) -> Result<Option<Arc<OpenedObject<'a>>>> {
         if self.side.layout.is_none() {
             return Ok(None);
@@ -222,7 +223,7 @@ impl<'a> SubchunkSource<'a> {
         }
         let shard = Arc::new(self.side.open_subchunks(object, self.reads_entries, buffers)?);
         let mut kept = kept();
-        // Two threads that open a shard at once count it once, and share it from then on.
+        // If two threads open a shard at once, it is counted once, and both share it.
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == object) {
             return Ok(Some(known.clone()));
         }

@@ -1,5 +1,5 @@
-//! A codec chain bound to a chunk's data type, shape and fill value: everything about it has been proved, and what is
-//! left can only fail on the data.
+//! A codec chain bound to a chunk's data type, shape and fill value. Everything that depends on metadata is proved, so
+//! only the data can make it fail.
 
 mod bound_codec;
 mod by_shape;
@@ -24,8 +24,8 @@ use differences::DifferenceRun;
 pub type Codec = crate::pipeline::Codec<Box<BoundSharding>>;
 
 impl Codec {
-    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
-    /// where nothing bounds it.
+    /// Returns the greatest change of a number by encoding and decoding. `None` if every bit is kept, infinity if there
+    /// is no limit.
     pub fn max_loss(&self) -> Option<f64> {
         match self {
             Codec::Array(codec) => codec.max_loss(),
@@ -35,84 +35,83 @@ impl Codec {
     }
 }
 
-/// A codec in its place.
+/// A codec in a bound chain.
 #[derive(Debug, Clone)]
 pub struct BoundCodec {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// As the document has it.
+    /// The metadata as in the document.
     pub metadata: CodecMetadata,
     /// The codec itself.
     pub codec: Codec,
-    /// The chunk before it.
+    /// The representation of the chunk before the codec.
     pub decoded: Representation,
-    /// The chunk after it.
+    /// The representation of the chunk after the codec.
     pub encoded: Representation,
 }
 
-/// A bound chain. It may stop at array->array codecs.
+/// A bound chain. It may end with array->array codecs.
 #[derive(Debug, Clone)]
 pub struct BoundChain {
     decoded: ArrayRepresentation,
     codecs: Vec<BoundCodec>,
-    /// Those of them that are run as one.
+    /// The codecs that run as one.
     runs: Arc<[DifferenceRun]>,
-    /// The choices with which it was bound, so that it can be bound for chunks of other shapes.
+    /// The options with which it was bound, to bind it again for chunks of other shapes.
     elements: ElementSize,
     is_to_nearest: bool,
     writes_empty: bool,
     by_shape: ByShape<BoundChain>,
 }
 
-/// Buffers and compressor contexts that a thread uses again for each chunk.
+/// Buffers and compressor contexts that a thread reuses for each chunk.
 #[derive(Debug, Default)]
 pub struct Workspace {
     pub(super) buffers: [Vec<u8>; 2],
-    /// For differences.
+    /// Used for differences.
     pub(super) spare: [Vec<u8>; 2],
-    /// For value programs.
+    /// Used for value programs.
     pub tiles: Tiles,
     /// Compressor contexts.
     pub contexts: Contexts,
-    /// The most bytes that there is room for, where only the data tell how many they decode to.
+    /// The most bytes that may be allocated if only the data determine the decoded size.
     pub room: Option<u64>,
     pub(super) inner: Option<Box<Workspace>>,
 }
 
 impl Workspace {
-    /// A buffer to write to, for a codec that takes an array.
     fn output<'a>(&'a mut self, bytes: &'a mut Vec<u8>) -> Output<'a> {
         Output { bytes, allowed: BytesSize::Bounded(u64::MAX), contexts: &mut self.contexts }
     }
 
-    /// The workspace of the chain inside a shard.
+    /// Returns the workspace of the chain inside a shard.
     pub(super) fn inner(&mut self) -> &mut Workspace {
         self.inner.get_or_insert_default()
     }
 
-    /// Gives buffers back that are larger than this.
+    /// Frees buffers that are larger than `bytes`.
     pub fn trim(&mut self, bytes: usize) {
         self.buffers.iter_mut().filter(|buffer| buffer.capacity() > bytes).for_each(|buffer| *buffer = Vec::new());
     }
 }
 
-/// A chain that cannot be bound.
+/// The error of a chain that cannot be bound.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BindError {
-    /// A codec that is known, or not, but cannot be run here.
+    /// A codec, known or not, that cannot run here.
     #[error("codec {place} ({name}) is not supported{because}")]
     Unsupported {
-        /// Its place in the chain.
+        /// Its index in the chain.
         place: usize,
         /// Its name.
         name: String,
         /// `: reason`, or nothing.
         because: String,
     },
-    /// The array's data type has no elements that can be decoded here.
+    /// The array's data type cannot be decoded to elements.
     #[error("data type {0} is not decoded to elements")]
     DataType(String),
-    /// A chunk whose size overflows, or does not fit this machine's memory.
+    /// A chunk whose size overflows, or is larger than this machine can address.
     #[error("a chunk of shape {shape:?} is too large for this machine")]
     TooLarge {
         /// Its shape.
@@ -121,7 +120,7 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// A codec that says itself why it cannot be run.
+    /// Makes the error of a codec that itself has the reason.
     pub(super) fn unsupported(name: &str, because: String) -> Self {
         BindError::Unsupported { place: 0, name: name.to_owned(), because }
     }
@@ -133,12 +132,13 @@ impl BoundChain {
         Self::bind_elements(pipeline, ElementSize::Fixed)
     }
 
-    /// The same for elements of any size, too, to prove chunks right: what such a chunk decodes to are no elements.
+    /// Binds it for elements of any size, too, to validate chunks. Decoded chunks of variable-length types are not
+    /// elements.
     pub fn bind_to_check(pipeline: &Pipeline) -> Result<Self, BindError> {
         Self::bind_elements(pipeline, ElementSize::Any)
     }
 
-    /// The same for chunks that are not decoded to elements: any data type will do, and codecs that cannot be run are
+    /// Binds it for chunks that are not decoded to elements. Any data type is valid, and codecs that cannot run become
     /// [`Codec::Other`].
     pub fn bind_opaque(pipeline: &Pipeline) -> Result<Self, BindError> {
         Self::bind_elements(pipeline, ElementSize::Unread)
@@ -177,22 +177,22 @@ impl BoundChain {
         Ok(BoundChain { decoded, codecs, runs, elements, is_to_nearest: false, writes_empty: false, by_shape })
     }
 
-    /// The chunk as an array.
+    /// Returns the representation of the chunk as an array.
     pub fn decoded(&self) -> &ArrayRepresentation {
         &self.decoded
     }
 
-    /// The codecs, in encode order.
+    /// Returns the codecs, in encode order.
     pub fn codecs(&self) -> &[BoundCodec] {
         &self.codecs
     }
 
-    /// The chunk after the last codec.
+    /// Returns the representation of the chunk after the last codec.
     pub fn encoded(&self) -> Representation {
         self.codecs.last().map_or_else(|| Representation::Array(self.decoded.clone()), |codec| codec.encoded.clone())
     }
 
-    /// Writes inner chunks that hold only the fill value from now on.
+    /// Makes it write inner chunks that contain only the fill value, too.
     pub fn write_empty_chunks(&mut self) {
         (self.writes_empty, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
@@ -202,7 +202,8 @@ impl BoundChain {
         }
     }
 
-    /// The number of array->array codecs that lead the chain, keep the dimensions and can be undone value by value.
+    /// Returns the number of leading array->array codecs that keep the number of dimensions and can be undone value by
+    /// value.
     pub fn num_array_to_array(&self) -> usize {
         use Role::{BitRound, Cast, Filter, ScaleOffset, Transpose};
         let is_by_element = |codec: &&BoundCodec| {
@@ -211,24 +212,24 @@ impl BoundChain {
         self.codecs.iter().take_while(is_by_element).count()
     }
 
-    /// The number of those in front of differences: a pass over values takes in no more.
+    /// Returns the number of those before the first differences. One pass over values includes no more codecs.
     pub fn num_in_one_pass(&self) -> usize {
         let first = self.runs.first().map_or(usize::MAX, |run| run.places.start);
         self.num_array_to_array().min(first)
     }
 
-    /// True if codecs that are run as one begin at `place`.
+    /// Returns true if codecs that run as one begin at index `place`.
     pub fn takes_differences_at(&self, place: usize) -> bool {
         self.runs.iter().any(|run| run.places.start == place)
     }
 
-    /// True if any are.
+    /// Returns true if any codecs run as one.
     pub fn takes_differences(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// By how much the codecs from `first` on may change a number, as [`Codec::max_loss`] has it. Behind a codec that
-    /// changes values nothing bounds it.
+    /// Returns the greatest change of a number by the codecs from index `first` on, as [`Codec::max_loss`] does. After
+    /// a codec that changes values there is no limit.
     pub fn max_loss(&self, first: usize) -> Option<f64> {
         let codecs = self.codecs.iter().skip(first);
         let keeps_values =
@@ -238,31 +239,31 @@ impl BoundChain {
         Some(if is_of_values { loss } else { f64::INFINITY })
     }
 
-    /// The most bytes that an encoded chunk can have; more is a fault.
+    /// Returns the most bytes that an encoded chunk can have. More is a fault.
     pub fn max_encoded_bytes(&self) -> u64 {
         self.decoded.max_encoded_bytes(&self.encoded())
     }
 
-    /// True if an encoded chunk of `length` bytes is the elements themselves, as `bytes` alone leaves them.
+    /// Returns true if an encoded chunk of `length` bytes is the elements themselves, encoded by `bytes` alone.
     pub fn stores_elements(&self, length: usize) -> bool {
         let is_plain = self.codecs.len() == 1 && self.num_noop_codecs() == 1;
         is_plain && self.decoded.num_bytes() == Some(length as u64)
     }
 
-    /// The number of codecs at the front that change nothing: 1 for a `bytes` in the byte order of this machine, else 0.
-    /// The bytes that they are given to decode are the elements, if there are as many.
+    /// Returns the number of leading codecs that change nothing: 1 for `bytes` in this machine's byte order, else 0.
+    /// The bytes to decode are then the elements, if the length is right.
     pub fn num_noop_codecs(&self) -> usize {
         let is_moot = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 
-    /// The place of the first of the bytes->bytes codecs that end the chain; its length where none do.
+    /// Returns the index of the first of the trailing bytes->bytes codecs, or the chain's length if there are none.
     pub fn bytes_place(&self) -> usize {
         let is_of_bytes = |codec: &&BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
         self.codecs.len() - self.codecs.iter().rev().take_while(is_of_bytes).count()
     }
 
-    /// Refuses bytes that are not as many as the elements of a decoded chunk have; elements of any size have any number.
+    /// Fails if the length of a decoded chunk is not that of its elements. Variable-length elements allow any length.
     pub fn check_decoded(&self, length: usize) -> Result {
         if self.decoded.data_type.is_variable_length() {
             return Ok(());
@@ -275,7 +276,8 @@ impl BoundChain {
         expect_size(&decoded, length).map_err(fault)
     }
 
-    /// Bytes of the largest representation between two codecs; of elements of any size, what is usual.
+    /// Returns the bytes of the largest representation between two codecs. For variable-length elements it is a usual
+    /// size.
     pub fn max_representation_bytes(&self) -> u64 {
         const USUAL: u64 = 64 << 20;
         let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);
@@ -284,24 +286,24 @@ impl BoundChain {
         self.codecs.iter().map(|codec| of(&codec.encoded)).fold(whole, u64::max)
     }
 
-    /// Runs codec `place` forward.
+    /// Encodes with the codec at index `place`.
     pub fn encode_codec(&self, place: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[place];
         codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(place, kind))
     }
 
-    /// Runs codec `place` backward.
+    /// Decodes with the codec at index `place`.
     pub fn decode_codec(&self, place: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[place];
         codec.decode(encoded, decoded, scratch).map_err(|kind| {
-            // The last codec is given what is stored.
+            // Only the last codec decodes the stored bytes themselves.
             let is_stored = place + 1 == self.codecs.len();
             let stand_in = if is_stored { FileFormat::of_stand_in(encoded) } else { None };
             codec.fault(place, stand_in.map_or(kind, ChainFaultKind::StandIn))
         })
     }
 
-    /// Encodes with the codecs from `first` on.
+    /// Encodes with the codecs from index `first` on.
     pub fn encode_from(&self, first: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let steps = self.steps(first..self.codecs.len()).into_iter();
         Self::through(steps, decoded, encoded, scratch, |(place, run), decoded, encoded, scratch| match run {
@@ -310,12 +312,12 @@ impl BoundChain {
         })
     }
 
-    /// Decodes back to the representation in front of codec `last`.
+    /// Decodes back to the representation before the codec at index `last`.
     pub fn decode_to(&self, last: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         self.decode_between(last..self.codecs.len(), encoded, decoded, scratch)
     }
 
-    /// Decodes what stands in front of codec `places.end` back to what stands in front of codec `places.start`.
+    /// Decodes from the representation before codec `places.end` to that before codec `places.start`.
     pub fn decode_between(
         &self,
         places: Range<usize>,
@@ -350,11 +352,11 @@ impl BoundChain {
     /// Decodes a chunk to native-endian elements in C order.
     pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.decode_to(0, encoded, decoded, workspace)?;
-        // A chain may be empty: then no codec has looked at the size.
+        // An empty chain has no codec that has checked the size.
         self.check_decoded(decoded.len())
     }
 
-    /// Passes bytes through codecs by one direction, from buffer to buffer, the last into `target`.
+    /// Runs codecs in one direction, from buffer to buffer. The last one writes into `target`.
     fn through<S>(
         steps: impl ExactSizeIterator<Item = S>,
         source: &[u8],

@@ -1,5 +1,5 @@
-//! From a chunk of one chain to a chunk of another, by the cheapest way: encoded bytes as they are, only the
-//! bytes->bytes codecs that differ, one fused pass over the values, or everything undone and done anew.
+//! Conversion of a chunk from one chain to another, in the cheapest way. The ways are to copy the encoded bytes, to run
+//! only differing bytes->bytes codecs, to make one fused pass over the values, or to decode and encode everything.
 
 mod steps;
 
@@ -24,27 +24,27 @@ pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, ro
 /// The change of values between the two chains.
 #[derive(Debug, Clone, Default)]
 pub enum ValueChange {
-    /// Nothing.
+    /// No change.
     #[default]
     None,
     /// The array's data type changes.
     DataType(Box<Cast>),
-    /// The first `codecs` codecs of the destination (`scale_offset`, `cast_value`) are replaced by one kernel with
-    /// error figures; with 0, the codes become the array itself.
+    /// One kernel with error figures replaces the first `codecs` codecs of the destination (`scale_offset`,
+    /// `cast_value`). With 0, the codes become the array itself.
     Quantize {
         /// The kernel.
         kernel: Box<Quantize>,
-        /// The number of codecs of the destination that it stands for.
+        /// The number of codecs of the destination that the kernel replaces.
         codecs: usize,
     },
-    /// `bitround`, which leads the destination, is replaced by one kernel with error figures.
+    /// One kernel with error figures replaces `bitround`, the first codec of the destination.
     KeepBits(Box<KeepBits>),
-    /// Packed integers become floats by CF attributes, and what more is done to those.
+    /// CF attributes unpack integers to floats. The second change is applied to the floats.
     Unpack(Box<Unpack>, Box<ValueChange>),
 }
 
 impl ValueChange {
-    /// The number of codecs of the destination that it stands for.
+    /// Returns the number of codecs of the destination that the change replaces.
     pub fn num_codecs(&self) -> usize {
         match self {
             ValueChange::Quantize { codecs, .. } => *codecs,
@@ -54,7 +54,7 @@ impl ValueChange {
         }
     }
 
-    /// The change of floats, once they are unpacked.
+    /// Returns the change of floats, after they are unpacked.
     pub fn of_floats(&self) -> &ValueChange {
         match self {
             ValueChange::Unpack(_, then) => then,
@@ -62,68 +62,68 @@ impl ValueChange {
         }
     }
 
-    /// This, and then another.
+    /// Returns this change, followed by another.
     #[must_use]
     pub fn then(self, next: ValueChange) -> ValueChange {
         if let ValueChange::Unpack(unpack, _) = self { ValueChange::Unpack(unpack, Box::new(next)) } else { next }
     }
 
-    /// The unpacking of integers to floats, where there is one.
+    /// Returns the unpacking of integers to floats, if there is one.
     pub fn unpacking(&self) -> Option<&Unpack> {
         if let ValueChange::Unpack(unpack, _) = self { Some(unpack) } else { None }
     }
 }
 
-/// The outcome for a chunk.
+/// The result of converting a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Converted {
-    /// Encoded bytes.
+    /// Encoded bytes were written.
     Written,
-    /// It holds only the destination's fill value, and is left out.
+    /// The chunk contains only the destination's fill value, and is not written.
     Empty,
 }
 
-/// A chunk of the source of which the codecs from `place` on are undone.
+/// A source chunk that is decoded by the codecs from index `place` on.
 #[derive(Debug, Clone, Copy)]
 pub struct Undone<'a> {
-    /// The chunk in front of codec `place`.
+    /// The representation of the chunk before codec `place`.
     pub bytes: &'a [u8],
-    /// The codec that is undone next is the one before it.
+    /// The number of codecs that still have to be decoded.
     pub place: usize,
 }
 
-/// A way from one chain to another.
+/// A planned conversion from one chain to another.
 #[derive(Debug, Clone)]
 pub struct Conversion {
     source: BoundChain,
     destination: BoundChain,
     change: ValueProgram,
-    /// The element beyond the edge of the array, in front of the destination's codecs that are applied.
+    /// The element beyond the edge of the array, before the destination's codecs that still run.
     padding: Vec<u8>,
-    /// True if what stands beyond the edge is not moved along: it may be a NaN that would spoil elements inside.
+    /// True if values beyond the edge are reset, not converted. They may be NaN, which would spoil elements inside.
     resets_padding: bool,
     way: Way,
-    /// The codecs that round, in front of both chains, which values do not pass again.
+    /// The number of rounding codecs at the start of both chains. Values do not pass them again.
     rounded: usize,
     write_empty: bool,
-    /// The change of values, for chunks of other shapes.
+    /// The change of values, to make conversions for chunks of other shapes.
     asked: ValueChange,
     by_shape: ByShape<Conversion>,
 }
 
 #[derive(Debug, Clone)]
 enum Way {
-    /// The chains are the same up to codec `keep`: only what follows is undone and done.
+    /// The chains are equal up to codec `keep`. Only later codecs run.
     Bytes { keep: usize },
     /// One pass over the values.
     Fused(Box<Fused>),
-    /// All codecs, one by one, with a change of values between.
+    /// All codecs, one by one, with a change of values between the chains.
     Whole,
 }
 
 impl Conversion {
-    /// Plans the conversion between chains for chunks of the same shape. A quantisation stands for codecs that lead the
-    /// destination's chain: it is an error where other codecs lead it, since these would then be left out.
+    /// Plans the conversion between chains for chunks of the same shape. A quantisation replaces the leading codecs of
+    /// the destination. It fails if other codecs precede these, since they would be left out.
     pub fn new(
         source: BoundChain,
         destination: BoundChain,
@@ -137,7 +137,7 @@ impl Conversion {
         let way = if same && keep > source.num_array_to_array() {
             Way::Bytes { keep }
         } else if source.checks_values() {
-            // Elements have to be seen in the frame of the array, which tells them from padding.
+            // Elements have to be in the shape of the array, where they differ from padding.
             Way::Whole
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
             Way::Fused(Box::new(fused))
@@ -166,7 +166,7 @@ impl Conversion {
         Ok(conversion)
     }
 
-    /// The same for chunks of another shape.
+    /// Returns the conversion for chunks of another shape.
     pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, Conversion>, BindError> {
         if self.source.decoded().shape == shape {
             return Ok(OfShape::Same(self));
@@ -178,13 +178,13 @@ impl Conversion {
         self.by_shape.get(shape, make).map(OfShape::Made)
     }
 
-    /// True if encoded chunks stay what they are.
+    /// Returns true if encoded chunks stay unchanged.
     pub fn is_copy(&self) -> bool {
         let kept = self.source.codecs().len();
         matches!(self.way, Way::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
     }
 
-    /// The number of codecs that lead both chains and are left as they are.
+    /// Returns the number of leading codecs of both chains that do not run.
     pub fn kept(&self) -> usize {
         match &self.way {
             Way::Bytes { keep } => *keep,
@@ -193,17 +193,17 @@ impl Conversion {
         }
     }
 
-    /// The number of codecs that round and lead both chains.
+    /// Returns the number of leading codecs of both chains that round.
     pub fn num_rounded(&self) -> usize {
         self.rounded
     }
 
-    /// True if chunks are decoded to elements.
+    /// Returns true if chunks are decoded to elements.
     pub fn decodes_elements(&self) -> bool {
         !matches!(self.way, Way::Bytes { .. })
     }
 
-    /// Bytes of the buffers that it fills beside the encoded chunks.
+    /// Returns the bytes of the buffers that it fills, in addition to the encoded chunks.
     pub(super) fn working_bytes(&self, has_edges: bool) -> u64 {
         let (source, destination) = (&self.source, &self.destination);
         let (longest_source, longest_destination) = (source.codecs().len(), destination.codecs().len());
@@ -228,7 +228,7 @@ impl Conversion {
                 let permuted = if fused.transpose.is_some() { elements } else { 0 };
                 let second = if done > 1 || fused.transpose.is_some() { elements } else { 0 };
                 let passage = source.passage_bytes(undone).max(destination.passage_bytes(done));
-                // `bytes` is part of the pass, so that there is a codec less to run by itself.
+                // `bytes` is part of the pass, so one codec less runs by itself.
                 let passage = if undone.max(done) > 2 { passage } else { 0 };
                 [first, second, permuted, passage]
             }
@@ -237,18 +237,18 @@ impl Conversion {
         parts.into_iter().fold(0, u64::saturating_add)
     }
 
-    /// The chain that is read.
+    /// Returns the chain that is read.
     pub fn source(&self) -> &BoundChain {
         &self.source
     }
 
-    /// The chain that is written.
+    /// Returns the chain that is written.
     pub fn destination(&self) -> &BoundChain {
         &self.destination
     }
 
-    /// Converts a chunk into `target`. `valid` is the part of it that lies inside the array, where not all does: what is
-    /// beyond the edge may hold anything, counts for nothing, and becomes the fill value.
+    /// Converts a chunk into `target`. `valid` is the shape of the part inside the array, if not all is inside. Values
+    /// beyond the edge may be anything, do not count in figures, and become the fill value.
     pub fn run(
         &self,
         source: Undone<'_>,
@@ -277,8 +277,8 @@ impl Conversion {
         }
     }
 
-    /// Converts by each codec of both chains, in the array's frame. If a chunk holds more of its array than is taken, the
-    /// rest becomes the fill value; it is not moved along, as padding may be.
+    /// Converts with each codec of both chains, in the shape of the array. Elements outside `valid` become the fill
+    /// value. They are not converted, since they may be padding.
     pub fn run_whole(
         &self,
         source: Undone<'_>,
@@ -323,7 +323,7 @@ impl Conversion {
         Ok(Converted::Written)
     }
 
-    /// A fault of the program as a fault of a codec, with the element's position in the array's chunk.
+    /// Makes a codec fault from a fault of the program, with the element's position in the array's chunk.
     fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: Option<&[usize]>) -> ChainFault {
         let encoded = unravel(fault.fault.index as u64, shape);
         let position = match to_array {
@@ -344,17 +344,17 @@ impl Conversion {
     }
 }
 
-/// Buffers that a thread uses again for each chunk.
+/// Buffers that a thread reuses for each chunk.
 #[derive(Debug, Default)]
 pub struct ConversionBuffers {
     first: Vec<u8>,
     second: Vec<u8>,
     third: Vec<u8>,
-    /// For the codecs.
+    /// Used by the codecs.
     pub workspace: Workspace,
 }
 
-/// Proves that the codecs that lead a chain are those that the kernel of a change stands for.
+/// Checks that a change's kernel can replace the leading codecs of a chain.
 fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
     let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
     let rounds = matches!(change.of_floats(), ValueChange::KeepBits(_));
@@ -374,7 +374,7 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
     })
 }
 
-/// True if the codecs from `first` on take any value there may be, whatever stands beyond the edge of the array.
+/// Returns true if the codecs from index `first` on accept any value, so that padding cannot fail.
 fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
     chain.codecs().iter().skip(first).all(|codec| match codec.codec.role() {
         Role::Bytes { check, .. } => check.is_none(),
@@ -383,13 +383,14 @@ fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
     })
 }
 
-/// True if a configuration is that of a filter of numcodecs, whose byte orders mean nothing beside the `view`.
+/// Returns true for equal configurations of a numcodecs filter. The `view` decides the byte order, so the byte orders
+/// in the configurations are ignored.
 fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
     name.starts_with("numcodecs.") && with_little_endian_types(a).same_value(&with_little_endian_types(b))
 }
 
-/// The number of codecs that lead both chains and round values to as many bits. Rounded values pass them unchanged, but those
-/// that count as missing may have been spared.
+/// Returns the number of leading codecs of both chains that round values to the same bits. Rounded values pass them
+/// unchanged, but missing values may not have been rounded.
 pub fn num_rounded(source: &BoundChain, destination: &BoundChain) -> usize {
     let rounding = |codec: &BoundCodec| match codec.codec.role() {
         Role::BitRound(rounding) => Some(rounding),
@@ -400,7 +401,7 @@ pub fn num_rounded(source: &BoundChain, destination: &BoundChain) -> usize {
     source.codecs().iter().zip(destination.codecs()).take_while(is_same).count()
 }
 
-/// The number of codecs that lead both chains alike.
+/// Returns the number of equal leading codecs of both chains.
 fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     let alike = |(a, b): &(&BoundCodec, &BoundCodec)| {
         a.metadata.name == b.metadata.name

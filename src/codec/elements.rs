@@ -1,4 +1,4 @@
-//! Elements of any length: a chunk of `vlen-utf8` and its like taken apart, and put together again.
+//! Variable-length elements: chunks of `vlen-utf8` and similar codecs as separate elements, in both directions.
 
 use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, CodecError, Result};
@@ -8,47 +8,47 @@ use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
 use crate::grid::ravel;
 
-/// Where an element lies in bytes, and how long it is.
+/// The offset of an element in bytes, and its length.
 pub type ElementPlace = (usize, u32);
 
-/// Bytes that the place of an element takes.
+/// The size of an [`ElementPlace`] in bytes.
 pub const PLACE_BYTES: u64 = size_of::<ElementPlace>() as u64;
 
-/// Elements in C order.
+/// Variable-length elements in C order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VlenElements {
-    /// Their bytes, in any order.
+    /// The bytes of the elements, in any order.
     pub bytes: Vec<u8>,
-    /// Where each lies in them.
+    /// The offset and length of each element in `bytes`.
     pub places: Vec<ElementPlace>,
 }
 
 impl VlenElements {
-    /// An element.
+    /// Returns an element. It is empty if there is none at `index`.
     pub fn element(&self, index: usize) -> &[u8] {
         self.places.get(index).map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
     }
 
-    /// True if all are the same as this one.
+    /// Returns true if all elements equal this one.
     pub fn are_all(&self, element: &[u8]) -> bool {
         (0..self.places.len()).all(|index| self.element(index) == element)
     }
 }
 
-/// A chain whose chunks are taken apart: `transpose` any number of times, `vlen-utf8` or one of its like, and codecs that
-/// turn bytes into bytes.
+/// A chain whose chunks can be separated into elements. It consists of any number of `transpose`, then `vlen-utf8` or a
+/// similar codec, then bytes->bytes codecs.
 #[derive(Debug, Clone)]
 pub struct VlenChain {
     chain: BoundChain,
-    /// The place of the array->bytes codec.
+    /// The index of the array->bytes codec.
     place: usize,
     vlen: Vlen,
-    /// The array's dimension at each dimension of what is encoded.
+    /// The array's dimension for each dimension of the encoded chunk.
     order: Vec<usize>,
 }
 
 impl VlenChain {
-    /// The chain, if it is one.
+    /// Makes it from such a chain. `None` for any other.
     pub fn of(chain: &BoundChain) -> Option<Self> {
         let place = chain.codecs().iter().position(|codec| matches!(codec.codec.role(), Role::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
@@ -62,12 +62,12 @@ impl VlenChain {
         rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
     }
 
-    /// The fill value of the array; nothing, where it has none.
+    /// Returns the fill value of the array. It is empty if there is none.
     pub fn fill_value(&self) -> &[u8] {
         self.chain.decoded().fill_value.as_ref().map_or(&[], |fill| &fill.0)
     }
 
-    /// The distance in what is encoded of elements that follow each other along each dimension of the array.
+    /// Returns the distance in the encoded chunk between neighbours along each dimension of the array.
     pub fn strides(&self) -> Vec<usize> {
         let mut strides = vec![1; self.order.len()];
         let mut stride = 1_usize;
@@ -78,23 +78,23 @@ impl VlenChain {
         strides
     }
 
-    /// Undoes the codecs that turn bytes into bytes.
+    /// Decodes the bytes->bytes codecs.
     pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.decode_to(self.place + 1, encoded, framed, workspace)
     }
 
-    /// Where the elements lie, in the order in which they are encoded.
+    /// Finds the offset and length of each element, in the order in which they are encoded.
     pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result {
         let found = self.vlen.each(framed, |offset, length| places.push((offset, length)));
         found.map_err(|error| self.fault(error))
     }
 
-    /// Elements of a chunk.
+    /// Returns the number of elements of a chunk.
     pub fn num_elements(&self) -> u64 {
         self.vlen.num_elements
     }
 
-    /// Bytes of a chunk of these elements before any codec turns bytes into bytes; what is missing is `fill`.
+    /// Returns the bytes of a chunk of these elements before the bytes->bytes codecs. Missing elements are `fill`.
     pub fn framed_bytes(&self, elements: &VlenElements, fill: &[u8]) -> u64 {
         let lengths = elements.places.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
         let missing = self.vlen.num_elements.saturating_sub(elements.places.len() as u64);
@@ -102,7 +102,7 @@ impl VlenChain {
         lengths.saturating_add(missing.saturating_mul(fill.len() as u64)).saturating_add(framing)
     }
 
-    /// Puts a chunk together of the elements of its box of shape `valid` at its origin; the others are `fill`.
+    /// Writes a chunk from the elements of its box of shape `valid` at the origin. The others are `fill`.
     pub fn frame(&self, elements: &VlenElements, valid: &[u64], fill: &[u8], framed: &mut Vec<u8>) -> Result {
         let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
@@ -126,18 +126,19 @@ impl VlenChain {
         Ok(())
     }
 
-    /// Does the codecs that turn bytes into bytes.
+    /// Encodes the bytes->bytes codecs.
     pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.encode_from(self.place + 1, framed, encoded, workspace)
     }
 
-    /// The number of buffers of about the size of the chunk that are held at a time on either way, the outcome included.
+    /// Returns the number of buffers of about the chunk's size that exist at a time in either direction, including the
+    /// result.
     pub fn num_buffers(&self) -> u64 {
         let steps = self.chain.codecs().len() - self.place - 1;
         1 + steps.saturating_sub(1).min(2) as u64
     }
 
-    /// The bytes that the codecs hold beside them for chunks of `bytes`.
+    /// Returns the bytes that the codecs need in addition to the buffers, for chunks of `bytes`.
     pub fn context_bytes(&self, bytes: u64) -> u64 {
         self.chain.context_bytes_of(self.place + 1, bytes)
     }

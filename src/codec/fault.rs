@@ -1,4 +1,4 @@
-//! Why a chunk cannot be encoded or decoded: which codec, which element, what was expected and what was found.
+//! Faults of encoding and decoding a chunk: the codec, the element, the expected and the found value.
 
 pub use super::kinds::error::{CodecError, element_help, number_text, number_value};
 use crate::element::NumberType;
@@ -12,63 +12,64 @@ pub type Result<T = (), E = ChainFault> = std::result::Result<T, E>;
 /// The outcome of a codec of a chain.
 pub(super) type Outcome<T = ()> = Result<T, ChainFaultKind>;
 
-/// A codec failed on a chunk.
+/// The fault of a codec on a chunk.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.sentence())]
 pub struct ChainFault {
-    /// Its place in the chain, from 0; those inside a shard follow a dot (`1.0`); `-` for what is no codec of a chain.
+    /// Its index in the chain, from 0. Indices inside a shard follow a dot (`1.0`). `-` if it is not a codec of a
+    /// chain.
     pub place: Box<str>,
     /// Its name.
     pub codec: String,
-    /// The fault.
+    /// The kind of fault.
     pub kind: ChainFaultKind,
 }
 
-/// The fault of a codec.
+/// The kind of a codec's fault.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainFaultKind {
-    /// The codec says so.
+    /// The codec itself reports it.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// Bytes of another size than the chain expects.
+    /// The number of bytes is not the one that the chain expects.
     #[error("{found} bytes found, {expected} expected")]
     Size {
-        /// Bytes expected.
+        /// The expected number of bytes.
         expected: u64,
-        /// Bytes found.
+        /// The number of bytes found.
         found: u64,
     },
-    /// A chunk decodes to more than there is room for.
+    /// A chunk decodes to more bytes than the memory limit allows.
     #[error("there is room for {room} decoded bytes, and {}", found.map_or("more are found".to_owned(), |found| format!("{found} are found")))]
     Room {
-        /// Bytes that there is room for.
+        /// The allowed number of bytes.
         room: u64,
-        /// The bytes that it decodes to, where the codec tells that.
+        /// The number of decoded bytes, if the codec knows it.
         found: Option<u64>,
     },
-    /// A file that stands in for the chunk: a pointer to it, or an answer of a server.
+    /// A file in place of the chunk: a pointer to it, or an answer of a server.
     #[error("the stored chunk is {}", .0.name)]
     StandIn(&'static FileFormat),
     /// A shard index that does not fit its shard.
     #[error("{0}")]
     Shard(String),
-    /// A store failed under a shard.
+    /// A store failed while a shard was read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChainFault {
-    /// A fault of a codec at a place.
+    /// Makes the fault of a codec at an index of the chain.
     pub(super) fn new(place: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
         ChainFault { place: place.into(), codec: codec.into(), kind: kind.into() }
     }
 
-    /// There is no memory for so many bytes of values.
+    /// Makes the fault of missing memory for `needed` bytes of values.
     pub(super) fn memory(needed: u64) -> Self {
         ChainFault::new("-", "values", CodecError::Memory { needed })
     }
 
-    /// The fault and its codec; a chunk that is none has no codec at fault.
+    /// Returns the message. For a file in place of a chunk no codec is at fault, so none is named.
     fn sentence(&self) -> String {
         match &self.kind {
             ChainFaultKind::StandIn(_) => self.kind.to_string(),
@@ -76,7 +77,7 @@ impl ChainFault {
         }
     }
 
-    /// The codec with its place.
+    /// Returns the codec with its index.
     fn named(&self) -> String {
         match &*self.place {
             "-" => self.codec.clone(),
@@ -84,8 +85,7 @@ impl ChainFault {
         }
     }
 
-    /// The same fault with the position of its element moved from the frame of a chunk whose first element is at `start`
-    /// to that of the array.
+    /// Adds `start`, the position of the chunk's first element in the array, to the position of the faulty element.
     #[must_use]
     pub fn moved_by(mut self, start: &[u64]) -> Self {
         if let ChainFaultKind::Codec(CodecError::Element { position: Some(position), .. }) = &mut self.kind {
@@ -94,8 +94,8 @@ impl ChainFault {
         self
     }
 
-    /// The sentence with the position in the array of the element at fault, where that is known, of a chunk whose first
-    /// element is at `start`.
+    /// Returns the message with the position of the faulty element in the array, if it is known. `start` is the
+    /// position of the chunk's first element.
     pub fn sentence_at(&self, start: &[u64]) -> String {
         match &self.kind {
             ChainFaultKind::Codec(CodecError::Element { position: Some(position), .. })
@@ -109,7 +109,7 @@ impl ChainFault {
         }
     }
 
-    /// A stored chunk is not of the size that its chain gives.
+    /// Makes the fault of a stored chunk whose size is not that of its chain.
     pub fn of_stored_size(reader: &ObjectReader, expected: u64) -> ChainFault {
         let found = reader.length();
         let mut first = Vec::new();
@@ -119,12 +119,12 @@ impl ChainFault {
         ChainFault::new("0", "bytes", kind)
     }
 
-    /// Help for a chunk that cannot be decoded since it is none at all.
+    /// Returns help for a stored chunk that is not a chunk at all.
     pub fn chunk_help(&self) -> Option<&'static str> {
         if let ChainFaultKind::StandIn(format) = &self.kind { Some(format.help) } else { None }
     }
 
-    /// Help for an element at fault in a filter of numcodecs.
+    /// Returns help for a faulty element in a filter of numcodecs.
     pub fn filter_help(&self) -> Option<&'static str> {
         let is_filter = self.codec.starts_with("numcodecs.");
         (is_filter && self.element().is_some()).then_some(
@@ -133,12 +133,12 @@ impl ChainFault {
         )
     }
 
-    /// The bytes that there was no memory for, where that is the fault: it is not one of the chunk.
+    /// Returns the bytes that could not be allocated, if that is the fault. The chunk itself may be valid.
     pub fn missing_memory(&self) -> Option<u64> {
         if let ChainFaultKind::Codec(CodecError::Memory { needed }) = self.kind { Some(needed) } else { None }
     }
 
-    /// Why an element could not be converted, where that is the fault.
+    /// Returns the reason why an element could not be converted, if that is the fault.
     pub fn element(&self) -> Option<(FaultKind, Option<(NumberType, NumberType)>)> {
         let ChainFaultKind::Codec(CodecError::Element { fault, types, .. }) = &self.kind else { return None };
         Some((fault.kind, *types))

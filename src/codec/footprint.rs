@@ -1,21 +1,21 @@
-//! How many bytes a thread holds while it decodes, encodes or converts a chunk: buffers, and what compressors keep.
+//! The memory of a thread while it decodes, encodes or converts a chunk: buffers, and contexts of compressors.
 
 use super::chain::{BoundChain, Codec};
 use super::conversion::Conversion;
 use crate::pipeline::Representation;
 
 impl BoundChain {
-    /// The most bytes of an encoded chunk, as its codecs bound it; the decoded size where they give no bound.
+    /// Returns the most bytes of an encoded chunk, as limited by its codecs. Without a limit it is the decoded size.
     pub fn encoded_bytes(&self) -> u64 {
         self.encoded().max_bytes().unwrap_or_else(|| self.decoded_bytes())
     }
 
-    /// Bytes of a decoded chunk.
+    /// Returns the bytes of a decoded chunk.
     pub fn decoded_bytes(&self) -> u64 {
         self.decoded().num_bytes().unwrap_or(u64::MAX)
     }
 
-    /// The bytes that its compressors keep, those of inner chunks too.
+    /// Returns the bytes of its compressors' contexts, including those of inner chunks.
     pub fn context_bytes(&self) -> u64 {
         self.codecs().iter().fold(0, |sum, codec| {
             let bytes = match &codec.codec {
@@ -31,7 +31,7 @@ impl BoundChain {
         })
     }
 
-    /// The bytes that compressors from codec `first` on keep for chunks of `bytes`, be that what the chain says or not.
+    /// Returns the bytes of the contexts from codec `first` on, for chunks of `bytes` instead of the chain's size.
     pub(super) fn context_bytes_of(&self, first: usize, bytes: u64) -> u64 {
         self.codecs()[first..].iter().fold(0, |sum, codec| match &codec.codec {
             Codec::BytesToBytes(codec) => sum.saturating_add(codec.context_bytes(bytes)),
@@ -39,14 +39,15 @@ impl BoundChain {
         })
     }
 
-    /// The buffers between `steps` codecs that are run one by one.
+    /// Returns the bytes of the buffers between `steps` codecs that run one by one.
     pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;
         let spare = if self.takes_differences() { 2 } else { 0 };
         self.max_representation_bytes().saturating_mul(between + spare)
     }
 
-    /// The bytes that reading takes: the encoded chunk, the decoded one and, where the array has edges, the part inside.
+    /// Returns the bytes needed to read: the encoded chunk, the decoded one and, if the array has edges, the part
+    /// inside.
     pub fn reading_bytes(&self, has_edges: bool) -> u64 {
         let decoded = self.decoded_bytes();
         let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
@@ -61,7 +62,7 @@ fn size_of(representation: &Representation) -> u64 {
 }
 
 impl Conversion {
-    /// The bytes that converting takes: both encoded chunks and all between; more where the array has edges.
+    /// Returns the bytes needed to convert: both encoded chunks and all intermediate ones, more if the array has edges.
     pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
         let of_side = |chain: &BoundChain| chain.encoded_bytes().saturating_add(chain.context_bytes());
         let sides = of_side(self.source()).saturating_add(of_side(self.destination()));

@@ -1,7 +1,8 @@
-//! Codecs that this program lacks and zarrs has, or the program that links both: zarrs runs them, a chunk at a time.
+//! Codecs of zarrs, or of a program that links both, for names that this program does not decode. zarrs runs them, one
+//! chunk at a time.
 //!
-//! zarrs' own decompressors allocate whatever a header claims. So [`register`] comes first: a chain inside of such a codec
-//! then runs the codecs of this crate. A panic of the codec is an error of the chunk.
+//! zarrs' own decompressors allocate any size that a header claims. So [`register`] is called first: a chain inside
+//! such a codec then runs the codecs of this crate. A panic of the codec is an error of the chunk.
 
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,25 +24,23 @@ use super::registry::{self, CodecKind, FindOther, Other, OtherCodec};
 use crate::data_type::{DataType, FillValue};
 use crate::metadata::{CodecMetadata, Json};
 
-/// A codec of zarrs.
 #[derive(Debug, Clone)]
 struct ZarrsCodec {
     codec: Arc<Codec>,
-    /// The chunk before it, and after it where that is an array, once it is bound.
+    /// The chunk before it, and the one after it if that is an array. `None` until the codec is bound.
     arrays: Option<(ZarrsArray, Option<ZarrsArray>)>,
 }
 
-/// An error of a codec of zarrs.
 type Reason = String;
 
 inventory::submit! {
     FindOther(find)
 }
 
-/// The codec of this metadata, or the reason why zarrs refuses its configuration. `None`: zarrs has no codec of the
-/// name, or has a codec of this crate under another name, whose decoder might not be bounded.
+/// Finds the codec of this metadata, or the reason why zarrs rejects its configuration. `None` if zarrs has no codec of
+/// this name. `None` also if it has a codec of this crate under another name, whose decoder might have no limit.
 fn find(codec: &CodecMetadata) -> Option<Other> {
-    // zarrs finds the size of a shard's index by what the configuration claims.
+    // zarrs determines the size of a shard's index from the values in the configuration.
     if codec.configuration.as_ref().is_some_and(|members| Json::from(members.clone()).to_string().contains("sharding"))
     {
         return None;
@@ -74,7 +73,7 @@ impl OtherCodec for ZarrsCodec {
         }
     }
 
-    /// The codec for chunks of an array whose elements have one size.
+    /// Binds the codec to chunks of an array with fixed-size elements.
     fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
         let decoded = ZarrsArray::of(array)?;
         let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
@@ -104,14 +103,14 @@ impl OtherCodec for ZarrsCodec {
         Ok(BoundArray { codec: Some(codec), output: Some(output) })
     }
 
-    /// The codec between bytes, which it is where its kind says so.
+    /// Makes the bytes->bytes codec, if that is its kind.
     fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
         static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
         BytesCodec::of(codec, &KIND, Arc::new(self.clone()))
     }
 }
 
-/// Runs a piece of zarrs. A panic is an error.
+/// Runs code of zarrs. A panic becomes an error.
 fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| "zarrs stopped with a panic".to_owned())
 }
@@ -120,7 +119,7 @@ fn options() -> CodecOptions {
     CodecOptions::default().with_concurrent_target(1)
 }
 
-/// A chunk as zarrs has it.
+/// A chunk in the types of zarrs.
 #[derive(Debug, Clone)]
 struct ZarrsArray {
     own: DataType,
@@ -151,7 +150,7 @@ impl ZarrsArray {
         })
     }
 
-    /// The elements that zarrs gave, once their size is proved right.
+    /// Copies the elements that zarrs returned, if their size is right.
     fn accept(&self, bytes: ArrayBytes<'_>, out: &mut Output<'_>) -> Result<(), CodecError> {
         out.bytes.clear();
         reserve(out.bytes, self.num_bytes)?;
@@ -164,7 +163,7 @@ impl ZarrsArray {
     }
 }
 
-/// Elements as zarrs has them: of an optional type, values and a mask.
+/// Converts elements to zarrs' form. For an optional type these are values and a mask.
 fn to_zarrs<'a>(data_type: &DataType, elements: &'a [u8]) -> ArrayBytes<'a> {
     let DataType::Optional(inner) = data_type else { return ArrayBytes::new_flen(elements) };
     let size = data_type.size().unwrap_or(1);
@@ -176,7 +175,7 @@ fn to_zarrs<'a>(data_type: &DataType, elements: &'a [u8]) -> ArrayBytes<'a> {
     to_zarrs(inner, &values).into_owned().with_optional_mask(mask)
 }
 
-/// The same back, appended. Elements that zarrs lacks are missing at the end.
+/// Converts elements back and appends them. Elements that zarrs did not return are missing at the end.
 fn elements_of(data_type: &DataType, bytes: ArrayBytes<'_>, elements: &mut Vec<u8>) {
     match (data_type, bytes) {
         (DataType::Optional(inner), ArrayBytes::Optional(optional)) => {
@@ -193,7 +192,7 @@ fn elements_of(data_type: &DataType, bytes: ArrayBytes<'_>, elements: &mut Vec<u
     }
 }
 
-/// The bytes of a fill value as zarrs has them: of an optional type, whether it is there stands behind the value.
+/// Returns the bytes of a fill value in zarrs' form. For an optional type the mask byte follows the value.
 fn fill_value_of(data_type: &DataType, bytes: &[u8]) -> Vec<u8> {
     match (data_type, bytes.split_first()) {
         (DataType::Optional(_), Some((0, _))) => vec![0],
@@ -241,7 +240,7 @@ impl Coder for ZarrsCodec {
         }
     }
 
-    /// zarrs makes its results in buffers of its own.
+    /// Counts the separate buffers in which zarrs returns its results.
     fn context_bytes(&self, decoded: u64) -> u64 {
         decoded.saturating_mul(if self.arrays.is_some() { 3 } else { 2 })
     }
@@ -253,7 +252,6 @@ impl Coder for ZarrsCodec {
     }
 }
 
-/// Runs a codec over a chunk.
 fn run<T>(work: impl FnOnce() -> Result<T, zarrs::array::CodecError>) -> Result<T, CodecError> {
     guard(work).map_err(CodecError::corrupt)?.map_err(CodecError::bytes)
 }

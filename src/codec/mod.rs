@@ -31,9 +31,9 @@ pub use elements::{VlenChain, VlenElements};
 pub use kinds::{BytesCodec, Role};
 pub use value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 
-/// True if bytes are nothing but repetitions of one element.
+/// Returns true if bytes consist only of repetitions of one element.
 pub fn is_filled_with(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
-    // Equal first element, and each byte equal to the one an element before it: one comparison over the whole.
+    // The first element is equal, and each byte equals the one an element earlier: one comparison over all bytes.
     size > 0 && bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size]
 }

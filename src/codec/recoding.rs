@@ -1,21 +1,21 @@
-//! From an encoded chunk of one chain to that of another where only bytes->bytes codecs differ: chunks are not decoded
-//! to elements, whatever these are and whatever has encoded them.
+//! Conversion between chains that differ only in bytes->bytes codecs. Chunks are not decoded to elements, so any data
+//! type and any other codec is possible.
 
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
 use super::fault::Result;
 use super::kinds::Role;
 
-/// A way from one chain to another.
+/// A planned conversion from one chain to another.
 #[derive(Debug, Clone)]
 pub struct Recoding {
     source: BoundChain,
     destination: BoundChain,
-    /// The number of codecs that lead both chains alike.
+    /// The number of equal leading codecs of both chains.
     keep: usize,
 }
 
 impl Recoding {
-    /// Plans it for chunks of the same shape; `None` where a codec differs that cannot be run, or takes elements.
+    /// Plans it for chunks of the same shape. `None` if a differing codec cannot run, or its input is an array.
     pub fn new(source: &BoundChain, destination: &BoundChain) -> Option<Self> {
         let (from, to) = (source.decoded(), destination.decoded());
         if from.data_type != to.data_type || from.shape != to.shape {
@@ -26,18 +26,18 @@ impl Recoding {
         let is_run = |chain: &BoundChain| {
             chain.codecs()[keep..].iter().all(|codec| matches!(codec.codec, Codec::BytesToBytes(_)))
         };
-        // A chain of codecs that are all unknown has an end, too: what it gives is bytes.
+        // A chain of only unknown codecs ends in bytes, too.
         let gives_bytes = keep > 0 && source.codecs()[keep - 1].encoded.array().is_none();
         let is_possible = gives_bytes && is_run(source) && is_run(destination);
         is_possible.then(|| Recoding { source: source.clone(), destination: destination.clone(), keep })
     }
 
-    /// True if encoded chunks stay what they are.
+    /// Returns true if encoded chunks stay unchanged.
     pub fn is_copy(&self) -> bool {
         self.keep == self.source.codecs().len() && self.keep == self.destination.codecs().len()
     }
 
-    /// Undoes what differs in a chunk of either side, and proves that what is left is whole, where that can be told.
+    /// Decodes the differing codecs of either side's chunk. Then checks that the rest is complete, if possible.
     pub fn undo(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
@@ -47,27 +47,27 @@ impl Recoding {
         vlen.check(kept).map_err(|error| codec.fault(place, error.into()))
     }
 
-    /// Does what the destination has in its place.
+    /// Encodes with the destination's own codecs.
     pub fn redo(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.destination.encode_from(self.keep, kept, encoded, workspace)
     }
 
-    /// The number of buffers of about the size of the chunk that are held at a time while it is undone and redone.
+    /// Returns the number of buffers of about the chunk's size that exist at a time.
     pub fn num_buffers(&self) -> u64 {
         let steps = |chain: &BoundChain| chain.codecs().len() - self.keep;
         2 + steps(&self.source).max(steps(&self.destination)).saturating_sub(1).min(2) as u64
     }
 
-    /// The bytes that the codecs hold beside the buffers for chunks of `bytes`.
+    /// Returns the bytes that the codecs need in addition to the buffers, for chunks of `bytes`.
     pub fn context_bytes(&self, bytes: u64) -> u64 {
         let of = |chain: &BoundChain| chain.context_bytes_of(self.keep, bytes);
         of(&self.source).saturating_add(of(&self.destination))
     }
 }
 
-/// True if the first `count` codecs of both chains make the same of a chunk. Beside a codec that is not run here it means
-/// nothing where `bytes` stands: in v2 it stands behind the filters and before the compressor, and the same codec may be
-/// either.
+/// Returns true if the first `count` codecs of both chains have the same result. With a codec that does not run here,
+/// the position of `bytes` is ignored. In v2 it is after the filters and before the compressor, and the same codec may
+/// be either.
 fn leads_alike(a: &BoundChain, b: &BoundChain, count: usize) -> bool {
     let (a, b) = (&a.codecs()[..count], &b.codecs()[..count]);
     let same = |a: &[&BoundCodec], b: &[&BoundCodec]| {

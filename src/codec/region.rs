@@ -1,4 +1,4 @@
-//! Boxes of n-dimensional arrays in C order: copying one into another, and walking grids.
+//! Boxes of n-dimensional arrays in C order: copies from one to another, and iteration over grids.
 
 use crate::grid::{Region, ravel};
 
@@ -10,11 +10,11 @@ struct Step {
     target: usize,
 }
 
-/// Copies a box of elements from one C-order array to another; of both the bytes, the shape, and the first element of the
-/// box.
+/// Copies a box of elements from one C-order array to another. Each side is the bytes, the shape, and the position of
+/// the box's first element.
 ///
-/// All shapes have the rank of the arrays; `extent` is the box's, which must lie inside both arrays. What is contiguous
-/// in both moves at once.
+/// All shapes have the rank of the arrays. `extent` is the shape of the box, which must be inside both arrays. Elements
+/// that are contiguous in both are copied at once.
 pub fn copy_box(
     (source, source_shape, source_start): (&[u8], &[u64], &[u64]),
     (target, target_shape, target_start): (&mut [u8], &[u64], &[u64]),
@@ -24,7 +24,7 @@ pub fn copy_box(
     if extent.contains(&0) {
         return;
     }
-    // From the last dimension to the first: what is contiguous on both sides makes the row longer.
+    // From the last dimension to the first: elements that are contiguous on both sides make the row longer.
     let mut row = element_size;
     let mut steps: Vec<Step> = Vec::with_capacity(extent.len());
     let (mut from, mut to) = (0, 0);
@@ -44,7 +44,7 @@ pub fn copy_box(
     copy_rows(&source[from..], &mut target[to..], row, &steps);
 }
 
-/// Copies rows of `row` bytes; of the steps the last is the outermost.
+/// Copies rows of `row` bytes. The last step is the outermost.
 fn copy_rows(source: &[u8], target: &mut [u8], row: usize, steps: &[Step]) {
     match steps {
         [] => target[..row].copy_from_slice(&source[..row]),
@@ -69,7 +69,7 @@ fn copy_rows(source: &[u8], target: &mut [u8], row: usize, steps: &[Step]) {
     }
 }
 
-/// Copies rows that are as short as an element, for which a call each would cost more than the copy.
+/// Copies rows of one element, for which one call each would cost more than the copy.
 fn copy_elements<const SIZE: usize>(source: &[u8], target: &mut [u8], step: Step) {
     for index in 0..step.count {
         let (from, to) = (index * step.source, index * step.target);
@@ -77,11 +77,11 @@ fn copy_elements<const SIZE: usize>(source: &[u8], target: &mut [u8], step: Step
     }
 }
 
-/// Fills a buffer with copies of some elements; the last one is cut where it has no room.
+/// Fills a buffer with copies of some elements. The last copy is truncated if it does not fit.
 pub fn repeat(target: &mut [u8], elements: &[u8]) {
     let mut filled = elements.len().min(target.len());
     target[..filled].copy_from_slice(&elements[..filled]);
-    // Twice as much each time: a call for each element would cost more than its copy.
+    // Twice as much each time, since one call for each element would cost more than its copy.
     while 0 < filled && filled < target.len() {
         let more = filled.min(target.len() - filled);
         target.copy_within(..more, filled);
@@ -89,13 +89,13 @@ pub fn repeat(target: &mut [u8], elements: &[u8]) {
     }
 }
 
-/// Fills a box of a C-order array of `shape` with an element. The box, from `start`, has the shape `extent`, and lies inside
-/// the array.
+/// Fills a box of a C-order array of `shape` with an element. The box begins at `start`, has the shape `extent`, and is
+/// inside the array.
 pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u64]), element: &[u8]) {
     if extent.contains(&0) {
         return;
     }
-    // Trailing dimensions that are filled whole make rows, with the one before them.
+    // Trailing dimensions that are filled completely form rows, together with the dimension before them.
     let whole = extent.iter().zip(shape).rev().take_while(|(extent, length)| extent == length).count();
     let outer = shape.len().saturating_sub(whole + 1);
     let row = as_index(extent[outer..].iter().product::<u64>()) * element.len();
@@ -111,7 +111,7 @@ pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u6
     }
 }
 
-/// The number of elements of a C-order array of `shape` up to the last of a box at its origin.
+/// Returns the number of elements of a C-order array of `shape` up to the last of a box at its origin.
 pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     if extent.contains(&0) {
         return 0;
@@ -119,7 +119,7 @@ pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
 }
 
-/// A box of a C-order array in parts that each lie together in it.
+/// An iterator over the contiguous parts of a box in a C-order array.
 #[derive(Debug)]
 pub struct Pieces {
     part: Region,
@@ -128,14 +128,14 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Parts of as many elements as possible, at most `most`, or one. What lies beside the box is part of them where
-    /// there would be several, of fewer elements that lie together than as many whole rows as `least` elements have.
+    /// Makes parts of as many elements as possible, but at most `most`, or of one. If there would be several parts of
+    /// less than about `least` elements, whole rows are included, also outside the box.
     pub fn new(shape: &[u64], mut part: Region, [least, most]: [u64; 2]) -> Self {
         if part.is_empty() {
             return Pieces { part, extent: Vec::new(), next: None };
         }
         let mut extent = vec![1; shape.len()];
-        // Elements that lie together in the trailing dimensions; none do any more once a dimension is not whole.
+        // The number of contiguous elements in the trailing dimensions. `None` once a dimension is not complete.
         let mut together = Some(1_u64);
         for dimension in (0..shape.len()).rev() {
             let Some(length) = together else { break };
@@ -168,13 +168,13 @@ impl Iterator for Pieces {
     }
 }
 
-/// A size that is known to be in memory already, as an index.
+/// Returns the index of a size that is already in memory.
 #[expect(clippy::cast_possible_truncation, reason = "sizes of buffers in memory fit usize")]
 pub(crate) fn as_index(size: u64) -> usize {
     size as usize
 }
 
-/// Moves to the next position in C order over the leading dimensions of `shape`; false after the last.
+/// Moves to the next position in C order over the leading dimensions of `shape`. Returns false after the last.
 pub fn advance(indices: &mut [u64], shape: &[u64]) -> bool {
     for dimension in (0..indices.len()).rev() {
         indices[dimension] += 1;
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(part, [1, 68, 240]);
         let rows = elements_of(&shape, [&[0, 68, 0], &[1, 136, 240]], [least, 1 << 17]);
         assert!(rows.into_iter().eq(68 * 240..136 * 240));
-        // Nor does the last block, which has fewer rows.
+        // The last block has fewer rows, and reads no more either.
         let rows = elements_of(&shape, [&[0, 136, 0], &[1, 200, 240]], [least, 1 << 17]);
         assert!(rows.into_iter().eq(136 * 240..200 * 240));
     }

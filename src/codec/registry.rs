@@ -1,9 +1,9 @@
-//! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification or
-//! the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this program
-//! decodes it. The rest comes from a file in `kinds`. Only `sharding_indexed` has none: it holds chains, and stands with
-//! the pipelines.
+//! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification
+//! or the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this
+//! program decodes it. A file in `kinds` contains the rest. Only `sharding_indexed` has no file there: it contains
+//! chains, and its code is with the pipelines.
 //!
-//! The names of numcodecs are those that zarr-python writes; no registry has them.
+//! The `numcodecs.` names are those that zarr-python writes. No registry has them.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use V2Id::{Compressor, Filter};
 /// The kinds of a codec's input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecKind {
-    /// An array into an array.
+    /// From an array to an array.
     ArrayToArray,
-    /// An array into bytes.
+    /// From an array to bytes.
     ArrayToBytes,
-    /// Bytes into bytes.
+    /// From bytes to bytes.
     BytesToBytes,
 }
 
 impl CodecKind {
-    /// As the specification writes it: `array->bytes`.
+    /// Returns the kind as the specification writes it: `array->bytes`.
     pub fn name(self) -> &'static str {
         match self {
             CodecKind::ArrayToArray => "array->array",
@@ -36,56 +36,56 @@ impl CodecKind {
     }
 }
 
-/// The `id` that v2 reads a codec from, and where it stands.
+/// The `id` of a codec in v2, and its position there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum V2Id {
-    /// Another row has the id, or none.
+    /// Another row has the id, or there is none.
     None,
-    /// It stands among the filters.
+    /// The codec is one of the filters.
     Filter(&'static str),
-    /// It stands as the compressor where it is the last; else among the filters.
+    /// The codec is the compressor if it is the last codec, else one of the filters.
     Compressor(&'static str),
 }
 
 impl V2Id {
-    /// The id.
+    /// Returns the id, if there is one.
     pub const fn id(self) -> Option<&'static str> {
         if let V2Id::Filter(id) | V2Id::Compressor(id) = self { Some(id) } else { None }
     }
 }
 
-/// A row of the list: everything that is known of a codec by its name alone.
+/// A row of the list: all that the name of a codec determines.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// The name.
     pub name: &'static str,
     /// The id in v2.
     pub v2: V2Id,
-    /// The kinds of its input and output.
+    /// Returns the kinds of its input and output.
     pub kind: CodecKind,
     /// True if the core specification or the registry has the name.
     pub is_registered: bool,
     /// True if this program decodes it.
     pub is_decoded: bool,
-    /// Why not, where there is more to say than that it does not.
+    /// The reason why this program does not decode it, if there is one to report.
     pub reason: Option<&'static str>,
-    /// The codec itself, where it takes an array.
+    /// The codec itself, if its input is an array.
     pub array: Option<&'static ArrayKind>,
-    /// The codec itself, where it turns bytes into bytes and runs.
+    /// The codec itself, if it is a bytes->bytes codec that runs.
     pub bytes: Option<&'static BytesKind>,
-    /// Help for who writes as v2, which has no such codec.
+    /// The help for users who write v2, which has no such codec.
     pub without_v2: &'static str,
-    /// The data type of the objects of v2 that it stands for as a filter, where it tells that.
+    /// The data type of v2 objects, if this codec as a filter determines it.
     pub v2_objects: Option<&'static str>,
-    /// Members of the configuration that mean the same as their absence, with the value in JSON.
+    /// Members of the configuration whose value means the same as their absence, with that value in JSON.
     pub defaults: &'static [(&'static str, &'static str)],
 }
 
 impl Entry {
-    /// Help for a codec that v2 has not.
+    /// The help for a codec that v2 does not have.
     pub const CHAIN_WITHOUT_IT: &str = "give a chain without it with --codecs";
 
-    /// The form of its configuration in v2; `None` where that is not known to differ.
+    /// Returns the form of its configuration in v2. `None` if no difference is known.
     pub fn v2_form(&self) -> Option<V2Form> {
         self.array.map(|kind| kind.v2).or_else(|| self.bytes.map(|kind| kind.v2))
     }
@@ -198,12 +198,13 @@ static BYTES_TO_BYTES: &[Entry] = &[
     Entry { defaults: &[("checksum", "false")], ..bytes("zstd", Compressor("zstd"), true, &kinds::zstd::ZSTD) },
 ];
 
-/// Returns the row of a codec; `None` for a name that is not known here.
+/// Returns the row of a codec. `None` for an unknown name.
 pub fn find(name: &str) -> Option<Entry> {
     all().find(|entry| entry.name == name)
 }
 
-/// The row of a codec with its configuration: `vlen-array` has no members where zarrs writes it, and is as `vlen-bytes`.
+/// Returns the row of a codec with its configuration. zarrs writes `vlen-array` without members, and then it is like
+/// `vlen-bytes`.
 pub fn of(codec: &CodecMetadata) -> Option<Entry> {
     let mut entry = find(&codec.name)?;
     if entry.name == "vlen-array" && codec.configuration.as_ref().is_none_or(Object::is_empty) {
@@ -212,46 +213,48 @@ pub fn of(codec: &CodecMetadata) -> Option<Entry> {
     Some(entry)
 }
 
-/// A codec that this list lacks and another program runs.
+/// A codec that another program runs and that this list does not have.
 pub trait OtherCodec: std::fmt::Debug + Send + Sync {
-    /// The kinds of its input and output.
+    /// Returns the kinds of its input and output.
     fn kind(&self) -> CodecKind;
 
-    /// The codec for chunks of an array whose elements have one size; the error says why it takes none.
+    /// Returns the codec for chunks of an array of fixed-size elements. The error is the reason why it does not support
+    /// the array.
     fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, String>;
 
-    /// The codec between bytes, where its kind says so.
+    /// Returns the bytes->bytes codec, if that is its kind.
     fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec;
 }
 
-/// An [`OtherCodec`], or the reason why the other program refuses it.
+/// An [`OtherCodec`], or the reason why the other program rejects the codec.
 pub type Other = Result<Arc<dyn OtherCodec>, String>;
 
-/// Looks for a codec in another program. It stands above this list, and so it is submitted.
+/// Finds a codec in another program. That code is in a layer above this list, so it submits itself.
 #[derive(Debug)]
 pub struct FindOther(pub fn(&CodecMetadata) -> Option<Other>);
 
 #[cfg(feature = "zarrs")]
 inventory::collect!(FindOther);
 
-/// A codec that another program has, where one does.
+/// Returns a codec of another program, if one has it.
 #[cfg(feature = "zarrs")]
 pub fn other(codec: &CodecMetadata) -> Option<Other> {
     inventory::iter::<FindOther>.into_iter().find_map(|find| (find.0)(codec))
 }
 
-/// No other program is linked.
+/// Returns `None`: no other program is linked.
 #[cfg(not(feature = "zarrs"))]
 pub fn other(_: &CodecMetadata) -> Option<Other> {
     None
 }
 
-/// Every codec of the list, by what it turns into what.
+/// Returns all codecs of the list, grouped by kind.
 pub fn all() -> impl Iterator<Item = Entry> {
     ARRAY_TO_ARRAY.iter().chain(ARRAY_TO_BYTES).chain(BYTES_TO_BYTES).copied()
 }
 
-/// The codec that a name was most likely meant to be, names as v2 has them included: `zlib` is `numcodecs.zlib` in v3.
+/// Returns the codec that a misspelled name most likely means. Names of v2 are included: `zlib` is `numcodecs.zlib` in
+/// v3.
 pub fn meant(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let of_v2 = |entry: &Entry| entry.name.strip_prefix("numcodecs.");
@@ -261,17 +264,17 @@ pub fn meant(name: &str) -> Option<&'static str> {
     by_name.or_else(|| all().find(|entry| of_v2(entry) == Some(meant))).map(|entry| entry.name)
 }
 
-/// The kinds of a codec's input and output; `None` for a name that is not known here.
+/// Returns the kinds of a codec's input and output. `None` for an unknown name.
 pub fn codec_kind(name: &str) -> Option<CodecKind> {
     find(name).map(|entry| entry.kind)
 }
 
-/// The row that reads an id of v2.
+/// Returns the row with this id of v2.
 pub fn of_v2(id: &str) -> Option<Entry> {
     all().find(|entry| entry.v2.id() == Some(id))
 }
 
-/// The words of the command line, each with the codec that it stands for, in the order in which messages list them.
+/// Returns the words of the command line, each with its codec, in the order in which messages list them.
 pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     const ORDER: [&str; 4] = ["zstd", "gzip", "blosc", "crc32c"];
     let place = |name: &str| ORDER.iter().position(|first| *first == name).unwrap_or(ORDER.len());
@@ -281,7 +284,7 @@ pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     words.into_iter()
 }
 
-/// The kind of a codec that stands inside another.
+/// Returns the kind of a codec inside another codec.
 pub fn inner_kind(name: &str) -> InnerKind {
     match find(name) {
         Some(Entry { bytes: Some(kind), .. }) => InnerKind::Bytes(kind),

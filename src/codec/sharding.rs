@@ -1,6 +1,7 @@
 //! `sharding_indexed`: a shard of inner chunks and its index (Zarr v3 codecs, sharding-indexed 1.0).
 //!
-//! Whole shards in memory here; the engine streams them inner chunk by inner chunk with the same pieces.
+//! This module processes whole shards in memory. The engine uses the same parts to stream them, one inner chunk at a
+//! time.
 
 use super::chain::{BindError, BoundChain, ElementSize, Workspace};
 use super::fault::{ChainFaultKind, CodecError, Outcome};
@@ -24,17 +25,17 @@ pub struct BoundSharding {
     write_empty: bool,
 }
 
-/// Where an inner chunk lies in its shard; `None` for one that is absent.
+/// The offset and length of an inner chunk in its shard. `None` if it is absent.
 pub type IndexEntry = Option<(u64, u64)>;
 
-/// The most inner chunks of a shard. An index takes some seventy bytes for each while it is read, and a sparse file
-/// of any size takes nothing.
+/// The most inner chunks of a shard. Reading an index needs about seventy bytes of memory for each. A sparse file of
+/// any size occupies no disk space, so the file size is no limit.
 const MAX_INNER_CHUNKS: u64 = 1 << 20;
 
 /// Bytes of an entry of the index before its codecs.
 const ENTRY_BYTES: u64 = 16;
 
-/// The number that the index holds for an absent inner chunk, twice.
+/// The offset and the length of an absent inner chunk in the index.
 pub const ABSENT: u64 = u64::MAX;
 
 impl BoundSharding {
@@ -67,56 +68,57 @@ impl BoundSharding {
         })
     }
 
-    /// The chain of an inner chunk.
+    /// Returns the chain of an inner chunk.
     pub fn inner(&self) -> &BoundChain {
         &self.inner
     }
 
-    /// Inner chunks of a shard, along each dimension.
+    /// Returns the number of inner chunks along each dimension.
     pub fn grid_shape(&self) -> &[u64] {
         &self.grid_shape
     }
 
-    /// Inner chunks of a shard.
+    /// Returns the number of inner chunks of a shard.
     pub fn num_inner_chunks(&self) -> u64 {
         self.grid_shape.iter().product()
     }
 
-    /// Bytes of the encoded index.
+    /// Returns the bytes of the encoded index.
     pub fn index_bytes(&self) -> u64 {
         self.index_bytes
     }
 
-    /// True if a checksum guards the index.
+    /// Returns true if the index has a checksum.
     pub fn index_holds_checksum(&self) -> bool {
         self.index.codecs().iter().any(|codec| codec.name == "crc32c")
     }
 
-    /// The side of the inner chunks on which the index stands.
+    /// Returns the end of the shard that contains the index.
     pub fn index_location(&self) -> IndexLocation {
         self.index_location
     }
 
-    /// Writes inner chunks of nothing but the fill value from now on.
+    /// Makes it write inner chunks that contain only the fill value, too.
     pub(super) fn set_write_empty(&mut self) {
         self.write_empty = true;
         self.inner.write_empty_chunks();
     }
 
-    /// Lets `cast_value` take the nearest code inside from now on.
+    /// Makes `cast_value` inside use the nearest code from now on.
     pub(super) fn encode_to_nearest(&mut self) {
         self.inner.encode_to_nearest();
     }
 
-    /// Where the encoded index lies in a shard of this many bytes.
+    /// Returns offset and length of the encoded index in a shard of `shard_bytes` bytes. Fails if the shard is too
+    /// short.
     pub fn index_range(&self, shard_bytes: u64) -> Result<(u64, u64), ChainFaultKind> {
         let too_short = ChainFaultKind::Size { expected: self.index_bytes, found: shard_bytes };
         let at_end = shard_bytes.checked_sub(self.index_bytes).ok_or(too_short)?;
         Ok((if self.index_location == IndexLocation::Start { 0 } else { at_end }, self.index_bytes))
     }
 
-    /// Decodes the index of a shard: offset and length of each inner chunk as they stand there, be they ever so wrong;
-    /// [`ABSENT`] twice for one that is absent.
+    /// Decodes the index of a shard to the offset and length of each inner chunk, without checking them. Both are
+    /// [`ABSENT`] for an absent one.
     pub fn decode_entries(&self, encoded: &[u8], workspace: &mut Workspace) -> Result<Vec<(u64, u64)>, ChainFaultKind> {
         let mut decoded = Vec::new();
         let result = self.index.decode(encoded, &mut decoded, workspace.inner());
@@ -125,7 +127,7 @@ impl BoundSharding {
         Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
     }
 
-    /// Decodes the index of a shard of this many bytes; every entry lies inside it.
+    /// Decodes the index of a shard of `shard_bytes` bytes. Fails if an entry is not inside it.
     pub fn decode_index(
         &self,
         encoded: &[u8],
@@ -136,15 +138,15 @@ impl BoundSharding {
         pairs.into_iter().enumerate().map(|(number, pair)| checked_entry(number, pair, shard_bytes)).collect()
     }
 
-    /// Where the entry of an inner chunk lies in a shard of this many bytes, if it can be read by itself: where the
-    /// index is stored as it is.
+    /// Returns offset and length of the entry of an inner chunk in a shard of `shard_bytes` bytes. `None` if it cannot
+    /// be read alone, because the index is encoded.
     pub fn entry_range(&self, entry: usize, shard_bytes: u64) -> Option<(u64, u64)> {
         let is_plain = self.index.stores_elements(as_index(self.index_bytes));
         let (start, _) = self.index_range(shard_bytes).ok().filter(|_| is_plain)?;
         Some((start + entry as u64 * ENTRY_BYTES, ENTRY_BYTES))
     }
 
-    /// Decodes an entry that was read by itself.
+    /// Decodes an entry that was read alone.
     pub fn decode_entry(&self, entry: usize, encoded: &[u8], shard_bytes: u64) -> Result<IndexEntry, ChainFaultKind> {
         let Ok([offset, length]) = <[[u8; 8]; 2]>::try_from(encoded.as_chunks::<8>().0) else {
             return Err(ChainFaultKind::Size { expected: ENTRY_BYTES, found: encoded.len() as u64 });
@@ -165,7 +167,6 @@ impl BoundSharding {
         result.map_err(|fault| ChainFaultKind::Shard(format!("the shard index cannot be encoded: {fault}")))
     }
 
-    /// Encodes a whole shard.
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         encoded.clear();
         if self.index_location == IndexLocation::Start {
@@ -201,7 +202,6 @@ impl BoundSharding {
         Ok(())
     }
 
-    /// Decodes a whole shard.
     pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         let (offset, length) = self.index_range(encoded.len() as u64)?;
         let index = &encoded[as_index(offset)..as_index(offset + length)];
@@ -230,7 +230,7 @@ impl BoundSharding {
         Ok(())
     }
 
-    /// True if a decoded inner chunk is left out: it holds only the fill value, bit for bit.
+    /// Returns true if a decoded inner chunk is not stored. All of its values are then the fill value, bit for bit.
     pub fn is_empty(&self, chunk: &[u8]) -> bool {
         let fill = self.inner.decoded().fill_value.as_ref();
         !self.write_empty && fill.is_some_and(|fill| is_filled_with(chunk, &fill.0))
@@ -250,7 +250,7 @@ impl BoundSharding {
         position.iter().zip(&self.inner.decoded().shape).map(|(p, length)| p * length).collect()
     }
 
-    /// A fault of a chain inside the shard as one of the shard; `context` says where.
+    /// Makes a fault of the shard from a fault of a chain inside it. `context` describes the position.
     fn fault_inside(context: &str, fault: &super::fault::ChainFault) -> ChainFaultKind {
         match fault.kind {
             ChainFaultKind::Codec(CodecError::Memory { needed }) => CodecError::Memory { needed }.into(),
@@ -266,7 +266,7 @@ impl BoundSharding {
     }
 }
 
-/// An entry of the index, which must lie inside the shard.
+/// Returns an entry of the index. Fails if it is not inside the shard.
 fn checked_entry(number: usize, (offset, length): (u64, u64), shard_bytes: u64) -> Result<IndexEntry, ChainFaultKind> {
     match (offset, length) {
         (ABSENT, ABSENT) => Ok(None),
@@ -277,7 +277,7 @@ fn checked_entry(number: usize, (offset, length): (u64, u64), shard_bytes: u64) 
     }
 }
 
-/// Appends bytes, if there is memory for them; the buffer grows by more than it is asked for.
+/// Appends bytes. Fails if there is not enough memory. The buffer grows by more than required, for later bytes.
 fn append(buffer: &mut Vec<u8>, bytes: &[u8]) -> Result<(), CodecError> {
     let needed = bytes.len() as u64;
     fallibly(|| buffer.try_reserve(bytes.len())).map_err(|_| CodecError::Memory { needed })?;

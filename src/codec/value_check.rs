@@ -1,5 +1,5 @@
-//! Elements of types not all of whose bytes are values, where no codec looks at them: `bool`, and structs with fields of
-//! it. What lies beyond the edge of the array is padding, which may hold anything.
+//! Checks of elements whose bytes may not be values, and that no codec checks: `bool`, and structs with fields of it.
+//! Elements beyond the edge of the array are padding, with any bytes.
 
 use super::chain::BoundChain;
 use super::fault::{ChainFault, CodecError};
@@ -7,7 +7,7 @@ use crate::data_type::DataType;
 use crate::grid::unravel;
 use crate::kernel::{ElementFault, FaultKind};
 
-/// Where the bytes of `bool` lie in an element.
+/// The offsets of the `bool` bytes in an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueCheck {
     offsets: Vec<usize>,
@@ -15,7 +15,7 @@ pub struct ValueCheck {
 }
 
 impl ValueCheck {
-    /// The check of a type; `None` where every byte is a value, or codecs refuse those that are not.
+    /// Returns the check of a type. `None` if every byte is a value, or if codecs already check the values.
     pub fn of(data_type: &DataType) -> Option<Self> {
         let mut offsets = Vec::new();
         match data_type {
@@ -27,10 +27,10 @@ impl ValueCheck {
         Some(ValueCheck { offsets, size })
     }
 
-    /// Refuses the first byte other than 0 and 1 among elements of an array of `shape`, in C order, that lies in the box
-    /// of shape `valid` at its origin. Its position counts from that origin.
+    /// Fails for the first byte other than 0 and 1. `elements` are those of an array of `shape` in C order. Only those
+    /// in the box of shape `valid` at the origin are checked. The position in the error is relative to that origin.
     pub fn check(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
-        // The bytes joined by OR are at most 1 where each is.
+        // The bitwise OR of all bytes is at most 1 only if each byte is.
         if self.size == 1 && elements.iter().fold(0, |joined, byte| joined | byte) <= 1 {
             return Ok(());
         }
@@ -53,19 +53,19 @@ impl ValueCheck {
 }
 
 impl BoundChain {
-    /// True if decoded elements may be no values of their type though every codec took them.
+    /// Returns true if decoded elements may be invalid although no codec has failed.
     pub fn checks_values(&self) -> bool {
         ValueCheck::of(&self.decoded().data_type).is_some()
     }
 
-    /// Refuses decoded elements of an array of `shape` that are no values of their type and lie in the box of shape
-    /// `valid` at its origin.
+    /// Fails if a decoded element of an array of `shape` is not a value of its type. Only the box of shape `valid` at
+    /// the origin is checked.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
         ValueCheck::of(&self.decoded().data_type).map_or(Ok(()), |check| check.check(elements, shape, valid))
     }
 }
 
-/// Adds the places of `bool` in an element of `data_type` that begins at `start`.
+/// Adds the offsets of `bool` in an element of `data_type` that begins at `start`.
 fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
     match data_type {
         DataType::Bool => offsets.push(start),

@@ -1,7 +1,7 @@
 //! Neighbouring value codecs as one pass: byte order, `scale_offset`, `cast_value`, data type change, quantisation.
 //!
-//! The steps run over tiles that stay in the level 1 cache, from one scratch tile to the other, the first from the
-//! source and the last into the target: however many codecs there are, memory is read and written once.
+//! The steps run over tiles that stay in the level 1 cache. The first step reads the source, the last writes the
+//! target, and the others use two scratch tiles. So memory is read and written once, however many codecs there are.
 
 use super::fault::ChainFault;
 use crate::element::{NumberType, element_bits};
@@ -16,7 +16,7 @@ use crate::kernel::transpose::swap;
 use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
 
-/// Elements of a tile: two tiles of 8-byte elements fill half of a level 1 cache of 48 KiB, or spill a little.
+/// Elements of a tile. Two tiles of 8-byte elements fill 32 KiB of a level 1 cache of 48 KiB, or spill a little.
 const TILE: usize = 2048;
 
 /// One element-wise step.
@@ -28,9 +28,9 @@ pub enum ValueStep {
     ScaleEncode(ScaleOffset),
     /// `scale_offset`, backward.
     ScaleDecode(ScaleOffset),
-    /// A cast, of either direction of `cast_value`.
+    /// A cast, in either direction of `cast_value`.
     Cast(Cast),
-    /// A change of the data type, with what it rounds to integers.
+    /// A change of the data type, which counts values that it rounds to integers.
     Convert(Box<Cast>),
     /// `scale_offset` and `cast_value` forward, with error figures.
     Quantize(Box<Quantize>),
@@ -48,45 +48,45 @@ pub enum ValueStep {
 
 type Step = (ValueStep, StepOrigin, usize);
 
-/// Steps from one representation to another, element by element.
+/// Steps that convert elements of one representation to another, one by one.
 #[derive(Debug, Clone)]
 pub struct ValueProgram {
-    /// Each with the place in the chains that it stands for, and the bytes of an element after it.
+    /// Each step with the codec that it runs, and the bytes of an element after it.
     steps: Vec<Step>,
     source_size: usize,
     target_size: usize,
 }
 
-/// The codec or change that a step stands for, for messages.
+/// The codec or change of a step, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepOrigin {
-    /// The codec at this place in the source's chain, undone.
+    /// The codec at this index in the source's chain, decoding.
     Source(usize),
-    /// The codec at this place in the destination's chain, applied.
+    /// The codec at this index in the destination's chain, encoding.
     Destination(usize),
     /// The change of the array's data type.
     DataType,
 }
 
-/// A step met an element that it cannot convert.
+/// The fault of a step at an element that it cannot convert.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProgramFault {
-    /// Why, and the element's index in the buffer.
+    /// The reason, and the element's index in the buffer.
     pub fault: ElementFault,
     /// The step.
     pub origin: StepOrigin,
-    /// The bits of the value that came into the step, zero-extended.
+    /// The bits of the step's input value, zero-extended.
     pub bits: u64,
     /// The types on both sides of the step.
     pub types: Option<(NumberType, NumberType)>,
 }
 
-/// Two tiles to work in; one for each thread.
+/// Two scratch tiles of a thread.
 #[derive(Debug, Default)]
 pub struct Tiles([Vec<u8>; 2]);
 
 impl ValueStep {
-    /// The types on both sides, for messages; a byte swap has none.
+    /// Returns the types on both sides, for messages. A byte swap has none.
     fn types(&self) -> Option<(NumberType, NumberType)> {
         match self {
             ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::KeepBits(_) => None,
@@ -130,7 +130,7 @@ impl ValueStep {
 }
 
 impl ValueProgram {
-    /// A program for elements of `source_size` bytes that does nothing yet.
+    /// Makes a program without steps for elements of `source_size` bytes.
     pub fn new(source_size: usize) -> Self {
         ValueProgram { steps: Vec::new(), source_size, target_size: source_size }
     }
@@ -141,26 +141,27 @@ impl ValueProgram {
         self.steps.push((step, origin, self.target_size));
     }
 
-    /// True if a value can be at fault, or counts in figures.
+    /// Returns true if a value can cause a fault, or counts in figures.
     pub fn is_fallible(&self) -> bool {
         let is_infallible = |step: &ValueStep| {
-            // Figures are of elements, of which padding is none.
+            // Figures count only elements, not padding.
             matches!(step, ValueStep::Swap(_) | ValueStep::BitRound(_) | ValueStep::Unpack(_))
         };
         self.steps.iter().any(|(step, ..)| !is_infallible(step))
     }
 
-    /// Bytes of an element before and after.
+    /// Returns the bytes of an element before and after.
     pub fn sizes(&self) -> (usize, usize) {
         (self.source_size, self.target_size)
     }
 
-    /// Makes room in `target` for what comes of a buffer of elements, so that [`ValueProgram::run`] asks for none.
+    /// Resizes `target` for the result of a buffer of elements, so that [`ValueProgram::run`] allocates nothing.
     pub fn make_room(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFault> {
         resize(target, source.len() / self.source_size * self.target_size).map_err(ChainFault::memory)
     }
 
-    /// Runs over a buffer of elements into `target` (resized to fit). A trailing part of an element is ignored.
+    /// Runs the steps over a buffer of elements into `target` (resized to fit). A trailing part of an element is
+    /// ignored.
     pub fn run(
         &self,
         source: &[u8],
@@ -173,7 +174,7 @@ impl ValueProgram {
         self.run_into(source, target, tiles, figures)
     }
 
-    /// The same into a slice that has room for as many elements.
+    /// Runs the steps into a slice that has the length of the result.
     pub fn run_into(
         &self,
         source: &[u8],
@@ -185,7 +186,7 @@ impl ValueProgram {
             target.copy_from_slice(&source[..target.len()]);
             return Ok(());
         };
-        // A single step goes from the source into the target at once.
+        // A single step needs no tiles, so it runs over all elements at once.
         let is_single = before.is_empty();
         let tile = if is_single { (source.len() / self.source_size).max(1) } else { TILE };
         let source_tiles = source.chunks(tile * self.source_size);

@@ -1,5 +1,5 @@
-//! The data types that have a configuration, structures among them, each held to its page and schema in the registry: a member
-//! that they do not have is an error. And why metadata are no data type, and JSON no value of one.
+//! The data types with a configuration, including structures. Each is checked against its page and schema in the
+//! registry: an unknown member is an error. Also the errors of invalid metadata and fill values.
 
 use std::fmt::Display;
 
@@ -13,11 +13,11 @@ type Configured = Result<Option<DataType>, DataTypeError>;
 pub(super) const FIXED_LENGTH_UTF32: &str = "fixed_length_utf32";
 pub(super) const OPTIONAL: &str = "zarrs.optional";
 
-/// The units of time, "μs" being another spelling of "us".
+/// The units of time. "μs" is another spelling of "us".
 const UNITS: [&str; 15] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic"];
 
-/// A data type that needs a configuration; `None` for every other name, and for elements that are larger than this
-/// program reads.
+/// Reads a data type that needs a configuration. `None` for any other name, and for elements larger than this program
+/// reads.
 pub(super) fn read(name: &str, configuration: Option<&Object>, notes: &mut Vec<Diagnostic>) -> Configured {
     let members = |known| Members::new(name, configuration, known);
     match name {
@@ -35,7 +35,7 @@ pub(super) fn read(name: &str, configuration: Option<&Object>, notes: &mut Vec<D
     }
 }
 
-/// `None` where the type of the values is not decoded, or has no fixed size.
+/// Reads `zarrs.optional`. `None` if the type of the values is not decoded, or has no fixed size.
 fn optional(members: &Members<'_>) -> Configured {
     let mut inner = Object::new().with("name", members.require("name")?.clone());
     let of_inner = members.require("configuration")?;
@@ -63,14 +63,13 @@ fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Configured {
     Ok(size.map(|size| DataType::FixedBytes(FixedBytes { name, size })))
 }
 
-/// The members of one configuration.
 pub(super) struct Members<'a> {
     pub(super) name: &'a str,
     object: &'a Object,
 }
 
 impl<'a> Members<'a> {
-    /// An error where there is no configuration, or a member that is not `known`.
+    /// Fails if there is no configuration, or if a member is not `known`.
     pub(super) fn new(
         name: &'a str,
         configuration: Option<&'a Object>,
@@ -87,18 +86,18 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A member that must be there.
+    /// Returns a required member. Fails if it is absent.
     pub(super) fn require(&self, member: &'static str) -> Result<&'a Json, DataTypeError> {
         self.object.get(member).ok_or_else(|| missing(self.name, member))
     }
 
-    /// The fault of a member, or of what is inside it.
+    /// Returns the error of a member, or of a value inside it.
     pub(super) fn fault(&self, member: impl Display, expected: impl Display, found: &Json) -> DataTypeError {
         let message = format!("`{member}` of {:?}: expected {expected}, found {}", self.name, found.excerpt());
         DataTypeError::new(&format!("/configuration/{member}"), message)
     }
 
-    /// `length_bytes`, a positive multiple of `unit`; `None` where it is more than this program reads.
+    /// Returns `length_bytes`, a positive multiple of `unit`. `None` if it is more than this program reads.
     pub(super) fn length(&self, unit: u64) -> Result<Option<usize>, DataTypeError> {
         let json = self.require("length_bytes")?;
         let length = json.as_u64().filter(|&length| length > 0 && length % unit == 0).ok_or_else(|| {
@@ -109,21 +108,21 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The configuration, or a member of it, is missing.
+/// Returns the error of a missing configuration or member.
 fn missing(name: &str, member: &str) -> DataTypeError {
     DataTypeError::new("", format!("the data type {name:?} needs a configuration with `{member}`"))
 }
 
-/// The most bytes of an element: a name of ten characters must not earn more memory.
+/// The most bytes of an element. Otherwise a name of ten characters could claim any amount of memory.
 pub(super) const MAX_ELEMENT_SIZE: usize = 1 << 20;
 
-/// Why metadata are no data type.
+/// The error of metadata that are not a data type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DataTypeError {
-    /// The sentence.
+    /// The message.
     pub message: String,
-    /// A JSON pointer from the data type on.
+    /// A JSON pointer relative to the data type.
     pub pointer: String,
 }
 
@@ -133,15 +132,15 @@ impl DataTypeError {
     }
 }
 
-/// Why JSON is no value of a data type.
+/// The error of JSON that is not a value of a data type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected} for {data_type}, found {found}")]
 pub struct FillValueError {
     /// The name of the data type.
     pub data_type: String,
-    /// A description of what would be right.
+    /// A description of valid values.
     pub expected: String,
-    /// The JSON that is there, shortened.
+    /// The JSON that was found, shortened.
     pub found: String,
 }
 
@@ -151,7 +150,8 @@ impl FillValueError {
     }
 }
 
-/// A struct of at least one field, no two of one name, each of a fixed size: one after the other without padding.
+/// A struct of one or more fields with distinct names. Each field has a fixed size, and they follow one another without
+/// padding.
 ///
 /// Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types/struct>
 #[derive(Debug, Clone, PartialEq)]
@@ -161,33 +161,33 @@ pub struct StructType {
     is_legacy: bool,
 }
 
-/// A field.
+/// A field of a struct.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Its type.
     pub data_type: DataType,
 }
 
 impl StructType {
-    /// A `struct` of fields of fixed sizes, no two of one name.
+    /// Makes a `struct` of fields with fixed sizes and distinct names.
     pub(crate) fn new(fields: Vec<Field>) -> Self {
         let size = fields.iter().filter_map(|field| field.data_type.size()).sum();
         StructType { fields, size, is_legacy: false }
     }
 
-    /// The fields, in the order of their bytes.
+    /// Returns the fields, in the order of their bytes.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub const fn size(&self) -> usize {
         self.size
     }
 
-    /// True if it goes by the old name `structured`, whose fill values and `endian` may be given in other ways.
+    /// Returns true for the legacy name `structured`, whose fill values and `endian` have other valid forms, too.
     pub const fn is_legacy(&self) -> bool {
         self.is_legacy
     }
@@ -196,7 +196,7 @@ impl StructType {
         if self.is_legacy { "structured" } else { "struct" }
     }
 
-    /// The configuration; under the old name fields are pairs: no reader of it knows another form.
+    /// Returns the configuration. Fields of the legacy name are pairs: none of its readers accepts another form.
     pub(super) fn to_configuration(&self) -> Object {
         let field = |field: &Field| {
             let data_type = field.data_type.to_metadata();
@@ -210,7 +210,7 @@ impl StructType {
     }
 }
 
-/// Reads the fields; `None` where one of them is of a type that is not decoded, or the element larger than is read.
+/// Reads the fields. `None` if one has a type that is not decoded, or if the element is larger than this program reads.
 fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Configured {
     let is_legacy = members.name == "structured";
     if is_legacy {
@@ -245,10 +245,10 @@ fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Configu
     Ok(size.map(|size| DataType::Struct(StructType { fields, size, is_legacy })))
 }
 
-/// The most notes about the fields of one struct: a hostile document earns no more.
+/// The most notes about the fields of one struct, against hostile documents.
 const MAX_NOTES: usize = 100;
 
-/// The name and the type of a field. A pair belongs to the old name alone, and is read all the same.
+/// Returns the name and the type of a field. A pair is valid only for the legacy name, but is read for both.
 fn read_entry<'a>(
     members: &Members<'_>,
     (index, entry): (usize, &'a Json),

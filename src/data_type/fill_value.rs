@@ -1,4 +1,4 @@
-//! Fill values: their bytes, and what is read and written as JSON for each data type.
+//! Fill values: their bytes, and their JSON for each data type.
 
 use std::collections::HashMap;
 
@@ -10,24 +10,24 @@ use crate::element::{ElementType, NumberType, element_bits, is_of_type};
 use crate::metadata::json::{Json, Number, Object};
 
 impl FillValue {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The bits of an integer's or a real float's value, zero-extended to 64; `None` for another type or length.
+    /// Returns the bits of an integer or a real float, zero-extended to 64. `None` for another type or length.
     pub fn to_bits(&self, data_type: &DataType) -> Option<u64> {
         let number_type = data_type.real_number()?;
         (self.0.len() == number_type.size()).then(|| element_bits(&self.0))
     }
 
-    /// The fill value of a number type by its bits.
+    /// Makes the fill value of a number type from its bits.
     pub fn from_bits(number_type: NumberType, bits: u64) -> Self {
         FillValue(bytes_of(bits, number_type.size()))
     }
 }
 
-/// The low bytes of bits, in the order of this machine.
+/// Returns the low bytes of bits, in the byte order of this machine.
 fn bytes_of(bits: u64, size: usize) -> Vec<u8> {
     let mut bytes = bits.to_le_bytes()[..size].to_vec();
     if cfg!(target_endian = "big") {
@@ -36,11 +36,11 @@ fn bytes_of(bits: u64, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// The 64 bits of a value of `numpy.datetime64` and `numpy.timedelta64`.
+/// The stored type of `numpy.datetime64` and `numpy.timedelta64`.
 const INT64: NumberType = NumberType::of(ElementType::Int64);
 
 impl DataType {
-    /// Zero, false, zero bytes, nothing; `None` for types that are not decoded.
+    /// Returns zero, false, zero bytes, or an empty element. `None` for types that are not decoded.
     pub fn default_fill_value(&self) -> Option<FillValue> {
         let size = if self.is_variable_length() { Some(0) } else { self.size() };
         size.map(|size| FillValue(vec![0; size]))
@@ -48,7 +48,7 @@ impl DataType {
 
     /// Reads a fill value, each number rounded once.
     ///
-    /// Notes, beyond those of [`value_from_json`]: an integer as a string, raw bytes or a struct in base64.
+    /// It has the notes of [`value_from_json`], and more: an integer as a string, raw bytes or a struct in base64.
     pub fn fill_value_from_json(&self, fill_value: &Json) -> Result<Read<FillValue>, FillValueError> {
         match self {
             DataType::Bool => {
@@ -73,11 +73,10 @@ impl DataType {
         }
     }
 
-    /// The fill value as it is written: the shortest decimal that gives the same bits, "NaN" only for the
-    /// canonical pattern, hexadecimal for any other NaN.
+    /// Returns the JSON of a fill value. A float is the shortest decimal of the same bits. "NaN" is only the canonical
+    /// pattern, any other NaN is hexadecimal.
     ///
-    /// An error where the bytes are no value of the type: of another length, beyond the range of `uint10`, a bool
-    /// of 2.
+    /// It fails if the bytes are not a value of the type: another length, outside the range of `uint10`, a bool of 2.
     pub fn fill_value_to_json(&self, fill_value: &FillValue) -> Result<Json, FillValueError> {
         let bytes = fill_value.as_bytes();
         self.value_to_json(bytes).ok_or_else(|| FillValueError {
@@ -87,7 +86,7 @@ impl DataType {
         })
     }
 
-    /// `None` where the bytes are no value of the type.
+    /// Returns the JSON of a value. `None` if the bytes are not a value of the type.
     fn value_to_json(&self, bytes: &[u8]) -> Option<Json> {
         if !self.is_variable_length() && self.size() != Some(bytes.len()) {
             return None;
@@ -122,7 +121,7 @@ impl DataType {
     }
 }
 
-/// `null`, or the value as the one element of an array.
+/// Reads `null`, or an array with the value as its only element.
 fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> ReadFill {
     match json {
         Json::Null => Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() }),
@@ -135,7 +134,7 @@ fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> R
     }
 }
 
-/// The bits of what is no time, the least value of 64 bits.
+/// The bits of `NaT`, the least value of 64 bits.
 const NOT_A_TIME: u64 = 1 << 63;
 
 fn time_fill_value(name: &str, json: &Json) -> ReadFill {
@@ -146,7 +145,7 @@ fn time_fill_value(name: &str, json: &Json) -> ReadFill {
     read.ok_or_else(|| FillValueError::new(name, "an integer of 64 bits or \"NaT\"", json))
 }
 
-/// `None` where the bytes are no value of the type.
+/// Returns the JSON of a number. `None` if the bytes are not a value of the type.
 fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     let bits = element_bits(bytes);
     is_of_type(bits, number_type).then(|| value_to_json(number_type, bits))
@@ -166,7 +165,7 @@ fn complex_fill_value(data_type: &DataType, component: NumberType, json: &Json) 
     Ok(real)
 }
 
-/// An object with a value for each field; or, as it was written before, all bytes in base64, little endian.
+/// Reads an object with a value for each field, or the former notation: all bytes in base64, little-endian.
 fn struct_fill_value(structure: &StructType, json: &Json) -> ReadFill {
     let name = structure.name();
     if let Json::String(text) = json {
@@ -174,7 +173,7 @@ fn struct_fill_value(structure: &StructType, json: &Json) -> ReadFill {
     }
     let expected = "an object with a value for each field";
     let object = json.as_object().ok_or_else(|| FillValueError::new(name, expected, json))?;
-    // Each value is taken out, so that a struct of very many fields is read in one pass.
+    // Each value is removed when read, so that one pass reads a struct of many fields.
     let mut values: HashMap<&str, &Json> = object.iter().collect();
     let (mut bytes, mut notes) = (Vec::with_capacity(structure.size()), Vec::new());
     for field in structure.fields() {

@@ -1,7 +1,7 @@
-//! Floats between decimal text and bits: one rounding in, the shortest decimal out.
+//! Floats from decimal text to bits, rounded once, and from bits to the shortest decimal.
 //!
-//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits cut off), so `float16` is rounded as the
-//! floats that only the registry has are.
+//! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits truncated). So `float16` uses the
+//! rounding of the floats that only the registry has.
 
 use std::cmp::Ordering;
 
@@ -10,8 +10,8 @@ use half::f16;
 use crate::element::{Element as _, ElementType, NumberType};
 use crate::metadata::json::Number;
 
-/// The bits of the value of a float type nearest to a number, ties to even; an infinity beyond the range. `None` where the
-/// type has neither.
+/// Returns the bits of the nearest value to a number, ties to even. Beyond the range it is an infinity. `None` if the
+/// type has no such value.
 pub(super) fn nearest(float: NumberType, number: &Number) -> Option<u64> {
     match float.element() {
         ElementType::Float32 => Some(number.as_f32().to_bits64()),
@@ -20,7 +20,7 @@ pub(super) fn nearest(float: NumberType, number: &Number) -> Option<u64> {
     }
 }
 
-/// The shortest decimal that gives these bits of a float type back, always with a fraction or an exponent; `None` for NaN,
+/// Returns the shortest decimal that parses to these bits, always with a fraction or an exponent. `None` for NaN,
 /// infinities and bits that the type does not have.
 pub(super) fn shortest(float: NumberType, bits: u64) -> Option<Number> {
     if let Some(small) = float.small_float() {
@@ -34,27 +34,27 @@ pub(super) fn shortest(float: NumberType, bits: u64) -> Option<Number> {
     }
 }
 
-/// The bits of "NaN", where a type has one.
+/// Returns the bits of "NaN", if the type has one.
 pub(super) fn canonical_nan(float: NumberType) -> Option<u64> {
     float.float_format()?.canonical_nan()
 }
 
-/// The bits of an infinity, where a type has one.
+/// Returns the bits of an infinity, if the type has one.
 pub(super) fn infinity(float: NumberType, negative: bool) -> Option<u64> {
     let format = float.float_format().filter(|format| format.is_ieee())?;
     Some(format.infinity() | if negative { format.sign() } else { 0 })
 }
 
-/// The float64 that rounds to a float of at most 12 significant bits as the number itself does: the nearest, or its odd
-/// neighbour where only what is lost of the number tells to which side of a tie it belongs.
+/// Returns the float64 that rounds to a float of at most 12 significant bits as the number itself does. That is the
+/// nearest, or its odd neighbour if only the lost digits decide a tie.
 fn rounded_to_odd(number: &Number) -> f64 {
-    /// A tie has so many zeros behind it at least.
+    /// The least number of trailing zeros of a tie.
     const TIE_ZEROS: u32 = 40;
     let value = number.as_f64();
     if !value.is_finite() || value.to_bits().trailing_zeros() < TIE_ZEROS {
         return value;
     }
-    // As many decimal places as binary ones: exact, where a tie can be.
+    // As many decimal digits as binary ones are exact if a tie is possible.
     let exact = Number::parse(&format!("{:.140}", value.abs()));
     let order = exact.map(|exact| number.decimal().compare_magnitude(&exact.decimal()));
     match order {
@@ -64,7 +64,7 @@ fn rounded_to_odd(number: &Number) -> f64 {
     }
 }
 
-/// The shortest decimal, found by trying; of several that are equally short the nearest. 5 digits always do.
+/// Finds the shortest decimal by trying, and the nearest of several that are equally short. 5 digits are always enough.
 fn shortest_by_trying(float: NumberType, exact: f64, bits: u64) -> Option<Number> {
     if !exact.is_finite() {
         return None;
@@ -72,7 +72,7 @@ fn shortest_by_trying(float: NumberType, exact: f64, bits: u64) -> Option<Number
     (0..5).find_map(|places| shortest_with(float, (exact, bits), places)).or_else(|| Number::from_shortest(exact))
 }
 
-/// The nearest decimal with so many places after its first digit that gives the value back.
+/// Returns the nearest decimal with `places` digits after its first that rounds to the same bits.
 fn shortest_with(float: NumberType, (exact, bits): (f64, u64), places: usize) -> Option<Number> {
     let text = format!("{exact:.places$e}");
     let (digits, exponent) = text.split_once('e')?;
@@ -81,7 +81,7 @@ fn shortest_with(float: NumberType, (exact, bits): (f64, u64), places: usize) ->
     if digits == 0 {
         return Number::from_shortest(exact);
     }
-    // Below a power of two the values lie closer: what comes back need not be the decimal nearest to it.
+    // Values are closer below a power of two, so the decimal nearest to a value need not round to it.
     let around = [digits - 1, digits, digits + 1];
     let decimals = around.iter().filter_map(|digits| format!("{digits}e{exponent}").parse::<f64>().ok());
     let candidates = decimals.filter_map(|decimal| Some((decimal, Number::from_shortest(decimal)?)));
@@ -137,8 +137,7 @@ mod tests {
 
     #[test]
     fn no_float16_has_a_shorter_decimal() {
-        // Every decimal of one digit fewer than the one chosen lies outside of what rounds to the value: it is
-        // enough to try the two around it.
+        // No decimal with one digit fewer than the result rounds to the value. It is enough to try the two around it.
         for bits in 1..0x7c00_u16 {
             let exact = f64::from(f16::from_bits(bits));
             let chosen = shortest_f16(f16::from_bits(bits)).unwrap();
@@ -161,7 +160,8 @@ mod tests {
         if exponent < 0 { value.recip() } else { value }
     }
 
-    /// The value of bits of a float with this many stored significand bits, an infinity as the next power of two.
+    /// Returns the value of a float's bits, with this number of stored significand bits. An infinity is the next power
+    /// of two.
     fn value_of(magnitude_bits: u64, significand_bits: u32, bias: i64) -> BigRational {
         let biased = i64::try_from(magnitude_bits >> significand_bits).unwrap();
         let fraction = BigRational::from(BigInt::from(magnitude_bits & ((1 << significand_bits) - 1)));
@@ -169,7 +169,7 @@ mod tests {
         (fraction + hidden) * power(2, biased.max(1) - bias - i64::from(significand_bits))
     }
 
-    /// By definition: no neighbour is nearer, and at equal distance the bits are even.
+    /// Checks the definition: no neighbour is nearer, and at equal distance the bits are even.
     fn assert_nearest(exact: &BigRational, bits: u64, significand_bits: u32, exponent_bias: i64) {
         let distance = |bits: u64| (exact - value_of(bits, significand_bits, exponent_bias)).abs();
         let own = distance(bits);
@@ -194,7 +194,7 @@ mod tests {
         fn floats_are_nearest_by_exact_rationals(
             digits in "[1-9][0-9]{0,40}", exponent in -70_i64..45, target in any::<u16>(), tail in 0_u32..3,
         ) {
-            // Half of the cases are random decimals, half lie at, just below or just above the middle of two f16.
+            // Half of the cases are random decimals, half are at, just below or just above the middle of two f16.
             let middle = {
                 let bits = u64::from(target % 0x7c00);
                 let sum = value_of(bits, 10, 15) + value_of(bits + 1, 10, 15);

@@ -1,17 +1,17 @@
-//! How an element lies in memory: the components that a byte order reverses.
+//! The memory layout of an element: the components that a byte order reverses.
 
 use super::DataType;
 
 /// Components of the same width, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// Bytes of a component; 1 for what has no byte order.
+    /// Bytes of a component. 1 if it has no byte order.
     pub width: usize,
-    /// The number of them.
+    /// The number of components.
     pub count: usize,
 }
 
-/// The components of elements of one size whose bytes are reversed.
+/// The components to reverse in elements of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByteSwap {
     runs: Vec<Run>,
@@ -19,20 +19,20 @@ pub struct ByteSwap {
 }
 
 impl ByteSwap {
-    /// The swap of every component; nothing of types that are not decoded.
+    /// Makes the swap of all components. It does nothing for types that are not decoded.
     pub fn of(data_type: &DataType) -> Self {
         ByteSwap { runs: data_type.runs(), size: data_type.size().unwrap_or(0) }
     }
 
-    /// The swap of the fields of a struct that are to be swapped, those of a nested struct in its place; of one without entry
-    /// nothing.
+    /// Makes the swap of some fields of a struct. The fields of a nested struct follow in its position. A field without
+    /// an entry is not swapped.
     pub fn of_fields(data_type: &DataType, is_swapped: &[bool]) -> Self {
         let (mut runs, mut is_swapped) = (Vec::new(), is_swapped.iter().copied());
         data_type.collect_swapped(&mut is_swapped, &mut runs);
         ByteSwap { runs, size: data_type.size().unwrap_or(0) }
     }
 
-    /// Reverses the components of each element; what is left of an element at the end stays.
+    /// Reverses the components of each element. A partial element at the end stays unchanged.
     pub fn apply(&self, elements: &mut [u8]) {
         for element in elements.chunks_exact_mut(self.size.max(1)) {
             let mut rest = element;
@@ -48,29 +48,29 @@ impl ByteSwap {
 }
 
 impl DataType {
-    /// Bytes of a component, where all of an element's are alike and have a byte order.
+    /// Returns the bytes of a component, if all components of an element are equal and have a byte order.
     pub fn component_size(&self) -> Option<usize> {
         if let [Run { width: width @ 2.., .. }] = self.runs().as_slice() { Some(*width) } else { None }
     }
 
-    /// True if the byte order matters.
+    /// Returns true if the byte order matters.
     pub fn has_byte_order(&self) -> bool {
         self.runs().iter().any(|run| run.width > 1)
     }
 
-    /// The components of an element, in the order of their bytes; nothing for types that are not decoded.
+    /// Returns the components of an element, in the order of their bytes. Empty for types that are not decoded.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         self.collect_runs(&mut runs);
         runs
     }
 
-    /// Reverses the bytes of each component of each element; what is left of an element at the end stays.
+    /// Reverses the bytes of each component of each element. A partial element at the end stays unchanged.
     pub fn swap_elements(&self, elements: &mut [u8]) {
         ByteSwap::of(self).apply(elements);
     }
 
-    /// The runs of the fields that are swapped; all else as single bytes.
+    /// Adds the runs of swapped fields, and single bytes for all others.
     fn collect_swapped(&self, is_swapped: &mut impl Iterator<Item = bool>, runs: &mut Vec<Run>) {
         if let DataType::Struct(structure) = self {
             structure.fields().iter().for_each(|field| field.data_type.collect_swapped(is_swapped, runs));
@@ -98,7 +98,7 @@ impl DataType {
         }
     }
 
-    /// The components of an element that holds no other type; `None` for types that are not decoded.
+    /// Returns the components of an element that contains no other type. `None` for types that are not decoded.
     pub(super) fn run(&self) -> Option<Run> {
         let (width, count) = match self {
             DataType::Bool => (1, 1),

@@ -1,8 +1,7 @@
 //! The data types of Zarr v3: names, sizes, and fill values between JSON and bytes.
 //!
-//! It reads liberally and says so: what was accepted though the specification forbids it comes with a [`Diagnostic`].
-//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the
-//! zarr-extensions registry.
+//! Reading is lenient: a form that the specification forbids is accepted with a [`Diagnostic`]. Specification:
+//! <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the zarr-extensions registry.
 
 pub(crate) mod base64;
 mod configuration;
@@ -25,79 +24,80 @@ pub use layout::{ByteSwap, Run};
 pub use registry::{meant_types, registered_types};
 pub use scalar::{scalar_argument, value_from_json, value_to_json};
 
-/// A Zarr v3 data type. This is the one list: of the core, of the registry, and of what zarr-python adds to them.
+/// A Zarr v3 data type: of the core, of the registry, or of those that zarr-python adds. This is the only list of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DataType {
     /// `bool`, a byte of 0 or 1.
     Bool,
-    /// The integers and floats: `int2`, `int4` and `uint10` with its family, `bfloat16` and the floats of 8 bits and fewer
-    /// among them.
+    /// The integers and floats. They include `int2`, `int4`, `uint10` and similar ones, `bfloat16`, and floats of up to
+    /// 8 bits.
     Number(NumberType),
-    /// `complex64`, `complex128`, `complex_float16`, `complex_bfloat16`: two components of this float type, real first.
+    /// `complex64`, `complex128`, `complex_float16`, `complex_bfloat16`: two components of this float type, the real
+    /// one first.
     Complex(NumberType),
-    /// `numpy.datetime64`, `numpy.timedelta64`: a 64-bit signed integer, whose least value is no time.
+    /// `numpy.datetime64`, `numpy.timedelta64`: a 64-bit signed integer, whose least value is `NaT`.
     Time(TimeType),
-    /// `r8`, `r16`, ...: this many bytes.
+    /// `r8`, `r16`, ...: the number of bytes.
     Raw(usize),
-    /// `raw_bytes` and `null_terminated_bytes` of zarr-python.
+    /// zarr-python's `raw_bytes` and `null_terminated_bytes`.
     FixedBytes(FixedBytes),
-    /// `fixed_length_utf32`: this many code points, of 4 bytes each.
+    /// `fixed_length_utf32`: the number of code points, of 4 bytes each.
     FixedUtf32(usize),
-    /// `struct`, and `structured` of old: fields one after the other.
+    /// `struct`, and the legacy `structured`: fields one after the other.
     Struct(StructType),
-    /// `zarrs.optional`: a byte that is 1 where there is a value, then the value, or zeros.
+    /// `zarrs.optional`: a byte that is 1 if there is a value, then the value or zeros.
     Optional(Box<DataType>),
     /// `string`: UTF-8 of any length.
     String,
-    /// `bytes`, and `variable_length_bytes` of zarr-python: bytes of any length.
+    /// `bytes`, and zarr-python's `variable_length_bytes`: bytes of any length.
     Bytes {
-        /// Either name.
+        /// One of the two names.
         name: &'static str,
     },
-    /// Any other: its metadata, kept as written. Such arrays are copied, not decoded to elements.
+    /// Any other type, with its metadata as written. Such arrays are copied, not decoded to elements.
     Other(Json),
 }
 
 /// `numpy.datetime64` or `numpy.timedelta64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeType {
-    /// Either name.
+    /// One of the two names.
     pub name: &'static str,
     /// `s`, `ms`, `generic`, ...
     pub unit: &'static str,
-    /// Units of a step, from 1 to 2^31-1.
+    /// Units per step, from 1 to 2^31-1.
     pub scale_factor: u32,
 }
 
-/// Bytes of one length, by a name that no registry has.
+/// Bytes of a fixed length, under a name that no registry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FixedBytes {
     /// `raw_bytes` or `null_terminated_bytes`.
     pub name: &'static str,
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub size: usize,
 }
 
-/// The bytes of a fill value, in the order of this machine. Equality is bit for bit.
+/// The bytes of a fill value, in the byte order of this machine. They are compared bit for bit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FillValue(pub Vec<u8>);
 
-/// Something that was read, and what was let pass in reading it.
+/// A value that was read, with diagnostics of what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read<T> {
     /// The value.
     pub value: T,
-    /// The forms that the specification forbids or no registry knows.
+    /// The forms that the specification forbids or that no registry has.
     pub notes: Vec<Diagnostic>,
 }
 
 impl DataType {
-    /// The name: `float32`, `uint10`, `r16`, `numpy.datetime64`.
+    /// Returns the name: `float32`, `uint10`, `r16`, `numpy.datetime64`.
     pub fn name(&self) -> String {
         match self {
             DataType::Bool => "bool".to_owned(),
             DataType::Number(number_type) => number_type.name(),
-            // Those that the core has no name for.
+            // The core has no name for these.
             DataType::Complex(component) if component.bits() <= 16 => format!("complex_{}", component.name()),
             DataType::Complex(component) => format!("complex{}", component.bits() * 2),
             DataType::Time(time) => time.name.to_owned(),
@@ -111,7 +111,8 @@ impl DataType {
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
         }
     }
-    /// The metadata: the name, with a configuration where the type has one, or what was read.
+    /// Returns the metadata: the name, with a configuration if the type has one. A type of another program is returned
+    /// as read.
     pub fn to_metadata(&self) -> Json {
         let length = |bytes: usize| Object::new().with("length_bytes", bytes as u64);
         let configuration = match self {
@@ -132,7 +133,7 @@ impl DataType {
         Object::new().with("name", self.name()).with("configuration", configuration).into()
     }
 
-    /// True if the core specification or the registry has its name.
+    /// Returns true if the core specification or the registry has its name.
     pub fn is_registered(&self) -> bool {
         match self {
             DataType::Number(number_type) if number_type.small_float().is_none() => {
@@ -143,7 +144,8 @@ impl DataType {
         }
     }
 
-    /// Bytes of one element in memory; `None` for elements of any length, and for types that are not decoded.
+    /// Returns the bytes of one element in memory. `None` for variable-length elements, and for types that are not
+    /// decoded.
     pub fn size(&self) -> Option<usize> {
         match self {
             DataType::Struct(structure) => Some(structure.size()),
@@ -152,7 +154,7 @@ impl DataType {
         }
     }
 
-    /// The number type of integers and of the floats of the core.
+    /// Returns the number type of integers and of the floats of the core.
     pub const fn number(&self) -> Option<NumberType> {
         match self.real_number() {
             Some(number_type) if number_type.small_float().is_none() => Some(number_type),
@@ -160,12 +162,12 @@ impl DataType {
         }
     }
 
-    /// The number type of integers and of every real float, the small ones too.
+    /// Returns the number type of integers and of all real floats, including small floats.
     pub const fn real_number(&self) -> Option<NumberType> {
         if let DataType::Number(number_type) = self { Some(*number_type) } else { None }
     }
 
-    /// The number type of the components of a real or complex number, and how many an element has.
+    /// Returns the number type of the components of a real or complex number, and the number of components.
     pub const fn components(&self) -> Option<(NumberType, usize)> {
         match self {
             DataType::Number(number_type) => Some((*number_type, 1)),
@@ -174,17 +176,17 @@ impl DataType {
         }
     }
 
-    /// True if a component has fewer than 8 bits.
+    /// Returns true if a component has fewer than 8 bits.
     pub const fn is_sub_byte(&self) -> bool {
         matches!(self.components(), Some((component, _)) if component.bits() < 8)
     }
 
-    /// True if a component is a small float.
+    /// Returns true if a component is a small float.
     pub const fn is_small_float(&self) -> bool {
         matches!(self.components(), Some((component, _)) if component.small_float().is_some())
     }
 
-    /// Bytes of an element that is nothing but bytes, by whichever name: `r32`, or `raw_bytes` of zarr-python.
+    /// Returns the bytes of an element that is only raw bytes: `r32`, or zarr-python's `raw_bytes`.
     pub fn raw_size(&self) -> Option<usize> {
         match self {
             DataType::Raw(size) => Some(*size),
@@ -193,13 +195,13 @@ impl DataType {
         }
     }
 
-    /// True if elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
+    /// Returns true if elements are sequences of bytes of any length, as `vlen-utf8` and `vlen-bytes` encode them.
     pub const fn is_variable_length(&self) -> bool {
         matches!(self, DataType::String | DataType::Bytes { .. })
     }
 }
 
-/// As metadata have it.
+/// Serializes the metadata.
 impl Serialize for DataType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.to_metadata().serialize(serializer)
@@ -218,7 +220,7 @@ impl std::fmt::Display for DataType {
     }
 }
 
-/// The name in either form of metadata.
+/// Returns the name from either form of metadata.
 fn name_of(metadata: &Json) -> Option<&str> {
     metadata.as_str().or_else(|| metadata.get("name").and_then(Json::as_str))
 }

@@ -1,4 +1,4 @@
-//! Fill values of bytes and of text: raw bits, byte strings, UTF-32, and elements of any length.
+//! Fill values of bytes and text: raw bits, byte strings, UTF-32, and variable-length elements.
 
 use super::configuration::{FillValueError, MAX_ELEMENT_SIZE};
 use super::{FillValue, FixedBytes, Read, base64};
@@ -12,7 +12,7 @@ fn plain(bytes: Vec<u8>) -> Read<FillValue> {
     Read { value: FillValue(bytes), notes: Vec::new() }
 }
 
-/// `r<N>`: N/8 integers; base64 is read too, with a note.
+/// Reads a fill value of `r<N>`: N/8 integers, or base64 with a note.
 pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
     let fault = || FillValueError::new(name, format!("an array of {size} integers from 0 to 255"), json);
     match json {
@@ -28,7 +28,7 @@ pub(super) fn raw_from_json(name: &str, size: usize, json: &Json) -> ReadFill {
     }
 }
 
-/// `raw_bytes` and `null_terminated_bytes`, as zarr-python writes them: base64, the latter without its padding.
+/// Reads `raw_bytes` and `null_terminated_bytes` as zarr-python writes them: base64, the latter without its padding.
 pub(super) fn fixed_from_json(fixed: FixedBytes, json: &Json) -> ReadFill {
     let (least, of) = if is_padded(fixed) { (0, "at most ") } else { (fixed.size, "") };
     let text = json.as_str().filter(|text| text.len() / 4 * 3 <= fixed.size + 3);
@@ -40,7 +40,7 @@ pub(super) fn fixed_from_json(fixed: FixedBytes, json: &Json) -> ReadFill {
     Ok(plain(bytes))
 }
 
-/// The same back.
+/// Writes `raw_bytes` and `null_terminated_bytes` in that form.
 pub(super) fn fixed_to_json(fixed: FixedBytes, bytes: &[u8]) -> Json {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     Json::from(base64::encode(if is_padded(fixed) { &bytes[..end] } else { bytes }))
@@ -50,7 +50,7 @@ fn is_padded(fixed: FixedBytes) -> bool {
     fixed.name == "null_terminated_bytes"
 }
 
-/// `fixed_length_utf32`: a string of at most so many code points, the rest of them U+0000.
+/// Reads `fixed_length_utf32`: a string of at most `code_points` code points, padded with U+0000.
 pub(super) fn utf32_from_json(name: &str, code_points: usize, json: &Json) -> ReadFill {
     let text = json.as_str().filter(|text| text.chars().nth(code_points).is_none());
     let expected = || format!("a string of at most {code_points} code points");
@@ -60,14 +60,14 @@ pub(super) fn utf32_from_json(name: &str, code_points: usize, json: &Json) -> Re
     Ok(plain(bytes))
 }
 
-/// The same back; `None` where a code unit is no code point.
+/// Writes `fixed_length_utf32`. `None` if a code unit is not a code point.
 pub(super) fn utf32_to_json(bytes: &[u8]) -> Option<Json> {
     let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
     let text: Option<String> = units.map(char::from_u32).collect();
     Some(Json::from(text?.trim_end_matches('\0')))
 }
 
-/// `string`: any string.
+/// Reads `string`: any string.
 pub(super) fn string_from_json(json: &Json) -> ReadFill {
     let text = json.as_str().filter(|text| text.len() <= MAX_ELEMENT_SIZE);
     let expected = || format!("a string of at most {MAX_ELEMENT_SIZE} bytes");
@@ -75,7 +75,7 @@ pub(super) fn string_from_json(json: &Json) -> ReadFill {
     Ok(plain(text.as_bytes().to_vec()))
 }
 
-/// `bytes`: an array of integers or base64, as its page has both.
+/// Reads `bytes`: an array of integers, or base64. Its page allows both.
 pub(super) fn bytes_from_json(name: &str, json: &Json) -> ReadFill {
     if let Json::Array(elements) = json
         && elements.len() <= MAX_ELEMENT_SIZE

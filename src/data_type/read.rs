@@ -10,7 +10,7 @@ use crate::metadata::json::{Json, Object};
 impl DataType {
     /// Reads metadata: a name, or an object of name and configuration.
     ///
-    /// Notes: a name that no registry has; a registered one that is not decoded (information); old forms.
+    /// Notes: a name that no registry has, a registered type that is not decoded (information), and legacy forms.
     pub fn read(metadata: &Json) -> Result<Read<DataType>, DataTypeError> {
         let mut notes = Vec::new();
         let value = Self::read_with(metadata, &mut notes)?;
@@ -24,7 +24,7 @@ impl DataType {
         Ok(Read { value, notes })
     }
 
-    /// The same, where the notes do not matter.
+    /// Reads metadata without notes.
     pub fn from_metadata(metadata: &Json) -> Result<DataType, DataTypeError> {
         Self::read_with(metadata, &mut Vec::new())
     }
@@ -55,7 +55,7 @@ impl DataType {
         Ok(configured.unwrap_or_else(|| DataType::Other(metadata.clone())))
     }
 
-    /// A type without configuration, by its name; `None` for every other name.
+    /// Returns a type without configuration by its name. `None` for any other name.
     pub fn from_name(name: &str) -> Option<DataType> {
         Some(match name {
             "bool" => DataType::Bool,
@@ -73,7 +73,7 @@ impl DataType {
     }
 }
 
-/// The note about a name that no registry has: an error where it cannot be one, or another must have been meant.
+/// Returns the note about an unregistered name. It is an error if the name is not valid, or similar to a known one.
 fn unregistered(data_type: &DataType) -> Diagnostic {
     let name = data_type.name();
     let shown = Json::from(name.as_str()).excerpt();
@@ -91,7 +91,7 @@ fn unregistered(data_type: &DataType) -> Diagnostic {
     Diagnostic::new(code, message)
 }
 
-/// The floats of the core and the small ones.
+/// Returns the type of a core or small float.
 fn float_from_name(name: &str) -> Option<NumberType> {
     match name {
         "float16" => Some(NumberType::of(ElementType::Float16)),
@@ -118,7 +118,7 @@ fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Obj
     }
 }
 
-/// The integers of 8 to 64 bits, `int2`, `int4`, and the unregistered ones of fewer than 32 bits.
+/// Returns the type of an integer: 8 to 64 bits, `int2`, `int4`, or an unregistered one of fewer than 32 bits.
 fn integer_from_name(name: &str) -> Option<NumberType> {
     let (signed, bits) = match name.strip_prefix("uint") {
         Some(bits) => (false, bits),
@@ -133,13 +133,13 @@ fn raw_from_name(name: &str) -> Option<DataType> {
     (bits % 8 == 0 && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
 }
 
-/// True if digits are a positive multiple of 8, however large.
+/// Returns true if digits are a positive multiple of 8 of any size.
 fn is_raw_size(digits: &str) -> bool {
     let last: Option<u32> = digits[digits.len().saturating_sub(3)..].parse().ok();
     !digits.starts_with('0') && last.is_some_and(|last| last % 8 == 0)
 }
 
-/// Digits without a leading zero.
+/// Parses digits without a leading zero.
 fn number_in_name(digits: &str) -> Option<u32> {
     let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
     if plain { digits.parse().ok() } else { None }

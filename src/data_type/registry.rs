@@ -1,9 +1,8 @@
-//! The names that the core specification and the zarr-extensions registry have (its `data-types` folder as of
-//! 2026-07-14).
+//! The names in the core specification and the zarr-extensions registry (its `data-types` folder as of 2026-07-14).
 
 use crate::diagnostic::spelling::{self, near};
 
-/// Sorted; `r` stands for `r8`, `r16`, and so on.
+/// Sorted. `r` means `r8`, `r16`, and so on.
 const REGISTERED: &str = "
     bfloat16 bool bytes
     complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn complex_float64
@@ -16,16 +15,16 @@ const REGISTERED: &str = "
     numpy.datetime64 numpy.timedelta64 r string struct structured
     uint16 uint2 uint32 uint4 uint64 uint8";
 
-/// The names that are read though no registry has them.
+/// The names that are read although no registry has them.
 const UNREGISTERED: &str =
     "float8_e4m3fn complex_float8_e4m3fn raw_bytes null_terminated_bytes variable_length_bytes zarrs.optional";
 
-/// The names that the core specification and the registry have, in order; some need a configuration.
+/// Returns the names in the core specification and the registry, in order. Some need a configuration.
 pub fn registered_types() -> impl Iterator<Item = &'static str> {
     REGISTERED.split_whitespace()
 }
 
-/// The type string of v2, without its byte order, and what `NumPy`, C and Rust call the types. A name may mean several.
+/// The type string of v2 without its byte order, and the names in `NumPy`, C and Rust. A name may mean several types.
 const OTHER_NAMES: [(&str, &str, &str); 18] = [
     ("bool", "b1", "bool_ boolean"),
     ("uint8", "u1", "u8 byte ubyte"),
@@ -47,12 +46,12 @@ const OTHER_NAMES: [(&str, &str, &str); 18] = [
     ("string", "", "str"),
 ];
 
-/// A name without the byte order that `NumPy` writes in front, in small letters.
+/// Returns a name in lower case, without the byte order at the beginning in `NumPy`.
 fn plain(name: &str) -> String {
     name.trim_start_matches(['<', '>', '|', '=']).to_lowercase()
 }
 
-/// The data type that a name was most likely meant to be, names as v2 has them included: `<f8` is `float64`.
+/// Returns the data type that a misspelled name most likely means. Names of v2 are included: `<f8` is `float64`.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
     let of_v2 = OTHER_NAMES.iter().map(|(_, of_v2, _)| *of_v2).filter(|of_v2| !of_v2.is_empty());
     let known = registered_types().chain(UNREGISTERED.split_whitespace()).chain(of_v2);
@@ -60,7 +59,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
     Some(OTHER_NAMES.iter().find(|(_, of_v2, _)| *of_v2 == meant).map_or(meant, |(name, ..)| *name))
 }
 
-/// The types that an unknown name may mean: by what other programs call them, else by the spelling; at most three.
+/// Returns at most three types that an unknown name may mean: by the names in other programs, else by the spelling.
 pub fn meant_types(name: &str) -> Vec<&'static str> {
     let plain = plain(name);
     let is_other_name =
@@ -69,12 +68,12 @@ pub fn meant_types(name: &str) -> Vec<&'static str> {
     if meant.is_empty() { near(&plain, registered_types().filter(|name| name.len() > 1)) } else { meant }
 }
 
-/// True if the core or the registry has a name.
+/// Returns true if the core or the registry has a name.
 pub(super) fn is_registered(name: &str) -> bool {
     registered_types().any(|registered| registered == name) || is_raw_name(name)
 }
 
-/// True if a name is `r` and digits.
+/// Returns true if a name is `r` and digits.
 pub(super) fn is_raw_name(name: &str) -> bool {
     name.strip_prefix('r').is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -85,7 +84,7 @@ mod tests {
     use crate::data_type::DataType;
     use crate::metadata::json::Json;
 
-    /// What the registry's names that need a configuration, or stand for a family, are shown with.
+    /// Examples of the registry's names that need a configuration or represent a family.
     const CONFIGURED: [(&str, &str); 6] = [
         ("fixed_length_utf32", r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#),
         ("numpy.datetime64", r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#),
@@ -98,7 +97,7 @@ mod tests {
         ("structured", r#"{"name":"structured","configuration":{"fields":[["a","int16"],["b","bool"]]}}"#),
     ];
 
-    /// What is read though no registry has it.
+    /// Types that are read although no registry has them.
     const OTHERS: [&str; 8] = [
         r#""int12""#,
         r#""uint10""#,
@@ -110,7 +109,7 @@ mod tests {
         r#"{"name":"zarrs.optional","configuration":{"name":"int16","configuration":{}}}"#,
     ];
 
-    /// A type for every name of the core and the registry, in order, and those that no registry has.
+    /// Returns a type for every name of the core and the registry, in order, and the unregistered ones.
     fn examples() -> impl Iterator<Item = DataType> {
         let configured = |name: &str| CONFIGURED.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
         let registered = registered_types().map(move |name| configured(name).unwrap_or_else(|| format!("\"{name}\"")));

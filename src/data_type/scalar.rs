@@ -6,16 +6,16 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, integer_of, is_of_type, low_bits};
 use crate::metadata::json::{Json, JsonError, Number};
 
-/// Reads a value of a number type to its bits, zero-extended to 64. Strings are no integers here.
+/// Reads a value of a number type to its bits, zero-extended to 64. Strings are not accepted as integers here.
 ///
 /// A float is rounded once, to nearest and even, from the decimal text. Notes: an integer with a fraction or an
-/// exponent, "+Infinity", a number beyond the range of the float.
+/// exponent, "+Infinity", a number outside the range of the float.
 pub fn value_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     if number_type.is_float() { float_from_json(number_type, json) } else { integer_from_json(number_type, json) }
 }
 
-/// The value with these bits as it is written: integers plain, the shortest decimal that gives the same bits, "NaN"
-/// only for the canonical pattern, any other NaN in hexadecimal.
+/// Returns the JSON of a value: integers plain, floats as the shortest decimal with the same bits. "NaN" is only the
+/// canonical pattern, any other NaN is hexadecimal.
 pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
     if number_type.is_float() {
         float_to_json(number_type, bits)
@@ -39,7 +39,7 @@ fn float_to_json(float: NumberType, bits: u64) -> Json {
     Json::from(format!("0x{bits:0width$x}", width = float.size() * 2))
 }
 
-/// A value as an argument of the command line: JSON text, or a bare `NaN`, `Infinity` or `-Infinity`.
+/// Parses a value from an argument of the command line: JSON text, or a bare `NaN`, `Infinity` or `-Infinity`.
 pub fn scalar_argument(text: &str) -> Result<Json, JsonError> {
     match text.trim() {
         bare @ ("NaN" | "Infinity" | "-Infinity") => Ok(Json::from(bare)),
@@ -61,8 +61,8 @@ fn integer_from_json(number_type: NumberType, json: &Json) -> Result<Read<u64>, 
     Ok(Read { value: low_bits(value, number_type), notes })
 }
 
-/// Reads a value of any float. What the type does not have ("NaN", an infinity, a number that it cannot round to) is
-/// an error.
+/// Reads a value of any float. A value that the type does not have ("NaN", an infinity, a number out of range) is an
+/// error.
 fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValueError> {
     let mut notes = Vec::new();
     let bits = match json {
@@ -92,7 +92,7 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
     Ok(Read { value: bits, notes })
 }
 
-/// The forms that a float of this type has.
+/// Returns a description of the valid forms of a float of this type.
 fn expected_float(float: NumberType) -> String {
     let nan = canonical_nan(float).map_or("", |_| ", \"NaN\"");
     let (number, infinities) = match infinity(float, false) {
@@ -103,10 +103,10 @@ fn expected_float(float: NumberType) -> String {
     format!("{number}{nan}{infinities} or \"0x\" and {digits} hexadecimal digits")
 }
 
-/// `0x` and exactly this many digits of either case.
+/// Parses `0x` and exactly this number of digits in upper or lower case.
 fn hexadecimal(text: &str, digits: usize) -> Option<u64> {
     let text = text.strip_prefix("0x")?;
-    // `from_str_radix` also takes a sign.
+    // `from_str_radix` also accepts a sign.
     let valid = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if valid { u64::from_str_radix(text, 16).ok() } else { None }
 }

@@ -1,4 +1,4 @@
-//! Properties of every data type: no JSON makes them panic, and each value comes back from JSON bit for bit.
+//! Properties of every data type: no JSON makes them panic, and each value is written and read again bit for bit.
 
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ fn types() -> Vec<DataType> {
     TYPES.iter().map(|text| read(text)).collect()
 }
 
-/// JSON of the words that data types and fill values are made of.
+/// Makes JSON of the words in data types and fill values.
 fn any_json() -> impl Strategy<Value = Json> {
     let words = "name configuration fields data_type unit scale_factor length_bytes struct structured numpy.datetime64 \
         fixed_length_utf32 raw_bytes s float32 int2 r16 string NaN NaT Infinity +Infinity 0x7fc0 0x0f AAAA AQ== x";
@@ -102,7 +102,7 @@ proptest! {
     }
 }
 
-/// A value of small floats that comes back from JSON bit for bit.
+/// Checks that a value of small floats is written and read again bit for bit.
 fn comes_back(data_type: &DataType, float: SmallFloat, components: &[u32]) {
     let component = |bits: &u32| {
         let mut bytes = bits.to_le_bytes()[..float.size()].to_vec();

@@ -1,10 +1,10 @@
-//! The one table of codes: a row has the code, its name, its severity, and where a profile has another. A code is never
-//! reused.
+//! The table of all codes. A row has the code, its constant, its severity, and the profiles with another severity. A
+//! code is never used again.
 //!
-//! The page of a code is `page/CODE.md`; its name is that of the constant, in lower case and with dashes.
+//! The page of a code is `page/CODE.md`. The name of a code is its constant in lower case, with dashes.
 //!
-//! Families: ZM documents, ZD data types and fill values, ZC codecs, ZG chunk grids, ZK chunk keys, ZS shards,
-//! ZX chunk data, ZH hierarchy.
+//! Families: ZM documents, ZD data types and fill values, ZC codecs, ZG chunk grids, ZK chunk keys, ZS shards, ZX chunk
+//! data, ZH hierarchy.
 
 use super::{Profile, Severity, spelling};
 
@@ -13,17 +13,17 @@ use super::{Profile, Severity, spelling};
 pub struct Code {
     /// Two family letters and three digits.
     pub code: &'static str,
-    /// Kebab-case.
+    /// The name of the code, in kebab-case.
     pub name: &'static str,
     /// The severity in `validate`.
     pub severity: Severity,
-    /// The profiles that make something else of it.
+    /// The profiles with another severity.
     pub(super) exceptions: &'static [(Profile, Severity)],
-    /// The page of `--explain`: Markdown of at most 80 columns.
+    /// The page that `--explain` prints: Markdown of at most 80 columns.
     pub(super) page: &'static str,
 }
 
-/// The name of a constant as users write it: `CODECS_EMPTY` is `codecs-empty`.
+/// Returns the name of a constant as users write it: `CODECS_EMPTY` is `codecs-empty`.
 const fn kebab<const LENGTH: usize>(constant: &str) -> [u8; LENGTH] {
     let (letters, mut name, mut at) = (constant.as_bytes(), [0; LENGTH], 0);
     while at < LENGTH {
@@ -33,7 +33,7 @@ const fn kebab<const LENGTH: usize>(constant: &str) -> [u8; LENGTH] {
     name
 }
 
-/// An entry from a row of the table: code, constant, severity, and in parentheses the profiles that have another.
+/// Makes an entry from a row: code, constant, severity, and in parentheses the profiles with another severity.
 macro_rules! entry {
     ($code:ident $name:ident $severity:ident $($profile:ident $other:ident)*) => {
         Code {
@@ -52,7 +52,7 @@ macro_rules! entry {
     };
 }
 
-/// A constant for each row, and [`ALL`] of them.
+/// Makes a constant for each row, and [`ALL`].
 macro_rules! codes {
     ($($(#[$doc:meta])+ $code:ident $name:ident $severity:ident $(($($profile:ident = $other:ident),+))?;)+) => {
         $($(#[$doc])+ pub const $name: Code = entry!($code $name $severity $($($profile $other)+)?);)+
@@ -62,36 +62,37 @@ macro_rules! codes {
     };
 }
 
-// The severity is what `validate` gives; in parentheses, what a profile gives that differs (and those made from it).
+// The severity is that of `validate`. The parentheses name profiles with another one; profiles made from these inherit
+// it.
 codes! {
     // ZC: codecs
-    /// There are no codecs: at least one must turn the array into bytes.
+    /// The list of codecs is empty. At least one codec must turn the array into bytes.
     ZC101 CODECS_EMPTY Error;
-    /// The codecs are not array->array, then one array->bytes, then bytes->bytes.
+    /// The codecs are not in the order array->array, one array->bytes, bytes->bytes.
     ZC102 CODEC_ORDER Error;
-    /// The codec is not known, and must be to decode the array: a name that no registry has is no error in itself.
+    /// The codec is unknown, so the array cannot be decoded. A name that no registry has is no error in itself.
     ZC103 CODEC_UNKNOWN Warning;
     /// The codec's name is in no registry.
     ZC104 CODEC_UNREGISTERED Warning;
     /// The codec is registered, but this program does not decode it.
     ZC105 CODEC_UNSUPPORTED Info (Values = Error);
-    /// The codec says `"must_understand": false`: a reader that does not know it passes it over.
+    /// The codec has `"must_understand": false`: a reader that does not know it skips it.
     ZC106 CODEC_PASSED_OVER Warning;
-    /// The codec's name is not one that a codec can have, or is nearly that of a known codec.
+    /// The codec's name is not a valid codec name, or is nearly that of a known codec.
     ZC107 CODEC_MISNAMED Error;
-    /// The codec's configuration has a member that the codec does not have.
+    /// The codec's configuration has a member that the codec does not define.
     ZC111 CONFIGURATION_UNKNOWN Error;
     /// The codec's configuration lacks a member that the codec requires.
     ZC112 CONFIGURATION_MISSING Error;
-    /// A member of the codec's configuration is of another JSON type.
+    /// A member of the codec's configuration has the wrong JSON type.
     ZC113 CONFIGURATION_TYPE Error;
     /// A member of the codec's configuration has a value that the codec does not allow.
     ZC114 CONFIGURATION_VALUE Error;
     /// The codec cannot encode the data type that reaches it.
     ZC115 CODEC_DATA_TYPE Error;
-    /// The codec cannot encode a chunk of so many dimensions.
+    /// The codec cannot encode a chunk of this number of dimensions.
     ZC116 CODEC_DIMENSIONS Error;
-    /// `bytes` has no `endian` though the data type has more than one byte; it is read as little.
+    /// `bytes` has no `endian` although the data type has more than one byte. It is read as little-endian.
     ZC201 ENDIAN_MISSING Error (Read = Warning);
     /// `bytes` has no `endian` for the old `structured`: it is little.
     ZC202 ENDIAN_MISSING_LEGACY Warning;
@@ -99,59 +100,59 @@ codes! {
     ZC211 TRANSPOSE_ORDER Error;
     /// `order` is "C" or "F", which the specification no longer has: zarr-python and zarrs reject it.
     ZC212 TRANSPOSE_ORDER_LETTER Warning;
-    /// `shape` of `reshape` is none, or does not fit the chunk.
+    /// `shape` of `reshape` is not a shape, or does not fit the chunk.
     ZC213 RESHAPE_SHAPE Error;
-    /// The fill value does not come back from `bitround` bit for bit.
+    /// `bitround` does not return the fill value bit for bit.
     ZC214 BITROUND_FILL_VALUE_LOST Warning;
-    /// Chunks are encoded anew by `delta` of floats, which does not give back every value.
+    /// Chunks are encoded again by `delta` of floats, which does not return every value exactly.
     ZC215 DELTA_LOSSY Warning;
-    /// Chunks are encoded anew by `zfp` or `numcodecs.zfpy` in a mode that rounds.
+    /// Chunks are encoded again by `zfp` or `numcodecs.zfpy` in a mode that rounds.
     ZC216 ZFP_LOSSY Warning;
     /// `scale_offset` on a type that is neither an integer nor a real float.
     ZC221 SCALE_OFFSET_DATA_TYPE Error;
-    /// `offset` or `scale` is no value of the data type that reaches the codec.
+    /// `offset` or `scale` is not a value of the data type that reaches the codec.
     ZC222 SCALE_OFFSET_SCALAR Error;
-    /// `scale` is zero: nothing could be decoded.
+    /// `scale` is zero, so nothing can be decoded.
     ZC223 SCALE_OFFSET_SCALE_ZERO Error;
     /// The fill value cannot be encoded by `scale_offset`.
     ZC224 SCALE_OFFSET_FILL_VALUE Error;
-    /// The fill value does not come back from `scale_offset` bit for bit.
+    /// `scale_offset` does not return the fill value bit for bit.
     ZC225 SCALE_OFFSET_FILL_VALUE_LOST Warning (Write = Error, WriteAnyFillValue = Warning);
     /// `cast_value` from or to a type that is neither an integer nor a real float.
     ZC231 CAST_VALUE_DATA_TYPE Error;
     /// `out_of_range` is "wrap", but `data_type` is not an integer type.
     ZC232 CAST_VALUE_WRAP Error;
-    /// An entry of `scalar_map` is no pair of values of the two data types.
+    /// An entry of `scalar_map` is not a pair of values of the two data types.
     ZC233 CAST_VALUE_SCALAR Error;
-    /// A key of `scalar_map` is repeated: the registry takes the first, zarr-python the last.
+    /// A key of `scalar_map` is repeated: the registry uses the first entry, zarr-python the last.
     ZC234 CAST_VALUE_SCALAR_REPEATED Warning;
-    /// An integer type is cast to a float type that does not hold all of its values.
+    /// An integer type is cast to a float type that cannot represent all of its values.
     ZC235 CAST_VALUE_LOSSY Warning;
     /// The fill value cannot be cast.
     ZC236 CAST_VALUE_FILL_VALUE Error;
-    /// The fill value does not come back from `cast_value` bit for bit.
+    /// `cast_value` does not return the fill value bit for bit.
     ZC237 CAST_VALUE_FILL_VALUE_LOST Error (WriteAnyFillValue = Warning);
-    /// The inner chunk shape does not divide the chunk shape, or is of another rank.
+    /// The inner chunk shape does not divide the chunk shape, or has another rank.
     ZC241 SHARDING_SHAPE Error;
-    /// The index codecs are not of fixed size, or not valid for the index.
+    /// The index codecs have no fixed size, or are not valid for the index.
     ZC242 SHARDING_INDEX_CODECS Error;
-    /// The fill value was moved to the nearest value that quantisation brings back.
+    /// The fill value was moved to the nearest value that quantisation returns exactly.
     ZC302 QUANTIZE_FILL_VALUE_MOVED Warning;
     /// Values outside the range were clamped, or wrapped.
     ZC303 QUANTIZE_CLAMPED Warning;
-    /// The CF conventions have no packed type like that of the codes.
+    /// The CF conventions have no packed type like the type of the codes.
     ZC304 QUANTIZE_CF_TYPE Warning;
-    /// Some versions of a reader do not open what is written.
+    /// Some versions of a reader cannot open the written array.
     ZC305 QUANTIZE_READERS Warning;
-    /// `--keep-bits auto` found no information to go by, and all bits are kept.
+    /// `--keep-bits auto` found no information to decide by, so all bits are kept.
     ZC306 KEEP_BITS_NO_INFORMATION Warning;
     /// The step of a quantisation leaves few codes in use.
     ZC307 QUANTIZE_FEW_CODES Warning;
     /// A change of data type rounded most values to integers.
     ZC308 DATA_TYPE_ROUNDED Warning;
-    /// Attributes that mask values follow the codes of a quantisation.
+    /// Attributes that mask values are changed to match the codes of a quantisation.
     ZC309 QUANTIZE_ATTRIBUTES Info;
-    /// A reader gives other values of integers whose differences are stored.
+    /// A reader returns other values of integers that are stored as differences.
     ZC310 PREDICT_READERS Warning;
 
     // ZD: data types and fill values
@@ -161,18 +162,18 @@ codes! {
     ZD102 DATA_TYPE_UNSUPPORTED Info;
     /// The data type is neither a name nor an object of name and configuration, or its configuration is wrong.
     ZD103 DATA_TYPE_INVALID Error;
-    /// The data type is not of whole bytes: zarr-python cannot open such an array. `transcode` says so of every float of the
-    /// registry alone (`bfloat16`, `float8_e4m3`) that it writes anew, too.
+    /// The data type is not of whole bytes: zarr-python cannot open such an array. `transcode` also reports it when it
+    /// writes a float type that only the registry has (`bfloat16`, `float8_e4m3`).
     ZD104 DATA_TYPE_SUB_BYTE Warning;
-    /// The data type goes by a name that is only read any more: `structured`, now `struct`.
+    /// The data type has a legacy name: `structured`, now `struct`. Such a name is read but not written.
     ZD105 DATA_TYPE_LEGACY Warning;
     /// A field of `struct` is a pair instead of an object of name and data type.
     ZD106 STRUCT_FIELD_PAIR Error (Read = Warning);
     /// `transcode` writes a data type of the specification that zarr-python does not read (`r32`).
     ZD107 DATA_TYPE_UNREAD Warning;
-    /// The data type's name is not one that a data type can have, or is nearly that of a known one.
+    /// The data type's name is not a valid name, or is nearly that of a known one.
     ZD108 DATA_TYPE_MISNAMED Error;
-    /// The fill value is no value of the data type.
+    /// The fill value is not a value of the data type.
     ZD201 FILL_VALUE_INVALID Error;
     /// An integer is written with a fraction or an exponent (`5.0`, `1e3`).
     ZD202 INTEGER_WITH_FRACTION Error (Read = Warning);
@@ -180,7 +181,7 @@ codes! {
     ZD203 INTEGER_AS_STRING Error (Read = Warning);
     /// An infinity is written "+Infinity": zarrs and tensorstore reject it.
     ZD204 PLUS_INFINITY Warning;
-    /// A number is beyond the range of the float type and is read as an infinity.
+    /// A number is outside the range of the float type and is read as an infinity.
     ZD205 FLOAT_OVERFLOW Warning;
     /// A raw value is written in base64 instead of as an array of bytes.
     ZD206 RAW_AS_BASE64 Error (Read = Warning);
@@ -190,9 +191,9 @@ codes! {
     // ZG: chunk grids
     /// The chunk grid's name is in no registry.
     ZG101 GRID_UNREGISTERED Warning;
-    /// The chunk grid is registered, but few readers have it.
+    /// The chunk grid is registered, but few readers support it.
     ZG102 GRID_FEW_READERS Info (Values = Error);
-    /// The chunk grid's configuration lacks `chunk_shape`, has other members, or is of a wrong type.
+    /// The chunk grid's configuration lacks `chunk_shape`, has other members, or has a wrong type.
     ZG103 GRID_CONFIGURATION Error;
     /// The chunk shape has more or fewer dimensions than the array.
     ZG104 CHUNK_SHAPE_RANK Error;
@@ -202,73 +203,73 @@ codes! {
     ZG106 CHUNK_SHAPE_OVERFLOW Error;
     /// The chunks of a rectilinear grid do not cover the array.
     ZG107 GRID_TOO_SHORT Error;
-    /// A dimension of the chunk shape is zero where the array's length is, too: it is read as 1.
+    /// A dimension of the chunk shape is zero, and the array's length there is zero, too. It is read as 1.
     ZG108 CHUNK_SHAPE_ZERO_EMPTY Warning;
 
     // ZH: hierarchy
     /// There is no Zarr node.
     ZH101 NODE_MISSING Error;
-    /// A folder has nodes in it but no group's document: readers do not find them.
+    /// A folder contains nodes but no group document. Readers do not find these nodes.
     ZH102 GROUP_IMPLICIT Warning;
-    /// Folders are nested deeper than this program looks (128).
+    /// Folders are nested deeper than this program reads (128).
     ZH103 HIERARCHY_DEPTH Error;
-    /// The name of a node is nothing but periods, or begins with `__`.
+    /// The name of a node contains only periods, or begins with `__`.
     ZH104 NODE_NAME Error (Read = Warning);
-    /// Documents of Zarr v2 stand beside a `zarr.json`, which counts: readers of v2 see another node.
+    /// Zarr v2 documents are next to a `zarr.json`. The `zarr.json` counts, so readers of v2 see another node.
     ZH111 FORMATS_BESIDE Warning;
-    /// A `.zgroup` stands beside a `.zarray`: no node is both.
+    /// A `.zgroup` is next to a `.zarray`: no node is both.
     ZH112 ARRAY_AND_GROUP Error;
-    /// A node of one format lies in a group of the other, whose readers do not see it.
+    /// A node of one format is in a group of the other. Readers of the group's format do not see it.
     ZH113 FORMATS_MIXED Warning;
-    /// Metadata of OME-Zarr 0.4 stand in a group of v3, where readers of 0.5 miss them.
+    /// OME-Zarr 0.4 metadata is in a group of v3, where readers of 0.5 do not find it.
     ZH114 OME_METADATA_OLD Warning;
     /// A `multiscales` attribute names levels that `--only` leaves out.
     ZH115 MULTISCALES_LEVELS_LEFT_OUT Warning;
-    /// Consolidated metadata are not of the form that their readers expect.
+    /// Consolidated metadata does not have the form that its readers expect.
     ZH201 CONSOLIDATED_FORM Error (Source = Warning);
-    /// A copy in consolidated metadata is not what the document says now: who reads the copy reads something else.
+    /// A copy in consolidated metadata differs from the document. Readers of the copy read outdated metadata.
     ZH202 CONSOLIDATED_STALE Error (Source = Warning);
-    /// Consolidated metadata lack a node: who reads them does not see it.
+    /// Consolidated metadata lacks a node. Readers of it do not see that node.
     ZH203 CONSOLIDATED_INCOMPLETE Warning;
-    /// Consolidated metadata have a copy of what is not there.
+    /// Consolidated metadata contains a copy of a node that does not exist.
     ZH204 CONSOLIDATED_MISSING Error (Source = Warning);
-    /// A path in consolidated metadata does not lead to something below the group.
+    /// A path in consolidated metadata does not name a node below the group.
     ZH205 CONSOLIDATED_PATH Error (Source = Warning);
 
     // ZK: chunk keys
-    /// The chunk key encoding is not one that this program follows: `default` and `v2`.
+    /// The chunk key encoding is not one that this program supports: `default` and `v2`.
     ZK101 KEY_ENCODING_UNKNOWN Error;
     /// The separator of the chunk keys is neither "/" nor ".".
     ZK103 KEY_SEPARATOR Error;
-    /// The chunk key encoding's configuration has unknown members or is of a wrong type.
+    /// The chunk key encoding's configuration has unknown members or a wrong type.
     ZK105 KEY_ENCODING_CONFIGURATION Error;
-    /// A key that belongs to no chunk of the grid, nor to the metadata.
+    /// A key belongs neither to a chunk of the grid nor to the metadata.
     ZK201 KEY_UNKNOWN Warning;
-    /// A temporary file of a writer that was interrupted.
+    /// A temporary file that an interrupted writer left.
     ZK202 KEY_TEMPORARY Warning;
-    /// A chunk outside of the grid: no reader looks at it.
+    /// A chunk is outside the grid, so no reader reads it.
     ZK203 KEY_OUTSIDE_GRID Warning;
-    /// A link that leads out of the store, or nowhere.
+    /// A link points out of the store, or to nothing.
     ZK204 LINK_LEADS_AWAY Warning;
     /// A link to a folder, which is not followed.
     ZK205 LINK_TO_FOLDER Warning;
-    /// A name that is no UTF-8.
+    /// A name that is not UTF-8.
     ZK206 KEY_NOT_UTF8 Warning;
-    /// A folder in which neither nodes nor chunks lie.
+    /// A folder that contains neither nodes nor chunks.
     ZK207 FOLDER_UNKNOWN Warning;
-    /// A destination lies where there are no locks.
+    /// The destination is on a file system without locks.
     ZK208 NOT_LOCKED Warning;
     /// A destination will have very many stored objects.
     ZK209 MANY_OBJECTS Warning;
-    /// Something else than a file (a folder, a FIFO, a device) stands where an object should be.
+    /// Something other than a file (a folder, a FIFO, a device) has the name of an object.
     ZK211 OBJECT_NOT_A_FILE Error;
-    /// An object of another size than its codecs give.
+    /// The size of an object is not the size that its codecs produce.
     ZK212 OBJECT_SIZE Error;
-    /// An object larger than its codecs can make it.
+    /// An object is larger than its codecs can produce.
     ZK213 OBJECT_TOO_LARGE Error;
-    /// Chunks that are absent: they read as the fill value.
+    /// Absent chunks, which read as the fill value.
     ZK221 CHUNKS_ABSENT Info;
-    /// No chunk is stored. Writers leave out what holds only the fill value, so this alone is no fault.
+    /// No chunk is stored. Writers leave out chunks of only the fill value, so this alone is not an error.
     ZK222 CHUNKS_NONE Info;
 
     // ZM: documents
@@ -276,17 +277,17 @@ codes! {
     ZM001 JSON_SYNTAX Error;
     /// The document is larger, deeper or has more values than this program reads.
     ZM002 JSON_LIMIT Error;
-    /// `NaN`, `Infinity` or `-Infinity` as a bare word in attributes, or as the fill value of a v2 array.
+    /// `NaN`, `Infinity` or `-Infinity` is a bare word in attributes, or is the fill value of a v2 array.
     ZM003 JSON_NOT_FINITE Error (Read = Warning);
-    /// A member is given more than once: readers take the last, but need not.
+    /// A member is given more than once. Readers use the last one, but need not.
     ZM011 MEMBER_REPEATED Error;
     /// A name is repeated in the attributes: readers keep only the last.
     ZM012 ATTRIBUTE_REPEATED Warning;
     /// A member that the specification requires is missing.
     ZM101 MEMBER_MISSING Error;
-    /// A member that the specification does not have, without `"must_understand": false`.
+    /// A member that the specification does not define, without `"must_understand": false`.
     ZM102 MEMBER_UNKNOWN Error;
-    /// A member is of another JSON type than the specification says.
+    /// The JSON type of a member is not the one in the specification.
     ZM103 MEMBER_TYPE Error;
     /// `zarr_format` is not 3 in a `zarr.json`, or not 2 in a `.zarray` or `.zgroup`.
     ZM104 ZARR_FORMAT Error;
@@ -298,92 +299,93 @@ codes! {
     ZM107 SHAPE_OVERFLOW Error;
     /// There are more or fewer dimension names than dimensions.
     ZM108 DIMENSION_NAMES_LENGTH Error;
-    /// `dimension_names` is null: the specification wants it left out.
+    /// `dimension_names` is null. The specification requires that it is absent instead.
     ZM109 DIMENSION_NAMES_NULL Warning;
-    /// A storage transformer, of which none is known.
+    /// An unknown storage transformer: none is known.
     ZM110 STORAGE_TRANSFORMER Error;
-    /// An extension is written as its name alone: Zarr 3.1 allows it, most readers reject it.
+    /// An extension is written as its name alone. Zarr 3.1 allows it, but most readers reject it.
     ZM111 EXTENSION_STRING Warning;
-    /// A storage transformer that is not known, and says `"must_understand": false`: it is passed over.
+    /// An unknown storage transformer with `"must_understand": false` is skipped.
     ZM112 STORAGE_TRANSFORMER_PASSED_OVER Warning;
-    /// The `dtype` of a v2 array is no type string and no list of fields that v2 has: its chunks can be copied.
+    /// The `dtype` of a v2 array is not a type string or list of fields of v2. Its chunks can be copied.
     ZM201 V2_DTYPE Error (Read = Warning);
     /// A v2 structure has fields that are arrays: its elements are read as raw bytes.
     ZM202 V2_DTYPE_LAYOUT Info;
     /// The `order` of a v2 array is neither "C" nor "F".
     ZM211 V2_ORDER Error;
-    /// A filter or the compressor of a v2 array is no object with an `id`.
+    /// A filter or the compressor of a v2 array is not an object with an `id`.
     ZM212 V2_CODEC Error;
-    /// The `compressor` of a v2 array is a codec from array to array, which is a filter.
+    /// The `compressor` of a v2 array is an array->array codec, which is a filter.
     ZM213 V2_FILTER_AS_COMPRESSOR Warning;
-    /// The `fill_value` of a v2 array is null: what absent chunks hold is undefined.
+    /// The `fill_value` of a v2 array is null, so the values of absent chunks are undefined.
     ZM221 V2_FILL_VALUE_NULL Info;
-    /// The `fill_value` of a v2 array is written in a form that only some readers take.
+    /// The `fill_value` of a v2 array is written in a form that only some readers accept.
     ZM222 V2_FILL_VALUE_FORM Warning;
-    /// A v2 array named as xarray names it has a fill value by which nothing was masked in v3.
+    /// A v2 array with xarray's dimension names has a fill value. In v3 it would mask no values.
     ZM223 V2_FILL_VALUE_MASKS Warning;
-    /// A v2 document has a member that v2 does not have: readers ignore it.
+    /// A v2 document has a member that v2 does not define. Readers ignore it.
     ZM231 V2_MEMBER_UNKNOWN Warning;
-    /// The `dtype` of a v2 array is a type that tensorstore added: no other reader knows it.
+    /// The `dtype` of a v2 array is a type that tensorstore added. No other reader knows it.
     ZM240 V2_DTYPE_EXTENSION Warning;
-    /// A member of the array is not what `--expect` says.
+    /// A member of the array is not as `--expect` requires.
     ZM301 EXPECTATION_NOT_MET Error;
-    /// The document of `--expect` names a member or a node that there is not.
+    /// The document of `--expect` names a member or a node that does not exist.
     ZM302 EXPECTATION_UNKNOWN Error;
-    /// The values are not those of the array that `--against` names.
+    /// The values differ from those of the array that `--against` names.
     ZM303 VALUES_DIFFER Error;
 
     // ZS: shards
     /// The shard is shorter than its index.
     ZS101 SHARD_TRUNCATED Error;
-    /// An entry of the shard index lies outside of the shard, or the index does not decode.
+    /// An entry of the shard index is outside the shard, or the index does not decode.
     ZS102 SHARD_INDEX Error;
     /// Inner chunks of a shard overlap.
     ZS103 SHARD_OVERLAP Error;
-    /// Inner chunks of a shard are the same bytes: some readers write to them as if they were not.
+    /// Inner chunks of a shard share the same bytes. Some readers write to them as if they did not.
     ZS104 SHARD_CHUNKS_SHARED Warning;
-    /// An entry of a shard index names bytes of the index.
+    /// An entry of a shard index includes bytes of the index.
     ZS105 SHARD_ENTRY_IN_INDEX Error;
     /// Bytes of a shard belong to no inner chunk.
     ZS106 SHARD_GAPS Info;
-    /// An inner chunk of another size than its codecs give.
+    /// The size of an inner chunk is not the size that its codecs produce.
     ZS107 INNER_CHUNK_SIZE Error;
 
     // ZX: chunk data
     /// A chunk does not decode.
     ZX101 CHUNK_CORRUPT Error;
-    /// A chunk decodes to another length than its shape and type have.
+    /// The decoded length of a chunk is not that of its shape and type.
     ZX102 CHUNK_LENGTH Error;
-    /// A stored element is no value of its data type, or cannot be decoded.
+    /// A stored element is not a value of its data type, or cannot be decoded.
     ZX103 CHUNK_VALUE Error;
-    /// Chunks were not looked at, and why.
+    /// Chunks were not checked. The message has the reason.
     ZX104 NOT_CHECKED Info;
-    /// No codec of the array has a checksum: damage that decodes goes unseen.
+    /// No codec of the array has a checksum: damage that still decodes is not found.
     ZX105 NO_CHECKSUM Info;
-    /// Statistics were asked for of values that are no real numbers.
+    /// Statistics were requested of values that are not real numbers.
     ZX201 NO_STATISTICS Info;
 }
 
-/// Codes that are not given any more, and never used again. Options take them still.
+/// Codes that are not reported any more, and never used again. Options still accept them.
 pub const RETIRED: &[Code] = &[
     entry!(ZC301 QUANTIZE_CODE_RESERVED Info),
     entry!(ZK102 KEY_ENCODING_UNREGISTERED Warning),
     entry!(ZK104 KEY_SUFFIX Error),
 ];
 
-/// The entry of a code or a name, in upper or lower case, as options such as `--deny` give it; a retired one, too.
+/// Returns the entry of a code or a name, in upper or lower case, as `--deny` and similar options accept it. Includes
+/// retired codes.
 pub fn find(code_or_name: &str) -> Option<Code> {
     let is_named =
         |entry: &Code| entry.code.eq_ignore_ascii_case(code_or_name) || entry.name.eq_ignore_ascii_case(code_or_name);
     ALL.iter().chain(RETIRED).copied().find(is_named)
 }
 
-/// The entry of a code of the table, exactly as it is written there.
+/// Returns the entry of a code, spelled exactly as in the table.
 pub fn of(code: &str) -> Option<Code> {
     ALL.binary_search_by_key(&code, |entry| entry.code).ok().map(|at| ALL[at])
 }
 
-/// The entry whose code or name needs the fewest edits to become `text`.
+/// Returns the entry whose code or name needs the fewest edits to become `text`.
 pub fn nearest(text: &str) -> Code {
     let text = text.to_lowercase();
     let codes: Vec<String> = ALL.iter().map(|entry| entry.code.to_lowercase()).collect();

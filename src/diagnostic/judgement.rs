@@ -1,45 +1,45 @@
-//! The severity of findings: the one place where it is decided.
+//! The severity of findings. It is decided only here.
 //!
-//! Who finds something never says how bad it is; a command takes its list under a profile. (`--deny` and `--allow` of
-//! `validate` come after that: they are the user's.)
+//! Code that finds a fault does not decide its severity. A command applies a profile to its list of findings. (`--deny`
+//! and `--allow` of `validate` are applied afterwards, by the user.)
 
 use super::{Code, Diagnostic, Profile, Severity, code};
 
 impl Profile {
-    /// The severity of a code.
+    /// Returns the severity of a code.
     pub fn severity_of(self, code: Code) -> Severity {
         let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
         let by_base = || self.base().map_or(code.severity, |base| base.severity_of(code));
         own.map_or_else(by_base, |(_, severity)| *severity)
     }
 
-    /// The severity of a finding, whatever it was taken for before.
+    /// Returns the severity of a finding, whatever its `severity` field is.
     pub fn severity(self, found: &Diagnostic) -> Severity {
         let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
-        // Of a document that is nothing but copies all is made anew, also what has faults as any document can.
+        // A document of only copies is written again completely, so any of its faults is a warning.
         if self == Profile::Source && is_about_copies(found) { severity.min(Severity::Warning) } else { severity }
     }
 
-    /// True if a finding is an error.
+    /// Returns true if a finding is an error.
     pub fn forbids(self, found: &Diagnostic) -> bool {
         self.severity(found) == Severity::Error
     }
 
-    /// Judges findings.
+    /// Sets the severity of findings.
     pub fn judge<'a>(self, findings: impl IntoIterator<Item = &'a mut Diagnostic>) {
         for found in findings {
             found.severity = self.severity(found);
         }
     }
 
-    /// The findings, judged.
+    /// Returns the findings with their severity set.
     pub fn judged(self, mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         self.judge(&mut findings);
         findings
     }
 }
 
-/// True if a finding lies in the document of v2 that has copies of the documents below it.
+/// Returns true if a finding is about v2's document of consolidated metadata.
 fn is_about_copies(found: &Diagnostic) -> bool {
     found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"))
 }

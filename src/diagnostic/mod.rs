@@ -1,7 +1,7 @@
 //! Findings about the data: a code, a severity, a sentence, and the place.
 //!
-//! A fault in a store is a [`Diagnostic`]; an `Err` elsewhere means that the program could not do its work.
-//! The codes stand in one table, [`code`]; what a command makes of a finding is its [`Profile`].
+//! A fault in a store is a [`Diagnostic`]. An `Err` elsewhere means that the program could not do its work. All codes
+//! are in one table, [`code`]. The [`Profile`] of a command decides what it makes of a finding.
 
 pub mod code;
 mod judgement;
@@ -17,20 +17,20 @@ use serde::Serialize;
 pub use code::Code;
 pub use profile::Profile;
 
-/// Weight of a finding.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information.
     Info,
-    /// Read here, but not by every reader.
+    /// This program reads the data, but not every reader does.
     Warning,
-    /// Wrong.
+    /// The data is wrong.
     Error,
 }
 
 impl Severity {
-    /// `info`, `warning`, `error`.
+    /// Returns `info`, `warning` or `error`.
     pub const fn name(self) -> &'static str {
         match self {
             Severity::Info => "info",
@@ -46,13 +46,13 @@ impl std::fmt::Display for Severity {
     }
 }
 
-/// Where in a store something is.
+/// The location of a finding in a store.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Location {
     /// The store, as the user named it.
     pub store: Option<String>,
-    /// The node, as `/a/b`.
+    /// The node, such as `/a/b`.
     pub node: Option<String>,
     /// The key, relative to the store.
     pub key: Option<String>,
@@ -62,27 +62,27 @@ pub struct Location {
     pub chunk: Option<Vec<u64>>,
 }
 
-/// One finding.
+/// A finding about the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// Stable: two family letters and three digits, `ZC203`.
+    /// The code: two family letters and three digits, such as `ZC203`. It never changes.
     pub code: &'static str,
-    /// Kebab-case.
+    /// The name of the code, in kebab-case.
     pub name: &'static str,
-    /// The severity in `validate`, until a command judges it under its [`Profile`].
+    /// The severity in `validate`, until a command applies its [`Profile`].
     pub severity: Severity,
-    /// One clause that makes sense alone.
+    /// A message of one clause that makes sense alone.
     pub message: String,
     /// The next step.
     pub help: Option<String>,
-    /// Where.
+    /// The location in a store.
     #[serde(flatten)]
     pub location: Location,
 }
 
 impl Diagnostic {
-    /// A finding of this code, nowhere in particular, as bad as `validate` has it.
+    /// Makes a finding of this code without a location, with the severity in `validate`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic {
             code: code.code,
@@ -94,60 +94,60 @@ impl Diagnostic {
         }
     }
 
-    /// The same, with the next step.
+    /// Adds the next step.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same, at an RFC 6901 pointer into its document.
+    /// Sets the RFC 6901 pointer into its document.
     #[must_use]
     pub fn at_pointer(mut self, pointer: impl Into<String>) -> Self {
         self.location.pointer = Some(pointer.into());
         self
     }
 
-    /// The same, at a node (`/a/b`).
+    /// Sets the node (`/a/b`).
     #[must_use]
     pub fn at_node(mut self, node: impl Into<String>) -> Self {
         self.location.node = Some(node.into());
         self
     }
 
-    /// The same, at a key relative to the store.
+    /// Sets the key, relative to the store.
     #[must_use]
     pub fn at_key(mut self, key: impl Into<String>) -> Self {
         self.location.key = Some(key.into());
         self
     }
 
-    /// The same, at a chunk of the grid.
+    /// Sets the chunk of the grid.
     #[must_use]
     pub fn at_chunk(mut self, chunk: impl Into<Vec<u64>>) -> Self {
         self.location.chunk = Some(chunk.into());
         self
     }
 
-    /// The same, in a store.
+    /// Sets the store.
     #[must_use]
     pub fn in_store(mut self, store: impl Into<String>) -> Self {
         self.location.store = Some(store.into());
         self
     }
 
-    /// True if it is of this code.
+    /// Returns true if it has this code.
     pub fn is(&self, code: Code) -> bool {
         self.code == code.code
     }
 
-    /// True if it is an error.
+    /// Returns true if it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// `warning[ZC203] message`: no location, no help; who prints it knows the form that they should have.
+/// Writes `warning[ZC203] message`. The caller adds location and help in its own format.
 impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}[{}] {}", self.severity, self.code, self.message)

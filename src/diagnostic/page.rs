@@ -1,21 +1,22 @@
-//! The pages of the codes: what `--explain` prints, and what the help of the other reports is taken from.
+//! The pages of the codes: the text of `--explain`, and the source of the help in the other reports.
 //!
-//! Each begins with `# CODE name: title`; the tests below hold the rest of its form.
+//! Each begins with `# CODE name: title`. The tests below check the rest of the form.
 
 use super::Code;
 
 impl Code {
-    /// The page of `--explain`, Markdown of at most 80 columns; the page of a retired code says so.
+    /// Returns the page of `--explain`: Markdown of at most 80 columns. The page of a retired code includes that it is
+    /// retired.
     pub const fn page(self) -> &'static str {
         self.page
     }
 
-    /// The fault that the rule finds, as the heading of its page has it: one clause.
+    /// Returns the fault that the rule finds, in one clause, from the heading of its page.
     pub fn title(self) -> &'static str {
         self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
     }
 
-    /// The first sentence of what to do, on one line.
+    /// Returns the first sentence of "What to do", on one line.
     pub fn first_step(self) -> String {
         let (_, rest) = self.page.split_once("\n## What to do\n\n").unwrap_or_default();
         let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
@@ -23,7 +24,7 @@ impl Code {
         paragraph.split_once(". ").map_or(paragraph.trim_end_matches('.'), |(first, _)| first).to_owned()
     }
 
-    /// The first address under its references: a section of the specification, or a page of the registry.
+    /// Returns the first address in its references: a section of the specification, or a page of the registry.
     pub fn reference(self) -> Option<&'static str> {
         let (_, references) = self.page.split_once("\n## References\n")?;
         let start = references.find("https://")?;

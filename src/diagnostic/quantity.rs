@@ -1,6 +1,6 @@
-//! Sizes in bytes as messages and tables give them.
+//! Sizes and counts for messages and tables.
 
-/// Bytes in binary units, with three or four digits: `1.53 MiB`.
+/// Returns bytes in binary units, with three or four digits: `1.53 MiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -12,7 +12,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(amount))
 }
 
-/// A count with its thousands apart: `1,234,567`.
+/// Returns a count with separated thousands: `1,234,567`.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -25,12 +25,12 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// A count with its noun, in the plural unless it is 1: `1 chunk`, `12,000 chunks`.
+/// Returns a count with its noun, plural unless the count is 1: `1 chunk`, `12,000 chunks`.
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {}", self::count(count), noun_of(count, noun))
 }
 
-/// The noun of a count, in the plural unless it is 1.
+/// Returns the noun of a count, plural unless the count is 1.
 pub fn noun_of(count: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if count == 1 => noun.to_owned(),
@@ -40,13 +40,13 @@ pub fn noun_of(count: u64, noun: &str) -> String {
     }
 }
 
-/// A number with three digits, of which as many as needed are after the point.
+/// Returns a number with three digits, as many as needed after the point.
 pub fn three_digits(value: f64) -> String {
     let places = usize::from(value < 9.995) + usize::from(value < 99.95);
     format!("{value:.places$}")
 }
 
-/// A count as a float, of which a few digits are shown.
+/// Returns a count as a float, to show a few digits of it.
 #[expect(clippy::cast_precision_loss, reason = "at most four digits of it are shown")]
 pub fn approximate(count: u64) -> f64 {
     count as f64

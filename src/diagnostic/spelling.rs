@@ -1,31 +1,30 @@
-//! Names that are nearly another one: what was most likely meant.
+//! Names that are nearly another one, to find the intended name.
 
 use strsim::damerau_levenshtein;
 
-/// The most characters of a name that are compared: a document may hold a name of any length.
+/// The most characters of a name that are compared, since a document may contain a name of any length.
 const MAX_CHARACTERS: usize = 64;
 
-/// The most names that [`near`] offers.
+/// The most names that [`near`] returns.
 const MOST_OFFERED: usize = 3;
 
-/// The known name that takes the fewest edits to become, the first of several; `None` where there is none at all.
+/// Returns the known name with the fewest edits, the first of several. `None` if there are no known names.
 ///
 /// An edit inserts, removes or replaces a character, or exchanges two neighbours (Damerau and Levenshtein).
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     with_distance(name, known).map(|(_, nearest)| nearest)
 }
 
-/// The known name that a name was meant to be: the nearest, where it is within two edits, of names under six
-/// characters within one.
+/// Returns the nearest known name if it is within two edits, or within one for names under six characters.
 pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = if name.chars().count() < 6 { 1 } else { 2 };
-    // Whatever is shorter than its edits has nothing in common with the other name.
+    // A name that is not longer than its edits has nothing in common with the other one.
     let length = name.chars().count();
     let (distance, nearest) = with_distance(name, known)?;
     (distance <= allowed && distance < length).then_some(nearest)
 }
 
-/// True if a name has the form that the Zarr v3 core gives to names of extensions: `^[a-z][a-z0-9-_.]+$`, or a URI.
+/// Returns true if a name has the form of an extension name in the Zarr v3 core: `^[a-z][a-z0-9-_.]+$`, or a URI.
 pub fn is_extension_name(name: &str) -> bool {
     let is_raw = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     let has_raw_form =
@@ -33,7 +32,7 @@ pub fn is_extension_name(name: &str) -> bool {
     has_raw_form || is_uri(name)
 }
 
-/// RFC 3986: a scheme, a colon, and something of the characters that a URI may have.
+/// Returns true for a scheme, a colon, and one or more of the characters of a URI (RFC 3986).
 fn is_uri(name: &str) -> bool {
     let Some((scheme, rest)) = name.split_once(':') else { return false };
     let of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -50,10 +49,11 @@ fn with_distance<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     distances.min_by_key(|(distance, _)| *distance)
 }
 
-/// The known names that are a few letters away from `text`, or begin or end with it; the nearest first, at most three.
+/// Returns the known names that differ from `text` in a few letters, or begin or end with it. The nearest are first, at
+/// most three.
 ///
-/// Upper and lower case count as equal. A letter may be inserted, removed, replaced, or change places with its
-/// neighbour; one such change is allowed, and one more for each three letters of `text` before its last dot.
+/// Upper and lower case are equal. A letter may be inserted, removed, replaced, or exchanged with its neighbour. One
+/// such change is allowed, and one more for each three letters of `text` before its last dot.
 pub fn near<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let text = text.chars().take(MAX_CHARACTERS).collect::<String>().to_lowercase();
     let allowed = 1 + text.rsplit_once('.').map_or(&*text, |(stem, _)| stem).chars().count() / 3;
@@ -72,7 +72,7 @@ pub fn near<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Names as a sentence lists them: "`a`", "`a` or `b`", "`a`, `b` or `c`".
+/// Returns names as a sentence lists them: "`a`", "`a` or `b`", "`a`, `b` or `c`".
 pub fn alternatives(names: &[impl AsRef<str>]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     match quoted.split_last() {

@@ -1,7 +1,7 @@
-//! What will be read, told to the store before it is: one that is far away fetches it meanwhile.
+//! Announcements of reads. A remote store can fetch the bytes in advance.
 //!
-//! Stores say whether they want to know ([`Store::prefetch_limit`](crate::store::Store::prefetch_limit)); for the others none of this
-//! is done. A wrong hint makes a run slower, never wrong.
+//! Only stores with a limit ([`Store::prefetch_limit`](crate::store::Store::prefetch_limit)) get announcements. A wrong
+//! one makes a run slower, but not incorrect.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -13,17 +13,17 @@ use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit, held};
 
-/// The reads of a unit of work (an object of the destination, a block), known before it is run.
+/// Reads of a unit of work (an object of the destination, a block) that are known in advance.
 pub trait Reads: Sync {
-    /// The node that is read, and the approximate bytes of an object of it.
+    /// Returns the node that is read, and the approximate size of one of its objects in bytes.
     fn source(&self) -> (&Node, u64);
 
-    /// Gives each part of an object that a unit will read to `each`, with the key of the object, unless it cannot be known
-    /// yet: where inner chunks lie stands in the index of their shard. What is not there is not given.
+    /// Calls `each` with the key and the part of each read of a unit that is known now. Inner chunks are not: the index
+    /// of the shard contains their offsets. Absent objects are skipped.
     fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part));
 }
 
-/// Units that are objects of an array itself, each read from its beginning on, or by its index if it is a shard.
+/// Units are objects of the array. Each is read from its start, or from its index if it is a shard.
 impl Reads for StoredArray {
     fn source(&self) -> (&Node, u64) {
         (&self.node, self.chunk_bytes())
@@ -34,15 +34,15 @@ impl Reads for StoredArray {
     }
 }
 
-/// Parts of one unit that are told of at most: a block may need more than is worth keeping in mind.
+/// Most announced parts of one unit. A block may need too many to remember.
 const MOST_OF_A_UNIT: usize = 1 << 12;
-/// Bytes of a decoded shard up to which it is asked for whole where all of it is read: its index and what it leads to come
-/// at once. So many may be open at a time.
+/// Largest decoded shard that is requested as a whole if all of it is read, in bytes. Its index and its inner chunks
+/// then need one request. Several may be open at once.
 pub const MOST_WHOLE_SHARD: u64 = 2 << 20;
-/// Parts that are remembered so as not to be told twice: units that follow each other share some.
+/// Number of parts that are remembered to avoid duplicates. Consecutive units share some parts.
 const REMEMBERED: usize = 64;
 
-/// Tells a store what the units of some work will read of it, a bounded way ahead of them.
+/// Announcer of the reads of units, up to a limit in advance.
 pub struct ReadAhead<'a> {
     reads: &'a dyn Reads,
     units: &'a ChunkSet,
@@ -50,20 +50,19 @@ pub struct ReadAhead<'a> {
     told: Mutex<Told>,
 }
 
-/// The parts that were told.
 #[derive(Debug, Default)]
 struct Told {
-    /// The place of the unit after the last that was told of.
+    /// Index of the unit after the last announced one.
     next: u64,
-    /// Units that have not begun: their places, and how many parts and bytes they will read.
+    /// Units that have not started: their indices, and how many parts and bytes they will read.
     waiting: VecDeque<(u64, usize, u64)>,
-    /// The last parts.
+    /// Latest announced parts.
     latest: VecDeque<(String, Part)>,
 }
 
 impl<'a> ReadAhead<'a> {
-    /// The reads of `units`, in their order, of each of some sources whose store wants to know. They may have one store,
-    /// and share what that wants to hear.
+    /// Returns an announcer for each source whose store has a limit, with `units` in order. They may have the same
+    /// store, so they share its limit.
     pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
         let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
         let wanted: Vec<_> = wanted.collect();
@@ -75,9 +74,9 @@ impl<'a> ReadAhead<'a> {
         ahead.collect()
     }
 
-    /// The unit at a place in the set begins: what it reads is told, and what those after it read as far as that is wanted.
+    /// Starts the unit at an index of the set. Announces its reads, and those of later units up to the limit.
     pub fn begin(&self, place: u64) {
-        // Held while it is told: another thread's unit does not begin before the store has heard of it.
+        // The lock is kept during the call, so that no other unit starts before its reads are announced.
         let mut told = held(&self.told);
         told.waiting.retain(|(waiting, ..)| *waiting > place);
         let ((source, object_bytes), mut soon) = (self.reads.source(), Vec::new());
@@ -108,7 +107,7 @@ impl<'a> ReadAhead<'a> {
 }
 
 impl Told {
-    /// True if a part was not told of just before; it is remembered.
+    /// Returns true if a part was not announced recently, and remembers it.
     fn is_new(&mut self, key: &str, part: Part) -> bool {
         if self.latest.iter().any(|(known, of)| known == key && *of == part) {
             return false;
@@ -118,7 +117,7 @@ impl Told {
         true
     }
 
-    /// True if what waits is less than the store wants to know.
+    /// Returns true if the announced reads of waiting units are below the limit.
     fn is_less_than(&self, most: PrefetchLimit) -> bool {
         let requests: usize = self.waiting.iter().map(|(_, requests, _)| requests).sum();
         let bytes = self.waiting.iter().fold(0, |bytes: u64, (.., more)| bytes.saturating_add(*more));
@@ -126,28 +125,28 @@ impl Told {
     }
 }
 
-/// Gives what is read first of an object of an array: the index of a shard that is taken apart, unless all of a small one is
-/// read, at once or soon, else all of it.
+/// Calls `each` with the first read of an object of an array. For a streamed shard it is the index, or the whole of a
+/// small shard if `reads_all` is set. For any other object it is the whole.
 pub fn reads_of_object(array: &StoredArray, object: u64, reads_all: bool, each: &mut dyn FnMut(&str, Part)) {
     if !array.may_hold(object) {
         return;
     }
     match array.layout_of(object) {
-        // An earlier pass has it.
+        // An earlier pass has cached it.
         Ok(None) if array.cache.get(&position(object, &array.metadata)).is_some() => {}
         Ok(None) => each(&array.key(object), Part::Whole),
         Ok(Some(layout)) => {
             let is_small = array.chunk_bytes() <= MOST_WHOLE_SHARD;
-            // What an earlier pass has is not read again.
+            // Cached inner chunks are not read again.
             let is_whole = reads_all && is_small && !array.keeps_some_of(object) && array.takes_whole(object);
             each(&array.key(object), if is_whole { Part::Whole } else { index_part(&layout.sharding) });
         }
-        // The unit itself will say what is wrong.
+        // The unit itself reports the error.
         Err(_) => {}
     }
 }
 
-/// Where the index of a shard lies.
+/// Returns the position of the index in a shard.
 pub fn index_part(sharding: &BoundSharding) -> Part {
     let length = sharding.index_bytes();
     match sharding.index_location() {
@@ -156,14 +155,14 @@ pub fn index_part(sharding: &BoundSharding) -> Part {
     }
 }
 
-/// Gives what is read first of the objects of a job's source that overlap a box of its destination.
+/// Calls `each` with the first reads of the source objects that overlap a box of the destination.
 pub fn reads_in(transfer: &Transfer, region: &Region, each: &mut dyn FnMut(&str, Part)) {
     let source = &transfer.source;
     reads_of_box(source, &transfer.in_source(region), stays_open(source), each);
 }
 
-/// Gives what is read first of the objects of an array that overlap a box of it; of shards that stay open, all that is not
-/// needed now is read soon.
+/// Calls `each` with the first reads of the objects of an array that overlap a box of it. Shards that stay open are
+/// read as a whole sooner or later.
 pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each: &mut dyn FnMut(&str, Part)) {
     for object in array.objects_in(region) {
         let whole = array.inside(&array.region_of(object));
@@ -172,14 +171,14 @@ pub fn reads_of_box(array: &StoredArray, region: &Region, stay_open: bool, each:
     }
 }
 
-/// True if a job reads all of a shard of its source while it is open.
+/// Returns true if a job reads a source shard completely while it is open.
 pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
     let sides = destination.metadata.grid.largest().iter().zip(source.metadata.grid.largest());
     let holds_whole = |(to, from): (&u64, &u64)| to.is_multiple_of(*from.max(&1));
     stays_open(source) || (!source.metadata.skips() && sides.into_iter().all(holds_whole))
 }
 
-/// True if so few shards lie side by side that each stays open until all that is wanted of it was read.
+/// Returns true if so few shards are in a row of the grid that all can stay open. Each is then read completely.
 pub fn stays_open(array: &StoredArray) -> bool {
     volume(array.metadata.grid.counts().get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64
 }

@@ -1,4 +1,4 @@
-//! Blocks of the destination read from the source.
+//! Reads blocks of the destination from the source.
 
 use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded};
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, at, crop};
@@ -7,13 +7,13 @@ use crate::engine::{reads_of_box, reads_of_object, stays_open};
 use crate::grid::{Region, ravel};
 use crate::store::Part;
 
-/// Bytes of a plain object that are read at a time: the least that is worth a call, and the most, which leaves room in
-/// a level 2 cache.
+/// Smallest and largest read of an object that is not encoded, in bytes. A smaller one is not worth a call, and the
+/// largest leaves space in a level 2 cache.
 const PIECE_BYTES: [u64; 2] = [1 << 15, 1 << 18];
 
 impl StoredArray {
-    /// The part of a subchunk that can be read alone, if all before it and after it in its row is read too: the subchunk, but
-    /// of plain objects any stretch.
+    /// Returns the shape of the smallest part of a subchunk that can be read alone. Neighbours in the same row must be
+    /// read too. It is the whole subchunk, or any part of an object that is not encoded.
     pub fn part_shape(&self) -> Vec<u64> {
         let (chain, shape) = (self.subchunk_chain(), self.subchunk_shape());
         if self.layout.is_none() && !self.is_regular() {
@@ -27,21 +27,19 @@ impl StoredArray {
     }
 }
 
-/// Reads blocks.
 pub(super) struct BlockReader<'a, 'p> {
-    /// The subchunks of the source.
     pub(super) source: &'p SubchunkSource<'a>,
-    /// Those of the array that it is intermediate data of.
+    /// Subchunks of the original array, if the source is intermediate data.
     pub(super) origin: Option<&'p SubchunkSource<'a>>,
-    /// The elements that stand where nothing is stored.
+    /// Elements where nothing is stored.
     pub(super) filling: &'p Filling,
-    /// Who is told of each subchunk that is read, however many bytes it has.
+    /// Progress, counted in subchunks, whatever their sizes.
     pub(super) progress: &'p dyn Progress,
 }
 
 impl BlockReader<'_, '_> {
-    /// Reads all source subchunks that overlap a block of the destination into its subchunks, or other pieces, of a shape;
-    /// how many encoded bytes they had.
+    /// Reads all source subchunks that overlap a block into its subchunks of shape `subchunk_shape`. Returns their
+    /// encoded size in bytes.
     pub(super) fn read<V: Default + Send>(
         &self,
         block: &Region,
@@ -69,12 +67,12 @@ impl BlockReader<'_, '_> {
         Ok(bytes)
     }
 
-    /// Gives what of each object will be read for a block, first of all.
+    /// Calls `each` with the first read of each object for a block.
     pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
         let (source, size) = (self.source, self.filling.element_size() as u64);
         let side = source.side;
         if side.layout.is_some() && !source.reads_indexes() {
-            return; // An entry of an index is not worth a hint.
+            return; // A read of an index entry is too small to announce.
         }
         let block = &block.moved_by(&side.metadata.skipped);
         if side.layout.is_some() || !side.chain.stores_elements(as_index(side.chunk_bytes())) {
@@ -83,7 +81,7 @@ impl BlockReader<'_, '_> {
         for object in side.objects_in(block) {
             let whole = side.region_of(object);
             let needed = block.common(&whole);
-            // Of elements as they are stored no more than the block needs is read.
+            // Of objects that are not encoded, only the needed part is read.
             if needed == whole.within(&whole.start, &side.metadata.shape) {
                 reads_of_object(side, object, true, each);
             } else if side.may_hold(object) {
@@ -103,7 +101,7 @@ impl BlockReader<'_, '_> {
         if !self.source.reads_indexes() {
             return self.read_subchunks(&subchunks, to, workers);
         }
-        // Shard by shard, so that the index of each is read once.
+        // Shard by shard, so that each index is read only once.
         let mut bytes = 0;
         for object in side.objects_in(block) {
             let subchunks = subchunks.common(&side.subchunks_of(object));
@@ -114,20 +112,19 @@ impl BlockReader<'_, '_> {
         Ok(bytes)
     }
 
-    /// True if some of the box may hold nothing that is stored.
+    /// Returns true if a part of the box may be absent.
     fn may_be_absent(&self, block: &Region) -> bool {
         let side = self.source.side;
         side.layout.is_some() || side.may_lack() || self.has_object(block, false)
     }
 
-    /// True if one of the objects that overlap a block is there, or is not.
+    /// Returns true if an object that overlaps the block exists, or, with `is_there` false, is missing.
     pub(super) fn has_object(&self, block: &Region, is_there: bool) -> bool {
         let source = self.source.side;
         let block = block.moved_by(&source.metadata.skipped);
         source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
     }
 
-    /// Reads a box of source subchunks.
     fn read_subchunks<V: Default + Send>(
         &self,
         subchunks: &Region,
@@ -160,8 +157,8 @@ impl BlockReader<'_, '_> {
         Ok(buffers.bytes_read)
     }
 
-    /// Reads what a block needs of an object that is its elements, piece by piece, so that they are still in the
-    /// level 2 cache when they are copied.
+    /// Reads the part of an object for a block in pieces, without decoding. So they are still in the level 2 cache when
+    /// they are copied.
     fn read_elements(&self, subchunk: &[u64], chain: &BoundChain, to: &DecodedBlock, own: &mut Vec<u8>) -> Result<u64> {
         let side = self.source.side;
         let object = side.object_of(subchunk).0;
@@ -186,12 +183,12 @@ impl BlockReader<'_, '_> {
     }
 }
 
-/// The pieces in which a part of a plain object is read.
+/// Returns the pieces of a part of an object that is not encoded.
 fn pieces(shape: &[u64], needed: Region, element_size: u64) -> Pieces {
     Pieces::new(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
 }
 
-/// Refuses elements of a box that lie inside the array, not in what a part of it skips, and are no values of its type.
+/// Checks the elements of a box inside the selected part of the array. Fails if one is not a value of the data type.
 fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<()> {
     let chain = side.subchunk_chain();
     if !chain.checks_values() {
@@ -202,13 +199,13 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
     if inside.start == *start {
         return chain.check_values(elements, shape, &inside.shape).map_err(|fault| at(fault, start));
     }
-    // A box is checked from its origin.
+    // `check_values` needs a box that starts at its origin.
     let (mut cropped, size) = (elements.to_vec(), elements.len() / as_index(region.num_elements()).max(1));
     crop(&mut cropped, shape, (&inside.offset_in(start), &inside.shape), size);
     chain.check_values(&cropped, &inside.shape, &inside.shape).map_err(|fault| at(fault, &inside.start))
 }
 
-/// True if a subchunk that overlaps a part of the array is stored.
+/// Returns true if a stored subchunk overlaps a part of the array.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
     let part = part.moved_by(&source.side.metadata.skipped);
     for subchunk in source.side.subchunks_in(&part).cells() {

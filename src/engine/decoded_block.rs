@@ -1,5 +1,5 @@
-//! A block of the destination in memory: the elements of its subchunks, each subchunk by itself, so that threads fill
-//! different subchunks at once and each can be encoded as it lies.
+//! Block of the destination in memory. The elements of each subchunk are stored separately. So threads can fill
+//! different subchunks at once, and each can be encoded without a copy.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,28 +11,29 @@ use crate::store::held;
 /// Bytes of padding that are written at once.
 pub(super) const PADDING: usize = 1 << 16;
 
-/// The elements of a decoded subchunk where nothing is stored.
+/// Elements of a decoded subchunk where nothing is stored.
 #[derive(Debug, Clone)]
 pub(super) struct Filling {
-    /// An absent element.
+    /// Absent element.
     pub(super) absent: Vec<u8>,
-    /// The elements beyond the edge of the array: as many as are worth writing at once.
+    /// Elements beyond the edge of the array, as many as are written at once.
     pub(super) padding: Vec<u8>,
 }
 
 impl Filling {
-    /// Absent elements of an array, and the same beyond its edge.
+    /// Returns the filling of an array, with its fill value also beyond the edge.
     pub(super) fn of(array: &StoredArray) -> Self {
         let absent = array.fill_value();
         Filling { padding: absent.repeat(PADDING.div_ceil(absent.len().max(1))), absent }
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub(super) fn element_size(&self) -> usize {
         self.absent.len()
     }
 
-    /// Fills a subchunk, up to its last element inside the array, as if nothing were stored; `valid` of it lies there.
+    /// Fills a subchunk as if nothing were stored. `valid` is the shape of its part inside the array. The elements end
+    /// with the last one inside.
     pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
         repeat(elements, &self.padding);
         if self.padding.starts_with(&self.absent) || valid.contains(&0) {
@@ -41,7 +42,7 @@ impl Filling {
         fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
     }
 
-    /// True if a subchunk of which `valid` lies inside the array holds there only what absent elements are.
+    /// Returns true if the part `valid` of a subchunk inside the array contains only absent elements.
     pub(super) fn is_absent(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> bool {
         if !elements.starts_with(&self.absent) {
             return false;
@@ -55,31 +56,31 @@ impl Filling {
     }
 }
 
-/// The subchunks of a block. The buffers are used again for the next.
+/// Subchunks of a block. The buffers are reused for the next block.
 #[derive(Debug, Default)]
 pub(super) struct DecodedBlock {
-    /// The block, as a box of what is written.
+    /// Block, as a box of the destination.
     block: Region,
-    /// Elements that the source has in front of what is written.
+    /// Number of elements that the source has before the destination, along each dimension.
     skipped: Vec<u64>,
     subchunk_shape: Vec<u64>,
-    /// Its subchunks, as a box of their grid.
+    /// Subchunks of the block, as a box of their grid.
     pub(super) subchunks: Region,
     decoded: Vec<Mutex<DecodedSubchunk>>,
 }
 
-/// The elements of a subchunk.
+/// Elements of a subchunk.
 #[derive(Debug, Default)]
 pub(super) struct DecodedSubchunk {
-    /// In C order, up to the last that lies inside the array: all that follows it is padding, which costs no memory.
+    /// Elements in C order, up to the last one inside the array. The padding after it needs no memory.
     pub(super) elements: Vec<u8>,
-    /// True if any of it is stored in the source.
+    /// True if any element is stored in the source.
     pub(super) is_stored: bool,
 }
 
 impl DecodedBlock {
-    /// Begins another block of subchunks of this shape, read from a source that has so many `skipped` elements in front of
-    /// what is written.
+    /// Starts another block with subchunks of this shape. `skipped` is the number of elements that the source has
+    /// before the destination.
     pub(super) fn begin(&mut self, block: &Region, subchunk_shape: &[u64], skipped: &[u64]) {
         self.skipped = skipped.to_vec();
         self.subchunks = block.chunks(subchunk_shape);
@@ -91,34 +92,33 @@ impl DecodedBlock {
         }
     }
 
-    /// Subchunks of the block.
+    /// Returns the number of subchunks.
     pub(super) fn num_subchunks(&self) -> usize {
         as_index(self.subchunks.num_elements())
     }
 
-    /// The position of a subchunk in the grid of the destination.
+    /// Returns the position of a subchunk in the grid of the destination.
     pub(super) fn position(&self, item: usize) -> Vec<u64> {
         self.subchunks.position(item as u64)
     }
 
-    /// The number in the block of the subchunk at a position of the grid.
+    /// Returns the index in the block of the subchunk at a position of the grid.
     pub(super) fn item(&self, subchunk: &[u64]) -> usize {
         let place = subchunk.iter().zip(&self.subchunks.start).zip(&self.subchunks.shape);
         as_index(place.fold(0, |item, ((index, first), count)| item * count + (index - first)))
     }
 
-    /// A subchunk.
     pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedSubchunk> {
         held(&self.decoded[item])
     }
 
-    /// The part of a subchunk that lies inside the array.
+    /// Returns the part of a subchunk inside the array.
     fn inside(&self, item: usize) -> Region {
         Region::chunk(&self.position(item), &self.subchunk_shape).common(&self.block)
     }
 
-    /// Makes room for a subchunk, and fills it as if nothing were stored, unless `may_be_absent` tells of the part inside
-    /// the array that all of it is.
+    /// Allocates a subchunk, and fills it as if nothing were stored. Does not fill it if all its elements will be read:
+    /// none is beyond the edge, and `may_be_absent` is false.
     pub(super) fn prepare(&self, item: usize, filling: &Filling, may_be_absent: impl Fn(&Region) -> bool) {
         let part = self.inside(item);
         let mut subchunk = self.lock(item);
@@ -131,8 +131,8 @@ impl DecodedBlock {
         }
     }
 
-    /// Takes a subchunk of nothing but absent elements for one that is not stored, unless `is_stored` tells otherwise of
-    /// the part of it inside the array: subchunks of intermediate data hold what is stored and what is not.
+    /// Marks a subchunk with only absent elements as not stored. Before, `is_stored` is asked for its part inside the
+    /// array, as intermediate data contain all elements, stored or not.
     pub(super) fn reconsider(
         &self,
         item: usize,
@@ -147,23 +147,23 @@ impl DecodedBlock {
         Ok(())
     }
 
-    /// The part of a box of the source that the block needs.
+    /// Returns the part of a box of the source that the block needs.
     pub(super) fn needed(&self, region: &Region) -> Region {
         self.block.moved_by(&self.skipped).common(region)
     }
 
-    /// Copies elements of the source, a box of it, into the subchunks that it overlaps.
+    /// Copies a box of elements of the source into the subchunks that it overlaps.
     pub(super) fn scatter(&self, elements: &[u8], source: &Region, element_size: usize) {
         let part = self.needed(source);
         if part.is_empty() {
             return;
         }
-        // From here on as it is written.
+        // From here on, in coordinates of the destination.
         let part = part.relative_to(&self.skipped);
         let end = part.end();
         let Region { start: first, shape: counts } = part.chunks(&self.subchunk_shape);
         let mut place = vec![0; counts.len()];
-        // Subchunks may be as small as an element: nothing is allocated for each.
+        // Subchunks may have only one element, so nothing is allocated for each.
         let [mut source_start, mut target_start, mut extent] = [(); 3].map(|()| vec![0; counts.len()]);
         loop {
             let mut item = 0;

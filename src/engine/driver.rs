@@ -1,4 +1,4 @@
-//! Work over chunks by a pool of threads; the result is the same for any number of them.
+//! Thread pool for work on chunks. The result does not depend on the number of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,26 +8,27 @@ use super::{ReadAhead, Reads};
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result};
 use crate::store::held;
 
-/// Chunks whose results are gathered before they are folded in order, at least, and for each thread: all wait for the
-/// last of them.
+/// Smallest number of results that are collected before they are folded in order, in total and per thread. All threads
+/// wait for the last result of a batch.
 const BATCH: usize = 1 << 14;
 pub(super) const BATCH_OF_A_THREAD: usize = 1 << 10;
 
-/// So many times, at least, a thread comes for more: at the end none has many chunks left while another has none.
+/// Smallest number of times that a thread fetches more work. It keeps the last pieces small, so that all threads end at
+/// about the same time.
 const TURNS: usize = 64;
-/// Chunks that it takes at a time, at most: what is next is known that far ahead.
+/// Most chunks that a thread fetches at once. It knows its next chunks this far in advance.
 const MOST_AT_ONCE: usize = 16;
 
-/// A pool of threads, and what each keeps from chunk to chunk.
+/// Thread pool with an interrupt.
 #[derive(Debug, Clone)]
 pub struct Driver {
-    /// `None`: the thread that calls does all by itself.
+    /// `None` means that the calling thread does everything.
     pool: Option<Arc<rayon::ThreadPool>>,
     interrupt: Interrupt,
 }
 
 impl Driver {
-    /// A pool of `threads`, or of fewer where the system does not give so many: each takes an address space of its own.
+    /// Creates a pool of `threads` threads, or of fewer if the system refuses. Each thread needs address space.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
         let mut threads = threads.max(1);
         loop {
@@ -40,30 +41,30 @@ impl Driver {
         }
     }
 
-    /// A driver without threads of its own: for work that is itself one of many pieces of another driver's.
+    /// Returns a driver without threads, for work inside a task of this driver.
     #[must_use]
     pub fn alone(&self) -> Driver {
         Driver { pool: None, interrupt: self.interrupt.clone() }
     }
 
-    /// The driver, stopping before the next unit once `interrupt` is raised.
+    /// Returns the driver with an interrupt, which it checks before each unit.
     #[must_use]
     pub fn heeding(self, interrupt: &Interrupt) -> Self {
         Driver { interrupt: interrupt.clone(), ..self }
     }
 
-    /// The interrupt that stops it.
+    /// Returns the interrupt.
     pub fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
-    /// Its threads.
+    /// Returns the number of threads.
     pub fn num_threads(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
-    /// Does `work` for each of `0..count` by the threads, to which the numbers are handed out in their order, and meanwhile
-    /// something else here. The results are in order; each is there.
+    /// Runs `work` for each of `0..count` on the threads, and `meanwhile` on this thread. The numbers are distributed
+    /// in order. Returns all results in order.
     fn beside<R: Send, B>(
         &self,
         count: usize,
@@ -78,7 +79,7 @@ impl Driver {
         let at_once = (count / (threads * TURNS)).clamp(1, MOST_AT_ONCE);
         let mut results: Vec<Option<R>> = Vec::new();
         results.resize_with(count, || None);
-        // Each turn is a stretch of numbers, with the place for their results.
+        // Each turn is a range of numbers, with the slots for their results.
         let turns = Mutex::new((0..count).step_by(at_once).zip(results.chunks_mut(at_once)));
         let take_turns = || {
             let next = || held(&turns).next();
@@ -97,13 +98,13 @@ impl Driver {
         (results, done)
     }
 
-    /// Buffers that its threads keep from one piece of work to the next, one for each.
+    /// Returns one buffer per thread, which it reuses for all its work.
     pub(super) fn workspaces<W: Default>(&self) -> Vec<Mutex<W>> {
         (0..self.num_threads()).map(|_| Mutex::default()).collect()
     }
 
-    /// Does something with what the thread that calls keeps. What it is using already, further up the stack (it may take up
-    /// other work where it waits for some), it does not use twice.
+    /// Calls `work` with the buffer of the calling thread, or with a new one if it is in use. It may be in use further
+    /// up the stack, as rayon runs other work on a waiting thread.
     fn with_own<W: Default, R>(&self, workspaces: &[Mutex<W>], work: impl FnOnce(&mut W) -> R) -> R {
         let slot = if self.pool.is_some() { rayon::current_thread_index().unwrap_or(0) } else { 0 };
         match workspaces[slot % workspaces.len()].try_lock() {
@@ -112,7 +113,7 @@ impl Driver {
         }
     }
 
-    /// Does `work`, unless it was asked to stop; a panic becomes a fault.
+    /// Runs `work` unless a stop was requested. A panic becomes a fault.
     pub(super) fn checked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         guarded(|| {
             self.interrupt.check()?;
@@ -120,9 +121,9 @@ impl Driver {
         })
     }
 
-    /// Does `work` for each chunk with a workspace of the thread's own, and gives the results to `fold` in the order
-    /// of the set. After a fault no later chunk is begun; the fault of the earliest chunk is returned. The stores of what
-    /// the work `reads` are told ahead of it.
+    /// Runs `work` for each chunk with the thread's own workspace, and calls `fold` with the results in order. After a
+    /// fault no later chunk starts, and the fault of the first chunk is returned. Announces `reads` to their stores in
+    /// advance.
     pub fn run_ahead<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
@@ -135,8 +136,8 @@ impl Driver {
         self.run_batches(chunks, &ReadAhead::of(reads, chunks), (batch, &self.workspaces()), work, fold)
     }
 
-    /// Does `work` for each chunk, whatever becomes of the others, and gives the results to `fold` in the order of the
-    /// set, at most `batch` of them gathered at a time.
+    /// Runs `work` for each chunk even after faults, and calls `fold` with the results in order. At most `batch`
+    /// results are collected at once.
     pub fn run_each<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
@@ -147,11 +148,11 @@ impl Driver {
     ) {
         let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
         let by = (batch.max(1), &*self.workspaces());
-        // No unit fails.
+        // Faults are results here, so this never fails.
         let _ = self.run_batches(chunks, &ReadAhead::of(reads, chunks), by, work, fold);
     }
 
-    /// The one loop: so many results are gathered at a time, with workspaces that the threads keep.
+    /// Implements the loop over chunks. `batch` results are collected at once, and each thread has its own workspace.
     pub(super) fn run_batches<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
@@ -177,7 +178,7 @@ impl Driver {
                 }
                 result.map(|result| Some((index, result))).map_err(|fault| ChunkFault { index, fault })
             };
-            // While the threads are at one batch, the one before it is folded.
+            // The threads work on one batch while the previous one is folded.
             let before = std::mem::take(&mut waiting);
             let (results, folded) = self.beside(count, work, || fold_all(before, &mut fold));
             folded?;
@@ -187,7 +188,7 @@ impl Driver {
         fold_all(waiting, &mut fold)
     }
 
-    /// Visits a tree from its root, many places at a time and in no order; `visit` tells what to visit next.
+    /// Visits a tree from its root, in parallel and in any order. `visit` passes the children to its callback.
     pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
         let Some(pool) = &self.pool else {
             let mut places = vec![root];
@@ -199,23 +200,23 @@ impl Driver {
         pool.scope(|scope| visit_below(scope, root, &visit));
     }
 
-    /// Gives back what thousands of small things took, without waiting for it where there are threads.
+    /// Drops many small values, on another thread if there are threads.
     pub fn discard<T: Send + 'static>(&self, things: T) {
         if let Some(pool) = &self.pool {
             pool.spawn(move || drop(things));
         }
     }
 
-    /// Does something with each item, many at a time; the results in order.
+    /// Maps each item in parallel. Returns the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.beside(items.len(), |item| work(&items[item]), || ()).0.into_iter().flatten().collect()
     }
 }
 
-/// The index of a chunk and what became of it; `None` where it was not begun, after a fault.
+/// Index of a chunk and its result. `None` means that it was not started after a fault.
 type Outcome<R> = Result<Option<(u64, R)>, ChunkFault>;
 
-/// Gives results to `fold` in their order, up to the first fault.
+/// Calls `fold` with the results in order, up to the first fault.
 fn fold_all<R>(results: Vec<Option<Outcome<R>>>, fold: &mut impl FnMut(u64, R)) -> Result<(), ChunkFault> {
     for result in results.into_iter().flatten() {
         if let Some((index, result)) = result? {
@@ -225,12 +226,12 @@ fn fold_all<R>(results: Vec<Option<Outcome<R>>>, fold: &mut impl FnMut(u64, R)) 
     Ok(())
 }
 
-/// Visits a place of a tree; what is below it becomes work of its own, the latest first, so that little waits.
+/// Visits a node of a tree. Its children become tasks, the latest first, so that few of them wait.
 fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(scope: &rayon::Scope<'s>, place: T, visit: &'s V) {
     visit(place, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
 }
 
-/// Runs work; a panic becomes a fault.
+/// Runs `work`. A panic becomes a fault.
 pub(super) fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);

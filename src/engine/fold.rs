@@ -1,48 +1,48 @@
-//! The one pass over the elements of an array: each chunk is read once, in parallel, whatever is made of its elements,
-//! with the same outcome for any number of threads.
+//! Pass over the elements of an array. Each chunk is read once, in parallel, for all accumulators. The result does not
+//! depend on the number of threads.
 
 use super::{Buffers, Driver, Progress, Workers};
 use crate::array::{ChunkFault, ChunkSet, InPieces, OpenedObject, Result, StoredArray};
 use crate::codec::as_index;
 use crate::grid::Region;
 
-/// A chunk that is read, or a piece of one: pieces come in the order of the chunk.
+/// Chunk, or a piece of one. Pieces are in order.
 #[derive(Debug, Clone, Copy)]
 pub struct Chunk<'a> {
-    /// The chunk, as far as it lies inside the array.
+    /// Box of the chunk inside the array.
     pub region: &'a Region,
-    /// The elements; `None` where the chunk is not stored.
+    /// Elements. `None` means that the chunk is absent.
     pub elements: Option<&'a [u8]>,
 }
 
-/// Something that is found out about the elements of an array.
+/// Computation over the elements of an array.
 pub trait Accumulator: Sync {
-    /// The findings in a box of the array.
+    /// Result for a box of the array.
     type Part: Send;
-    /// Buffers that a thread keeps from chunk to chunk.
+    /// Buffers of a thread, reused for all chunks.
     type Buffers: Default + Send;
 
-    /// A part of which nothing was looked at.
+    /// Returns the result for a box before any element.
     fn start(&self, region: &Region) -> Self::Part;
 
     /// Adds a chunk, or a piece of one.
     fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, buffers: &mut Self::Buffers) -> Result<()>;
 
-    /// Adds what was found elsewhere. Parts come in the order of the grid.
+    /// Adds the result of another box. Boxes are merged in the order of the grid.
     fn merge(&self, all: &mut Self::Part, part: &Self::Part);
 
-    /// True if chunks have to be given whole.
+    /// Returns true if `add` needs whole chunks.
     fn takes_whole(&self) -> bool {
         false
     }
 
-    /// The places of the chunks of an object that are needed; `None` where all are.
+    /// Returns the positions of the needed chunks in an object. `None` means all of them.
     fn places(&self, _object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
         None
     }
 }
 
-/// Both of two.
+/// Two accumulators in one pass.
 impl<A: Accumulator, B: Accumulator> Accumulator for (A, B) {
     type Part = (A::Part, B::Part);
     type Buffers = (A::Buffers, B::Buffers);
@@ -66,7 +66,7 @@ impl<A: Accumulator, B: Accumulator> Accumulator for (A, B) {
     }
 }
 
-/// One that may not be asked for.
+/// Optional accumulator.
 impl<A: Accumulator> Accumulator for Option<A> {
     type Part = Option<A::Part>;
     type Buffers = A::Buffers;
@@ -93,19 +93,19 @@ impl<A: Accumulator> Accumulator for Option<A> {
     }
 }
 
-/// The findings of a pass.
+/// Result of a pass.
 #[derive(Debug)]
 pub struct Folded<A: Accumulator> {
     pub part: A::Part,
-    /// Elements that are stored.
+    /// Number of stored elements.
     pub elements: u64,
-    /// True if a chunk of those that were looked for is absent.
+    /// True if an expected chunk is absent.
     pub lacks_chunks: bool,
-    /// Bytes that were read, as they are stored.
+    /// Number of encoded bytes that were read.
     pub bytes_read: u64,
 }
 
-/// A pass over an array.
+/// Pass over an array.
 #[derive(Clone, Copy)]
 pub struct Fold<'a> {
     pub array: &'a StoredArray,
@@ -114,12 +114,12 @@ pub struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    /// Makes the pass over all objects that are there, under this name.
+    /// Runs the pass over all existing objects. `name` is its name in the progress display.
     pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> Result<Folded<A>, ChunkFault> {
         self.run_over(&self.array.objects(), name, accumulator)
     }
 
-    /// Makes the pass over some objects.
+    /// Runs the pass over some objects.
     pub fn run_over<A: Accumulator>(
         &self,
         objects: &ChunkSet,
@@ -130,7 +130,7 @@ impl Fold<'_> {
         self.progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
         let taken = Region::between(self.array.metadata.skipped.clone(), &self.array.metadata.shape);
         let mut all = Folded::new(accumulator, &taken);
-        // Too few shards to go round: the threads share the inner chunks of each.
+        // There are too few shards for all threads, so they share the inner chunks of each.
         let shares_units = self.array.layout.is_some() && self.driver.outnumbers(objects);
         let work = |workers: &Workers<'_, A::Buffers>, index| {
             let found = self.object(accumulator, workers, index)?;
@@ -143,7 +143,6 @@ impl Fold<'_> {
         outcome.map(|()| all)
     }
 
-    /// Reads an object.
     fn object<A: Accumulator>(
         &self,
         accumulator: &A,
@@ -183,14 +182,12 @@ impl<A: Accumulator> Folded<A> {
         Folded { part: accumulator.start(region), elements: 0, lacks_chunks: false, bytes_read: 0 }
     }
 
-    /// Adds a chunk that is given whole.
     fn add(&mut self, accumulator: &A, chunk: Chunk<'_>, buffers: &mut A::Buffers) -> Result<()> {
         self.elements += chunk.elements.map_or(0, |_| chunk.region.num_elements());
         self.lacks_chunks |= chunk.elements.is_none();
         accumulator.add(&mut self.part, chunk, buffers)
     }
 
-    /// Adds the chunks of an object that are needed.
     fn add_chunks(
         &mut self,
         accumulator: &A,
@@ -205,7 +202,7 @@ impl<A: Accumulator> Folded<A> {
         let read = |Buffers { source, visitor, .. }: &mut Buffers<A::Buffers>, item| {
             let place = places.as_ref().map_or_else(|| object.place(item), |places| places[as_index(item)].clone());
             let region = object.subchunk(&place);
-            // Inner chunks of a shard may lie beyond the edge.
+            // Inner chunks of a shard may be completely beyond the edge.
             if region.is_empty() {
                 return Ok(None);
             }

@@ -1,36 +1,36 @@
-//! Objects of an array in groups: boxes of them, which are done together.
+//! Groups of objects of an array. Each is a box of objects that are done together.
 
 use std::ops::Range;
 
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume, zip_with};
 
-/// Objects of a group at most, so that no thread is at one group for too long.
+/// Most objects in a group, so that no thread spends too long on one.
 const MOST_OBJECTS: u64 = 1 << 16;
 
-/// Groups of an array at least, where it has as many objects: threads share them out.
+/// Smallest number of groups, if there are as many objects. Threads share them.
 const LEAST_GROUPS: u64 = 16;
 
-/// The objects of an array in boxes.
+/// Objects of an array in groups.
 #[derive(Debug, Clone)]
 pub struct Groups {
     grid: Grid,
-    /// Objects of the array along each dimension.
+    /// Number of objects along each dimension.
     objects: Vec<u64>,
-    /// Objects along each dimension that need the same subchunks of what is read.
+    /// Number of objects along each dimension that need the same subchunks of the source.
     under: Vec<u64>,
-    /// Objects of a group along each dimension: these, or fewer.
+    /// Largest number of objects of a group along each dimension.
     shape: Vec<u64>,
 }
 
 impl Groups {
-    /// The objects of `array` in groups that need the same subchunks of `read`: a thread does those of a group one after
-    /// the other, and takes each of these subchunks apart once.
+    /// Groups the objects of `array` that need the same subchunks of `read`. One thread does a whole group, and decodes
+    /// each of these subchunks once.
     pub fn new(array: &StoredArray, read: &StoredArray) -> Self {
         Self::of_grid(array.metadata.grid.clone(), read.subchunk_shape())
     }
 
-    /// Boxes of so many objects.
+    /// Groups objects in boxes of this shape.
     pub fn of_shape(grid: Grid, shape: Vec<u64>) -> Self {
         Groups { objects: grid.counts(), under: shape.clone(), grid, shape }
     }
@@ -47,7 +47,7 @@ impl Groups {
         Groups { grid, objects, under, shape }
     }
 
-    /// The groups that hold some of these objects.
+    /// Returns the groups that contain some of these objects.
     pub fn of(&self, objects: &ChunkSet) -> ChunkSet {
         let grid = self.counts();
         if self.shape.iter().all(|length| *length == 1) {
@@ -62,7 +62,7 @@ impl Groups {
             while object < end {
                 let position = unravel(object, &self.objects);
                 found.insert(ravel(&zip_with(&position, &self.shape, |at, length| at / length), &grid));
-                // What follows in the row lies in the same group up to its edge.
+                // The following objects of the row are in the same group, up to its edge.
                 let at = position.last().unwrap_or(&0);
                 object += (at - at % step + step).min(*row) - at;
             }
@@ -70,7 +70,7 @@ impl Groups {
         found.finish()
     }
 
-    /// The objects of a group in C order, as runs of those that follow each other along the last dimension.
+    /// Returns the objects of a group in C order, as runs along the last dimension.
     pub fn objects(&self, group: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut extent = self.extent(group);
         let run = extent.shape.last_mut().map_or(1, |last| std::mem::replace(last, 1));
@@ -78,32 +78,32 @@ impl Groups {
         starts.map(move |start| start..start + run).filter(|run| !run.is_empty())
     }
 
-    /// The box of a group, in elements.
+    /// Returns the box of a group in elements.
     pub fn region(&self, group: u64) -> Region {
         let objects = self.extent(group);
         let last: Vec<u64> = objects.end().iter().map(|end| end.saturating_sub(1)).collect();
         Region::between(self.grid.start_of(&objects.start), &self.grid.region_of(&last).end())
     }
 
-    /// The first element of the objects that lie in the same subchunks as this one. It does not depend on how many
-    /// objects a group has.
+    /// Returns the first element of the objects that need the same subchunks as `object`. It does not depend on the
+    /// size of groups.
     pub(super) fn start_beside(&self, object: u64) -> Vec<u64> {
         let position = unravel(object, &self.objects);
         self.grid.start_of(&zip_with(&position, &self.under, |at, under| at - at % under))
     }
 
-    /// Elements along each dimension of the objects that lie in the same subchunks.
+    /// Returns the number of elements, along each dimension, of the objects that need the same subchunks.
     pub(super) fn lengths(&self) -> Vec<u64> {
         zip_with(&self.under, self.grid.largest(), u64::saturating_mul)
     }
 
-    /// The objects of a group, as a box of their grid.
+    /// Returns the objects of a group, as a box of their grid.
     fn extent(&self, group: u64) -> Region {
         let place = unravel(group, &self.counts());
         Region::chunk(&place, &self.shape).common(&Region::whole(&self.objects))
     }
 
-    /// Groups along each dimension.
+    /// Returns the number of groups along each dimension.
     fn counts(&self) -> Vec<u64> {
         zip_with(&self.objects, &self.shape, u64::div_ceil)
     }

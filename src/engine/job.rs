@@ -1,4 +1,4 @@
-//! The objects (chunks or shards) of an array from SOURCE to DEST, by whichever route.
+//! Job that writes the objects (chunks or shards) of an array from SOURCE to DEST by any route.
 
 use std::ops::Range;
 
@@ -9,31 +9,31 @@ use super::{
 use crate::array::{ChunkFault, ChunkSet};
 use crate::metadata::array::num_elements;
 
-/// The work on the objects of an array.
+/// Work on the objects of an array.
 #[derive(Debug)]
 pub enum Job {
-    /// They stay what they are, whatever encoded them.
+    /// Objects are copied unchanged, whatever their codecs.
     Copy(Box<CopyJob>),
-    /// They are read and made anew, as far as their route takes them apart.
+    /// Objects are read and written again. The route decides which codecs are decoded.
     Objects(Box<ObjectJob>),
 }
 
 impl Job {
-    /// The work on objects that are made anew.
+    /// Returns the work on objects that are written again.
     pub fn objects(&self) -> Option<&ObjectJob> {
         if let Job::Objects(job) = self { Some(job) } else { None }
     }
 
-    /// Writes every object of the destination; reports are given to `fold` in their order. Objects of the destination are
-    /// the units of `part`: those that are done are left out. What is written between two passes is reported as temporary.
+    /// Writes every object of the destination. Calls `fold` with the reports in order. The units of `part` are objects
+    /// of the destination, and finished ones are skipped. Intermediate data are reported as temporary.
     pub fn run(&self, driver: &Driver, told: Told<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let between = self.run_first(driver, told, &mut fold)?;
         self.run_second(between, driver, told, fold)
     }
 
-    /// The first of two passes, by itself: what is assigned of it are units of the pass of `part` that
-    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) names. What it and the runs that it goes on after have written;
-    /// nothing of a job that has one pass.
+    /// Runs only the first of two passes. Its units are those of the pass
+    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `part`. Returns what it and the runs that it continues have
+    /// written. That is nothing for a job with one pass.
     pub fn run_first(
         &self,
         driver: &Driver,
@@ -48,7 +48,7 @@ impl Job {
         }
     }
 
-    /// The second pass, after [`Job::run_first`], by itself. All that the first pass wrote must be there.
+    /// Runs only the second pass, after [`Job::run_first`]. All data of the first pass must exist.
     pub fn run_second(
         &self,
         between: Intermediate,
@@ -70,17 +70,17 @@ impl Job {
                 Pass::new(transfer, &**variable_size, told).by_subchunks().run_objects(driver, fold)
             }
         };
-        // Of objects that an earlier run had written.
+        // It may still contain chunks of objects that an earlier run had written.
         transfer.source.cache.clear();
         run
     }
 
-    /// The two passes of a job that has them.
+    /// Returns the two passes, or `None` for a job with one pass.
     pub fn staged(&self) -> Option<&Staged> {
         if let Some(Route::Staged(staged)) = self.objects().map(|job| &job.route) { Some(staged) } else { None }
     }
 
-    /// The number of passes: of times that all elements are written.
+    /// Returns the number of passes. Each pass writes all elements.
     pub fn num_passes(&self) -> u64 {
         self.passes().len() as u64
     }
@@ -89,7 +89,7 @@ impl Job {
         0..1 + usize::from(self.staged().is_some())
     }
 
-    /// Objects of the destination that are written at most: some may turn out to hold nothing but the fill value.
+    /// Returns the largest number of objects to write. Some may turn out to contain only the fill value.
     pub fn num_written(&self) -> u64 {
         match self {
             Job::Copy(job) => job.objects().len(),
@@ -97,7 +97,7 @@ impl Job {
         }
     }
 
-    /// Objects that were found absent while they were read, where it was not known which are there.
+    /// Returns the number of objects that reads found absent, if the existing ones were not known.
     pub fn num_missing(&self) -> u64 {
         match self {
             Job::Copy(job) => job.missing.count(),
@@ -105,19 +105,18 @@ impl Job {
         }
     }
 
-    /// Objects that are written although the source does not have them, at least.
+    /// Returns the smallest number of objects that are written although the source does not have them.
     pub fn num_filled(&self) -> u64 {
         self.objects().map_or(0, |job| job.transfer.num_filled())
     }
 
-    /// The units of a pass (0: the first) that have anything to do: stored objects of what it writes, by their linear indices;
-    /// where the grid changes, groups of such objects that are written together. Units of one number write the same objects
-    /// whichever process does them.
+    /// Returns the units of a pass that need work. Pass 0 is the first. Units are the linear indices of written
+    /// objects, or of groups of objects if the grid changes. A unit writes the same objects in every process.
     pub fn units_of(&self, pass: usize) -> ChunkSet {
         self.units_among(pass, None)
     }
 
-    /// The same of those units that write some of these objects.
+    /// Like `units_of`, only units that write some of `objects`.
     fn units_among(&self, pass: usize, objects: Option<&ChunkSet>) -> ChunkSet {
         let transfer = match self {
             Job::Copy(job) => {
@@ -131,17 +130,17 @@ impl Job {
         }
     }
 
-    /// The number of units of each pass.
+    /// Returns the number of units of each pass.
     pub fn units(&self) -> Vec<u64> {
         self.passes().map(|pass| self.units_of(pass).len()).collect()
     }
 
-    /// Units of all passes.
+    /// Returns the number of units of all passes.
     pub fn num_units(&self) -> u64 {
         self.units().into_iter().fold(0, u64::saturating_add)
     }
 
-    /// The objects that units of a pass write: of DEST, or of the intermediate data.
+    /// Returns the objects that units of a pass write, in DEST or in the intermediate data.
     pub fn objects_of(&self, pass: usize, units: &Range<u64>) -> ChunkSet {
         let Some(rechunk) = self.blocks_of(pass) else {
             let end = match self {
@@ -154,14 +153,14 @@ impl Job {
         ChunkSet::from_ranges(units.iter().flat_map(|group| groups.objects(group)).collect())
     }
 
-    /// Bytes of a unit's elements, about: by them work is divided.
+    /// Returns the approximate size of a unit's elements in bytes, which is used to divide the work.
     pub fn unit_bytes(&self, pass: usize) -> u64 {
         const UNKNOWN: u64 = 1 << 20;
         self.bytes_of_units(pass, 1).unwrap_or(UNKNOWN).max(1)
     }
 
-    /// Bytes of elements that are told as progress while a pass writes all objects, or these; `None` where they are only known
-    /// afterwards, as of elements of any length.
+    /// Returns the total progress of a pass in bytes of elements, for all objects or for these. `None` means that it is
+    /// not known in advance, as for elements of variable size.
     pub fn bytes_of(&self, pass: usize, objects: Option<&ChunkSet>) -> Option<u64> {
         self.bytes_of_units(pass, self.units_among(pass, objects).len())
     }
@@ -182,7 +181,7 @@ impl Job {
         }
     }
 
-    /// The same of all passes, without the units that an earlier run has done.
+    /// Returns the total progress of all passes in bytes, without the units that an earlier run has finished.
     pub fn bytes_left(&self, done: &ChunkSet) -> Option<u64> {
         let add = |all: u64, pass| Some(all.saturating_add(self.bytes_of(pass, None)?));
         let (all, units) = (self.passes().try_fold(0, add)?, self.num_units().max(1));
@@ -190,7 +189,7 @@ impl Job {
         u64::try_from(u128::from(all) * left / u128::from(units)).ok()
     }
 
-    /// The rechunking of a pass over blocks.
+    /// Returns the rechunking of a pass, or `None` if it does not use blocks.
     fn blocks_of(&self, pass: usize) -> Option<&Rechunk> {
         match (&self.objects()?.route, pass) {
             (Route::Rechunk(rechunk), _) => Some(rechunk),
@@ -200,12 +199,12 @@ impl Job {
         }
     }
 
-    /// The passes over blocks, where objects are cut anew.
+    /// Returns the rechunking of each pass that uses blocks.
     pub fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
         self.passes().filter_map(|pass| self.blocks_of(pass))
     }
 
-    /// The mean number of times that a chunk of the source is read, by whichever pass reads more than it needs.
+    /// Returns the mean number of reads of a source chunk, for the pass with the larger number.
     pub fn read_amplification(&self) -> f64 {
         if let Some(ObjectJob { transfer, route: Route::VariableSize(variable_size) }) = self.objects() {
             return variable_size.read_amplification(&transfer.source, &transfer.destination);
@@ -213,7 +212,7 @@ impl Job {
         self.rechunks().map(|rechunk| rechunk.plan.read_amplification()).fold(1.0, f64::max)
     }
 
-    /// Bytes of intermediate data, at most.
+    /// Returns the largest possible size of the intermediate data in bytes.
     pub fn bytes_temporary(&self) -> u64 {
         match self.objects() {
             Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.bytes(transfer),
@@ -222,17 +221,17 @@ impl Job {
     }
 }
 
-/// The work on objects that are made anew.
+/// Work on objects that are written again.
 #[derive(Debug)]
 pub struct ObjectJob {
-    /// The array that is read, and the one that is written.
+    /// Source and destination.
     pub transfer: Transfer,
-    /// The route of every object.
+    /// Route of all objects.
     pub route: Route,
 }
 
 impl ObjectJob {
-    /// True if subchunks are moved between objects, or in shards.
+    /// Returns true if subchunks move to other objects, or are in shards.
     pub fn moves_subchunks(&self) -> bool {
         let Transfer { source, destination, .. } = &self.transfer;
         let has_shards = source.layout.is_some() || destination.layout.is_some();
@@ -242,7 +241,7 @@ impl ObjectJob {
         matches!(self.route, Route::Move(_)) && moves
     }
 
-    /// True if elements of any length are put together anew.
+    /// Returns true if elements of variable size are encoded again.
     pub fn makes_elements(&self) -> bool {
         matches!(&self.route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
     }

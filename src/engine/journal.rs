@@ -1,10 +1,12 @@
-//! What a run has done, noted in the destination, so that another run of the same plan can go on after it.
+//! Journal of a run in its destination. Another run of the same plan can continue from it.
 //!
-//! The journal is a file of JSON lines: runs, each with the plan, finished units as ranges with what was counted
-//! over them, and checkpoints. A run marks with its first checkpoint that its destination is ready: what stood there before is
-//! gone. A unit is noted once its objects are written: a process that dies loses nothing of
-//! that, since the system still has the bytes. A machine that dies does; so after another boot only what a checkpoint
-//! follows is believed, before which everything was synced. A line that is torn, and what follows it, does not count.
+//! The journal is a file of JSON lines. It contains runs with their plans, ranges of finished units with their counts,
+//! and checkpoints. The first checkpoint of a run shows that its destination is ready: the previous contents are
+//! removed.
+//!
+//! A unit is recorded once its objects are written. A process that dies loses none of them, as the system still has the
+//! bytes. A machine that dies may lose some. So after a reboot only lines before a checkpoint are valid, as each
+//! checkpoint follows a sync. An incomplete line and all lines after it are ignored.
 
 mod lines;
 
@@ -23,44 +25,44 @@ pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
 const SCHEMA: &str = "zarrcast.journal/5";
 
-/// Units wait at most this long for their line.
+/// Longest time that finished units wait for a line.
 const LINE_AFTER: Duration = Duration::from_secs(1);
-/// The destination is synced after so many bytes, or so long.
+/// The destination is synced after this number of bytes or this time.
 const CHECKPOINT_BYTES: u64 = 64 << 30;
 const CHECKPOINT_AFTER: Duration = Duration::from_mins(10);
-/// Longer journals are not read: more than this is not written by runs of any length.
+/// Largest journal that is read, in bytes. No real run writes more.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// The result of a call to a journal.
 pub type Result<T, E = JournalError> = std::result::Result<T, E>;
 
-/// A journal cannot be begun or gone on with.
+/// A journal could not be opened or continued.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another process has it.
+    /// Another process has the lock.
     #[error("another run is writing there")]
     Locked,
-    /// Another process has it, as it notes where the file system has no locks.
+    /// Another process has the lock, or has recorded itself if the file system has no locks.
     #[error("another run is writing there: {0}")]
     Held(String),
-    /// It is not there any more, or another's.
+    /// The journal was removed or belongs to another run.
     #[error("the journal of this run was removed, or another run replaced it")]
     Lost,
-    /// It is another plan's.
+    /// The journal belongs to another plan.
     #[error("what differs: {}", .differences.join(", "))]
     OtherPlan {
-        /// In what.
+        /// Names of the parts that differ.
         differences: Vec<String>,
     },
 }
 
-/// The units that a run is to do, by the names of the passes that they are of. All others are others' to do.
+/// Units of a run by the names of the passes. Other runs do the rest.
 pub type Assignment = BTreeMap<String, ChunkSet>;
 
-/// Units that are finished once some writes of the store are.
+/// Units that are finished when some writes of the store are complete.
 #[derive(Debug)]
 struct Finished {
     pass: Arc<str>,
@@ -69,14 +71,13 @@ struct Finished {
     writes: Range<u64>,
 }
 
-/// The counts of this run and those before.
+/// Counts of this run and earlier runs.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Units that have no line yet.
     waiting: Vec<Finished>,
-    /// The counts of those that have, by the names of the passes.
+    /// Counts of the units with a line, by the names of the passes.
     noted: BTreeMap<String, ObjectReport>,
-    /// Units that are done, with a line or without, and bytes that were written for them.
+    /// Number of finished units, with or without a line, and of the bytes written for them.
     num_units: u64,
     bytes_written: u64,
 }
@@ -106,15 +107,14 @@ impl Counts {
     }
 }
 
-/// Where the lines go.
 #[derive(Debug)]
 struct Writer {
     log: Box<dyn Log>,
-    /// The length of its whole lines; `None` where it can be written no more.
+    /// Length of the whole lines in bytes. `None` means that the log cannot be written any more.
     length: Option<u64>,
     last_line: Instant,
     last_checkpoint: Instant,
-    /// Bytes that had been written by the last checkpoint.
+    /// Number of bytes that were written up to the last checkpoint.
     bytes_at_checkpoint: u64,
 }
 
@@ -123,7 +123,7 @@ impl Writer {
     fn append(&mut self, lines: &str) -> Result<(), StoreError> {
         let Some(length) = self.length else { return Ok(()) };
         if let Err(error) = self.log.append(lines.as_bytes()) {
-            // Half a line would hide those after it.
+            // An incomplete line would hide the lines after it.
             self.length = self.log.cut(length).ok().map(|()| length);
             return Err(error);
         }
@@ -132,23 +132,23 @@ impl Writer {
     }
 }
 
-/// The journal of a run.
+/// Journal of a run.
 #[derive(Debug)]
 pub struct Journal {
-    /// Where all that it tells of is written.
+    /// Data whose state is recorded.
     data: Node,
-    /// The units that are to be done, where these are not all.
+    /// Units of this run. `None` means all units.
     assigned: Option<Assignment>,
     lock: OwnLock,
     fingerprint: Fingerprint,
-    /// The state that runs before have left.
+    /// State that earlier runs have left.
     left: Left,
     counts: Mutex<Counts>,
     writer: Mutex<Writer>,
 }
 
 impl Journal {
-    /// An error where another process has the journal in the folder of a run.
+    /// Fails if another process has locked the journal in the folder of a run.
     pub fn check_free(run: &Node) -> Result<()> {
         match run.kind_of(JOURNAL.as_str())? {
             Some(_) => OwnLock::take(&mut *run.begin_log(&JOURNAL)?, last_owner).map(drop),
@@ -156,11 +156,11 @@ impl Journal {
         }
     }
 
-    /// Opens and locks the journal in the folder of a run that writes `data`, and reads what runs of the plan have left,
-    /// where it goes on after them. Nothing is noted.
+    /// Opens and locks the journal in the folder of a run that writes `data`. With `resumes`, reads the state of
+    /// earlier runs. Records nothing.
     ///
-    /// Where the store locks it, whoever comes second is refused. Where it does not, or its locks are those of one machine,
-    /// both go on with the same work, and neither believes what the other notes meanwhile.
+    /// If the store has locks, a second run is refused. Without locks, or if they work only on one machine, both runs
+    /// do the same work. Neither reads what the other records meanwhile.
     pub fn open((run, data): (&Node, &Node), fingerprint: &Fingerprint, resumes: bool) -> Result<Self> {
         let mut log = run.begin_log(&JOURNAL)?;
         let lock = OwnLock::take(&mut *log, last_owner)?;
@@ -173,25 +173,25 @@ impl Journal {
         Ok(Journal { data, assigned: None, lock, fingerprint, left, counts, writer })
     }
 
-    /// The journal of a part of a job, in a folder of its own: nothing but what is assigned is to be done.
+    /// Opens the journal of a part of a job in its own folder, and begins it. Only assigned units are done.
     pub fn open_part((run, data): (&Node, &Node), fingerprint: &Fingerprint, assigned: Assignment) -> Result<Self> {
         let journal = Journal { assigned: Some(assigned), ..Self::open((run, data), fingerprint, true)? };
         journal.begin(true)?;
         Ok(journal)
     }
 
-    /// True if a run before had made its destination ready: this one goes on.
+    /// Returns true if an earlier run had prepared its destination. This run then continues it.
     pub fn is_begun(&self) -> bool {
         self.left.is_begun
     }
 
-    /// True if a run before has noted itself, which may not have come to begin.
+    /// Returns true if an earlier run was recorded. It may not have prepared its destination.
     pub fn is_noted(&self) -> bool {
         self.left.is_noted
     }
 
-    /// Notes the run. It begins with the first checkpoint: at once where the destination is ready, as it is where runs have
-    /// begun before.
+    /// Records the run. The first checkpoint follows at once if the destination is ready, as it is after an earlier
+    /// run.
     pub fn begin(&self, is_ready: bool) -> Result<()> {
         let (schema, fingerprint) = (SCHEMA.to_owned(), self.fingerprint.clone());
         let mut lines = to_line(&Line::Run(Run { schema, fingerprint, owner: self.lock.owner.clone() }));
@@ -203,61 +203,61 @@ impl Journal {
         Ok(writer.append(&lines)?)
     }
 
-    /// Units that are done, by this run and those before.
+    /// Returns the number of units that are finished by this run and earlier runs.
     pub fn num_units(&self) -> u64 {
         held(&self.counts).num_units
     }
 
-    /// True if the file system locks it: where it does not, nothing keeps runs on other machines out.
+    /// Returns true if a lock protects the journal. Otherwise nothing excludes runs on other machines.
     pub fn is_locked(&self) -> bool {
         self.lock.is_held
     }
 
-    /// Who wrote it before this run, where that cannot be told by a lock.
+    /// Returns the previous writer if there are no locks. It may still be running.
     pub fn holder_before(&self) -> Option<String> {
         self.lock.before.as_ref().map(ToString::to_string)
     }
 
-    /// True if it is of all that is to be done, not of a part.
+    /// Returns true if the journal covers the whole job and not only a part.
     pub fn is_whole_run(&self) -> bool {
         self.assigned.is_none()
     }
 
-    /// Bytes that were written for them.
+    /// Returns the number of bytes written for the finished units.
     pub fn bytes_written(&self) -> u64 {
         held(&self.counts).bytes_written
     }
 
-    /// The units of a pass over an array, by its name.
+    /// Returns the state of a pass over an array, by name.
     pub fn pass(&self, name: &str) -> PassProgress<'_> {
         let (done, before) = self.left.known.get(name).cloned().unwrap_or_default();
         let assigned = self.assigned.as_ref().map(|assigned| assigned.get(name).cloned().unwrap_or_default());
         PassProgress { journal: self, name: name.into(), done, before, assigned, is_again: false }
     }
 
-    /// The counts of this run and those before over the units of a pass, by its name.
+    /// Returns the counts of this run and earlier runs for a pass, by name.
     pub fn counted(&self, name: &str) -> Result<ObjectReport> {
         self.write_lines(&mut self.writer())?;
         Ok(held(&self.counts).noted.get(name).copied().unwrap_or_default())
     }
 
-    /// Notes what waits, and syncs the destination: what was noted so far is believed after any failure.
+    /// Records the pending units, and syncs the destination. All lines are then valid after any failure.
     pub fn checkpoint(&self) -> Result<()> {
         self.mark(&mut self.writer())
     }
 
-    /// Notes what waits, so that another process finds it: what is written by now, and then what is under way.
+    /// Records the pending units for other processes: the written ones first, then those still in flight.
     pub fn flush(&self) -> Result<()> {
         self.flush_written()?;
         if self.data.abilities().is_remote {
-            // What fails has no line.
+            // A failed write has no line.
             let _ = self.data.sync();
             self.flush_written()?;
         }
         Ok(())
     }
 
-    /// Notes what waits and is written, before the process ends; given up after a while.
+    /// Records the written units before the process ends. Gives up after a time limit.
     pub fn flush_in_time(self: Arc<Self>, patience: Duration) {
         let (done, ended) = mpsc::channel();
         let flush = move || {
@@ -275,12 +275,12 @@ impl Journal {
         Ok(writer.log.sync()?)
     }
 
-    /// An error unless what lies there is this run's still.
+    /// Fails unless the journal still belongs to this run.
     pub fn confirm(&self) -> Result<()> {
         if self.writer().log.confirm()? { Ok(()) } else { Err(JournalError::Lost) }
     }
 
-    /// True if another run has taken the lock over: what lies there is that one's by now.
+    /// Returns true if another run has taken over the lock.
     pub fn is_lost(&self) -> bool {
         self.writer().log.is_lost()
     }
@@ -289,13 +289,13 @@ impl Journal {
         held(&self.writer)
     }
 
-    /// Notes what waited before the destination was synced, and that it was, in one go.
+    /// Records the units that were pending before a sync, and a checkpoint after it, in one append.
     fn mark(&self, writer: &mut Writer) -> Result<()> {
         let bytes_written = self.bytes_written();
         let mut lines = self.lines(writer);
         self.data.sync()?;
         lines += &to_line(&Line::Checkpoint);
-        // What was under way has a line now, too.
+        // Units in flight before the sync now have a line, too.
         lines += &self.lines(writer);
         writer.append(&lines)?;
         writer.log.sync()?;
@@ -308,7 +308,6 @@ impl Journal {
         if lines.is_empty() { Ok(()) } else { writer.append(&lines) }
     }
 
-    /// The lines of what waits for them.
     fn lines(&self, writer: &mut Writer) -> String {
         let mut passes: BTreeMap<Arc<str>, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
         let mut counts = held(&self.counts);
@@ -326,20 +325,20 @@ impl Journal {
         }
         writer.last_line = Instant::now();
         if self.data.abilities().is_remote && !lines.is_empty() {
-            // What such a store has acknowledged is durable.
+            // Writes that such a store has confirmed are durable.
             lines += &to_line(&Line::Checkpoint);
         }
         lines
     }
 
-    /// The writer, if no other thread has it and a line is due; an error where the journal is not this run's any more.
+    /// Returns the writer if it is free and a line is due. Fails if the journal does not belong to this run any more.
     fn due_writer(&self) -> Result<Option<MutexGuard<'_, Writer>>> {
-        // Whoever comes first writes; the others go on.
+        // The first thread writes, and the others continue.
         let writer = self.writer.try_lock().ok().filter(|writer| writer.last_line.elapsed() >= LINE_AFTER);
         if writer.as_ref().is_some_and(|writer| writer.log.is_lost()) { Err(JournalError::Lost) } else { Ok(writer) }
     }
 
-    /// Notes units that are finished once the writes since one of a number are.
+    /// Records units that are finished when all writes from `first_write` on are complete.
     fn note(&self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, first_write: u64) -> Result<()> {
         held(&self.counts).add(pass, units, report, first_write..self.data.next_write());
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! The keys of an array held against its grid: each folder is walked as it is read, many at a time, and no more names
-//! are kept than are looked at.
+//! Lists the keys of an array and compares them with its grid. Folders are processed while they are read, several at
+//! once, and only needed names are kept.
 
 #[cfg(test)]
 mod tests;
@@ -16,40 +16,40 @@ use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
 
-/// Strays that are gathered before those that are not kept are left out.
+/// Number of collected strays after which those beyond the limit are dropped.
 const MOST_GATHERED: usize = 1 << 12;
 
-/// Objects whose sizes one thread asks for at a time.
+/// Number of objects whose sizes a thread requests at once.
 const SIZES_AT_ONCE: usize = 1 << 10;
 
-/// Chunks of a grid of which the keys are asked for one by one, at most.
+/// Largest number of chunks whose keys are requested one by one.
 const MOST_ASKED_FOR: u64 = 1 << 22;
 
-/// The most pieces of such work that wait.
+/// Most pending tasks that request sizes.
 const MOST_WAITING: usize = 64;
 
-/// Behind a network a folder below which no more keys are expected is listed with all that lies below it: some pages, where
-/// each folder in it would take one.
+/// Limit for a single listing. A remote folder with at most this many possible keys is listed with everything below it.
+/// That needs a few pages, while each of its folders would need a page of its own.
 const LISTED_WHOLE: u64 = 10_000;
 
-/// Listings of folders that are under way at once behind a network, whatever the threads: they only wait.
+/// Concurrent listings of a remote store, whatever the number of threads, as they only wait.
 const LISTINGS_AT_ONCE: usize = 32;
 
-/// Lists the chunks of an array, to read them. Of a store that tells no keys all are presumed to be there.
+/// Lists the chunks of an array to read them. If the store cannot list, all chunks count as existing.
 pub fn list(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing> {
     scan(node, metadata, Purpose::Reading { with_sizes: false }, driver)
 }
 
-/// Lists them with their bytes.
+/// Lists the chunks of an array with their sizes.
 pub fn list_with_sizes(node: &Node, metadata: &ArrayMetadata, driver: &Driver) -> Result<Listing> {
     scan(node, metadata, Purpose::Reading { with_sizes: true }, driver)
 }
 
-/// Objects of an array that are there, and their bytes.
+/// Existing objects of an array, and their total size in bytes.
 pub type Stored = (ChunkSet, u64);
 
-/// Lists the objects of several arrays below a node, each in its own folder of it, by one listing: as many requests as it
-/// has pages. The store tells the sizes of what it lists.
+/// Lists the objects of several arrays in folders below a node, with one listing. It needs one request per page. Sizes
+/// come from the listing.
 pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<Vec<Stored>> {
     let grids: Vec<_> = arrays.iter().map(|(_, metadata)| metadata.grid.counts()).collect();
     let places: HashMap<&str, usize> = arrays.iter().map(|(folder, _)| *folder).zip(0..).collect();
@@ -68,12 +68,12 @@ pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<V
     Ok(found.into_iter().map(|(present, bytes)| (present.finish(), bytes)).collect())
 }
 
-/// Looks at every folder of an array, many at a time.
+/// Lists all folders of an array, several at once.
 pub fn scan(node: &Node, metadata: &ArrayMetadata, purpose: Purpose<'_>, driver: &Driver) -> Result<Listing> {
     scan_as(node, metadata, purpose, driver, node.abilities().is_remote)
 }
 
-/// The same; whether each listing is a request is said.
+/// Like [`scan`]. `is_far` means that each listing is a request.
 fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Driver, is_far: bool) -> Result<Listing> {
     let grid_shape = array.grid.counts();
     let waiting = AtomicUsize::new(0);
@@ -84,7 +84,7 @@ fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Dr
         let wide = if waits { Driver::new(LISTINGS_AT_ONCE).ok() } else { None };
         wide.as_ref().unwrap_or(driver).visit_tree(root, |task, visit| scanner.run(task, visit));
     }
-    // What does not list, or has just refused to, may be read by its keys all the same.
+    // A store that cannot list, or has just refused to, can still be read by keys.
     let is_presumed = !node.tells_keys() && !purpose.wants_sizes();
     if !node.tells_keys() {
         scanner.ask_for_each()?;
@@ -101,23 +101,21 @@ fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Dr
     Ok(Listing { present, is_presumed, unreadable, strays, present_bytes })
 }
 
-/// A piece of work.
 enum Task {
-    /// A folder is looked through; it lies this deep in the node.
+    /// Listing of a folder. `depth` is its depth below the node.
     Folder { folder: String, depth: usize },
-    /// The sizes of some of its objects.
+    /// Request for the sizes of some objects of a folder.
     Sizes { folder: String, objects: Vec<Object> },
 }
 
-/// The object of a chunk.
 struct Object {
     index: u64,
-    /// In its folder.
+    /// Name in its folder.
     name: String,
     is_link: bool,
 }
 
-/// An array whose folders are walked.
+/// Array whose folders are listed.
 struct Scanner<'a> {
     node: &'a Node,
     metadata: &'a ArrayMetadata,
@@ -125,24 +123,23 @@ struct Scanner<'a> {
     purpose: Purpose<'a>,
     /// True if each listing is a request.
     is_far: bool,
-    /// Sizes that are to be asked for by whoever has time, in pieces of work.
+    /// Number of pending tasks that request sizes.
     waiting: AtomicUsize,
     found: Mutex<Found>,
 }
 
-/// The findings in all folders, or in one.
+/// Results of all folders, or of one.
 #[derive(Default)]
 struct Found {
     present: ChunkSetBuilder,
     unreadable: ChunkSetBuilder,
     strays: Vec<Stray>,
     bytes: u64,
-    /// The folder that could not be read, the first by name, and why.
+    /// First folder by name that could not be read, and the error.
     error: Option<(String, StoreError)>,
 }
 
 impl Scanner<'_> {
-    /// Does a piece of work; `visit` gets those that come of it.
     fn run(&self, task: Task, visit: &mut dyn FnMut(Task)) {
         let mut found = Found::default();
         let (folder, outcome) = match task {
@@ -169,9 +166,9 @@ impl Scanner<'_> {
         }
     }
 
-    /// True if all below a folder that lies `depth` deep is listed at once.
+    /// Returns true if everything below a folder of this depth is listed at once.
     fn is_listed_whole(&self, depth: usize) -> bool {
-        // What the keys of chunks begin with lies above the first dimension.
+        // The prefix of chunk keys is a folder above the first dimension.
         let given = depth.saturating_sub(1);
         self.is_far && volume(self.grid_shape.get(given..).unwrap_or_default()) <= LISTED_WHOLE
     }
@@ -180,8 +177,8 @@ impl Scanner<'_> {
         self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape)
     }
 
-    /// Looks through a folder, whose folders `visit` gets; or, where it `is_whole`, at all that lies below it at once: false
-    /// where that is far more than the chunks of the grid.
+    /// Lists a folder, and calls `visit` with its folders. With `is_whole`, lists everything below it at once. Returns
+    /// false if that is far more than the grid's chunks.
     fn look(
         &self,
         (folder, depth): (&str, usize),
@@ -222,7 +219,7 @@ impl Scanner<'_> {
         Ok(true)
     }
 
-    /// True if chunks may lie in a folder that lies in one `depth` deep; one where none can is noted.
+    /// Returns true if a folder may contain chunks. `depth` is that of its parent. Other folders are recorded.
     fn enters(&self, folder: &str, depth: usize, found: &mut Found) -> bool {
         match self.index(folder) {
             Some(index) => self.not_a_file(folder, FOLDER, Some(index), found),
@@ -232,8 +229,8 @@ impl Scanner<'_> {
         false
     }
 
-    /// Looks at what is no folder, of which the listing may have told the size; what must be measured yet is given back, with
-    /// its name from `prefix` on.
+    /// Records an entry that is not a folder, with its size if it is listed. Returns it if its size must be requested.
+    /// Its name is the key from `prefix` on.
     fn object_at(&self, entry: Entry<'_>, prefix: usize, found: &mut Found) -> Option<Object> {
         let Entry { name: key, kind, bytes } = entry;
         let index = self.index(key);
@@ -258,21 +255,21 @@ impl Scanner<'_> {
         None
     }
 
-    /// True if a folder in a folder that lies `depth` deep is looked through.
+    /// Returns true if a folder must be listed. `depth` is that of its parent.
     fn may_hold_keys(&self, key: &str, depth: usize) -> bool {
         let rank = self.metadata.shape.len();
         match self.purpose {
-            // A key has at most the prefix and an index for each dimension: none lies deeper than that.
+            // A key has at most the prefix and one index per dimension, so no key is deeper.
             Purpose::Reading { .. } => depth <= rank,
             Purpose::Validating(_) => self.metadata.chunk_key_encoding.is_folder_of_chunks(key, rank),
         }
     }
 
-    /// Something at a key that is no chunk's of the grid.
+    /// Records an entry that is not a chunk of the grid.
     fn no_chunk(&self, key: &str, kind: EntryKind, found: &mut Found) {
         let encoding = &self.metadata.chunk_key_encoding;
         if encoding.is_key_of_whole(key, self.metadata.shape.len()) {
-            return; // Of a part of an array, what lies outside of it.
+            return; // A key outside the selected part of the array.
         }
         if kind == EntryKind::Link && self.purpose.validates() {
             found.push(key, StrayKind::Link);
@@ -284,7 +281,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Something that is no file, maybe in the place of a chunk of the grid.
+    /// Records an entry that is not a file, perhaps at the key of a chunk of the grid.
     fn not_a_file(&self, key: &str, what: &'static str, index: Option<u64>, found: &mut Found) {
         if let Some(index) = index.filter(|_| self.purpose.validates()) {
             found.present.insert(index);
@@ -293,12 +290,12 @@ impl Scanner<'_> {
         found.push(key, StrayKind::NotAFile(self.chunk(key), what));
     }
 
-    /// The chunk of a key, in the grid or not.
+    /// Returns the chunk of a key, in the grid or outside.
     fn chunk(&self, key: &str) -> Option<Vec<u64>> {
         self.metadata.chunk_key_encoding.chunk_indices(key, self.metadata.shape.len())
     }
 
-    /// The sizes of some objects: later, by whoever has time, unless too much waits already.
+    /// Requests the sizes of some objects. They become a task for any thread, unless too many tasks are pending.
     fn sizes(&self, folder: &str, objects: Vec<Object>, found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
         if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -308,8 +305,8 @@ impl Scanner<'_> {
         self.measure(folder, &objects, found)
     }
 
-    /// Asks for each key of the grid, where the store does not tell which there are; where no sizes are wanted, all are presumed to
-    /// be there. Of other keys nothing is known.
+    /// Requests each key of the grid if the store cannot list. Without sizes, all chunks count as existing. Other keys
+    /// stay unknown.
     fn ask_for_each(&self) -> Result<()> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
@@ -338,14 +335,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Holds the sizes of some objects of a folder against what they may be.
+    /// Requests the sizes of some objects of a folder, and checks them.
     fn measure(&self, folder: &str, objects: &[Object], found: &mut Found) -> Result<()> {
         let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
         let sizes = self.node.sizes(folder, &names)?;
         for (Object { index, name, is_link }, size) in objects.iter().zip(sizes) {
             let key = || if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             let Some(size) = size else {
-                // A link that leads nowhere is as good as absent: that is what readers make of it.
+                // A dangling link counts as absent, as in other readers.
                 if *is_link && !self.purpose.validates() {
                     found.push(&key(), StrayKind::Link);
                 }
@@ -356,7 +353,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Holds the size of an object against what it may be.
+    /// Records an existing object, and checks its size.
     fn measured(&self, key: &str, index: u64, size: u64, found: &mut Found) {
         found.present.insert(index);
         if self.purpose.wants_sizes() {
@@ -373,14 +370,13 @@ impl Scanner<'_> {
 }
 
 impl Found {
-    /// Notes a key. What lies in a folder that is left out comes one after the other: it is noted once.
+    /// Records a stray key. Keys in the same skipped folder follow each other, so the folder is recorded once.
     fn push(&mut self, key: &str, kind: StrayKind) {
         if self.strays.last().is_none_or(|last| last.key != key || last.kind != kind) {
             self.strays.push(Stray { key: key.to_owned(), kind });
         }
     }
 
-    /// Adds what was found in a folder.
     fn add(&mut self, other: Found, [present, unreadable]: [ChunkSet; 2]) {
         self.present.insert_all(&present);
         self.unreadable.insert_all(&unreadable);

@@ -1,4 +1,4 @@
-//! Two arrays of the same shape, read side by side: the one loop over both.
+//! Reads of two arrays of the same shape next to each other.
 
 #[cfg(test)]
 mod tests;
@@ -15,56 +15,56 @@ use crate::codec::as_index;
 use crate::grid::Region;
 use crate::store::{Node, Part};
 
-/// Bytes of a piece of a block beside its elements.
+/// Memory of a piece of a block in addition to its elements, in bytes.
 const PIECE_BYTES: u64 = 128;
 
-/// Elements of both arrays at one place: of the source, and of the destination.
+/// Elements of the source and of the destination in the same box.
 #[derive(Debug)]
 pub struct Pair<'p> {
-    /// The box, in elements of the destination.
+    /// Box in elements of the destination.
     pub region: &'p Region,
-    /// In C order; fill values where nothing is stored. Where neither side stores any there are none.
+    /// Elements in C order. Absent ones are fill values. Both slices are empty if neither side is stored.
     pub elements: [&'p [u8]; 2],
-    /// True if any is stored.
+    /// True for each side with stored elements.
     pub is_stored: [bool; 2],
 }
 
-/// The source of a transfer and its destination, to be read side by side in pieces.
+/// Source and destination of a transfer, read in pieces.
 #[derive(Debug)]
 pub struct Pairs<'a> {
     transfer: &'a Transfer,
-    /// The pieces: boxes of this shape; where both sides have the same subchunks, these.
+    /// Shape of a piece. If both sides have the same subchunks, pieces are these.
     piece: Vec<u64>,
-    /// The blocks of pieces in which the source is held; `None` where both sides have the same subchunks.
+    /// Blocks of pieces for which the source is kept in memory. `None` means that both sides have the same subchunks.
     blocks: Option<RechunkPlan>,
-    /// True if pieces are subchunks of the destination; else it is held in blocks, too.
+    /// True if pieces are subchunks of the destination. Otherwise it is kept in memory in blocks, too.
     is_direct: bool,
     fillings: [Filling; 2],
-    /// Threads that share the work, and the bytes that they need.
+    /// Number of threads, and the memory that they need.
     pub schedule: Schedule,
 }
 
-/// Buffers that a thread keeps from piece to piece, beside those for the source.
+/// Buffers of a thread, reused for all pieces, in addition to those for the source.
 #[derive(Debug, Default)]
 struct PieceBuffers<W> {
-    /// For a subchunk of the destination.
+    /// Buffers for a subchunk of the destination.
     written: ReadBuffers,
-    /// Elements of pieces that are cut at the edge of the array, and of those that are absent.
+    /// Elements of pieces that are cropped at the edge of the array, and of absent pieces.
     made: [Vec<u8>; 2],
     filled: [Vec<u8>; 2],
     visitor: W,
 }
 
-/// The subchunks of both sides that a unit is read from.
+/// Sources of the subchunks of both sides for a unit.
 struct Reading<'u, 'a> {
     subchunks: [&'u SubchunkSource<'a>; 2],
-    /// The objects of the destination that are read, where these are not all.
+    /// Objects of the destination to read. `None` means all.
     objects: Option<&'u ChunkSet>,
 }
 
 impl<'a> Pairs<'a> {
-    /// Pieces that are subchunks of the destination, in the blocks that read the fewest chunks within `budget` bytes, for as
-    /// many of `threads` as there is room for. A thread needs `worker` bytes beside blocks.
+    /// Plans pieces that are subchunks of the destination. Chooses the blocks with the fewest reads within `budget`
+    /// bytes, for as many of `threads` as fit. A thread needs `worker` bytes in addition to blocks.
     pub fn new(transfer: &'a Transfer, worker: u64, threads: usize, budget: u64) -> Result<Self, BudgetTooSmall> {
         let Transfer { source, destination, .. } = transfer;
         let (piece, fillings) = (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::of));
@@ -87,7 +87,7 @@ impl<'a> Pairs<'a> {
         Ok(Pairs { transfer, piece, blocks: Some(plan), is_direct, fillings, schedule })
     }
 
-    /// Pieces of a shape, each of which is a unit by itself.
+    /// Plans pieces of a shape. Each piece is a unit. Returns `None` if they do not fit the grids.
     pub fn in_pieces(transfer: &'a Transfer, piece: &[u64]) -> Option<Self> {
         let costs = Costs { element: 0, subchunk: 0, worker: 0 };
         let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, piece.to_vec(), u64::MAX)?.ok()?;
@@ -97,8 +97,8 @@ impl<'a> Pairs<'a> {
         Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
     }
 
-    /// The units in which either side may store something: objects of the destination, or groups of them. Of some `objects`
-    /// where these are given.
+    /// Returns the units with stored elements on either side: objects of the destination, or groups of them. With
+    /// `objects`, only units that contain some of them.
     pub fn units(&self, objects: Option<&ChunkSet>) -> ChunkSet {
         let Transfer { source, destination, .. } = self.transfer;
         let (grid, among) = match &self.blocks {
@@ -119,14 +119,14 @@ impl<'a> Pairs<'a> {
         all.finish()
     }
 
-    /// The first element of a unit.
+    /// Returns the first element of a unit.
     pub fn start_of(&self, unit: u64) -> Vec<u64> {
         let Some(plan) = &self.blocks else { return self.transfer.destination.start_of(unit) };
         plan.blocks(unit).into_iter().next().map(|block| block.start).unwrap_or_default()
     }
 
-    /// Gives each piece of some units to `visit`; what comes of a unit goes to `fold`, in their order. Of some `objects`
-    /// of the destination, where these are given, no other pieces are visited.
+    /// Calls `visit` for each piece of some units, and `fold` for the results of the units in order. With `objects`,
+    /// only for pieces in these objects of the destination.
     pub fn fold<W: Default + Send, R: Default + AddAssign + Send>(
         &self,
         driver: &Driver,
@@ -139,10 +139,10 @@ impl<'a> Pairs<'a> {
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
         let reads = [&reads[0] as &dyn Reads, &reads[1]];
-        // Too few shards to go round: the threads share each.
+        // There are too few shards for all threads, so they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
-            // Of its own for each unit, so that no more than the index of one shard is kept.
+            // Each unit has its own source, so that only the index of one shard is kept.
             let mut to = SubchunkSource::new(destination);
             to.reads_all = true;
             self.unit(unit, &Reading { subchunks: [&from, &to], objects }, workers, &visit)
@@ -150,7 +150,6 @@ impl<'a> Pairs<'a> {
         driver.run_units(units, &reads, self.schedule.shares_blocks || are_few, work, fold)
     }
 
-    /// Visits the pieces of a unit.
     fn unit<W: Default + Send, R: Default + AddAssign + Send>(
         &self,
         unit: u64,
@@ -185,7 +184,7 @@ impl<'a> Pairs<'a> {
         Ok(all)
     }
 
-    /// Visits a piece: what is held of it, or else is read.
+    /// Visits a piece. Its elements come from the blocks in memory, else they are read.
     fn piece<W, R: Default>(
         &self,
         position: &[u64],
@@ -242,7 +241,7 @@ impl<'a> Pairs<'a> {
             .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
     }
 
-    /// The held elements of a piece inside the array; `None` where nothing of it is stored.
+    /// Returns the elements in memory of a piece, cropped to the array. Returns `None` if nothing of it is stored.
     fn held<'b>(
         &self,
         side: usize,
@@ -264,10 +263,10 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The reads of a side for each unit.
+/// Reads of one side for each unit.
 struct UnitReads<'a> {
     pairs: &'a Pairs<'a>,
-    /// The subchunks of the source; those of the destination are known by the unit that reads them.
+    /// Subchunks of the source. Those of the destination have a source for each unit.
     subchunks: &'a SubchunkSource<'a>,
     side: usize,
 }
@@ -296,7 +295,7 @@ impl Reads for UnitReads<'_> {
     }
 }
 
-/// Grids in which a piece is an object.
+/// Returns grids in which each piece is an object.
 fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
     let Transfer { source, destination, .. } = transfer;
     let (shape, skipped) = (destination.metadata.shape.clone(), source.metadata.skipped.clone());
@@ -305,7 +304,7 @@ fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
     Grids { shape, skipped, source_subchunk, destination_subchunk, destination_object, order }
 }
 
-/// A fault of what was read as a source is: it may be the destination.
+/// Corrects a fault of the destination, as reads report every fault as one of the source.
 fn of_side(fault: Fault, side: usize) -> Fault {
     if side == 0 { fault } else { fault.moved(ObjectOf::Source, ObjectOf::Destination) }
 }

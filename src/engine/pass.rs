@@ -1,4 +1,4 @@
-//! The one loop by which objects are written: unit by unit, each by one thread, or all threads at one after the other.
+//! Loop that writes objects by units. Each thread does its own units, or all threads share one unit at a time.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,35 +15,32 @@ pub type Told<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
 /// Takes the reports of a pass.
 pub(super) type Reports<'r> = dyn FnMut(ObjectReport) + 'r;
 
-/// A pass from one array to another.
 pub(super) struct Pass<'a, R> {
     pub(super) transfer: &'a Transfer,
-    /// From elements, or subchunks, of the source to those of the destination.
+    /// Conversion of elements or subchunks of the source to those of the destination.
     pub(super) route: &'a R,
-    /// The subchunks of the source that are there.
     pub(super) source: SubchunkSource<'a>,
-    /// Those of the array that the source is intermediate data of.
+    /// Subchunks of the original array, if the source is intermediate data.
     pub(super) origin: Option<SubchunkSource<'a>>,
-    /// The objects of the destination that are done.
+    /// Finished objects of the destination.
     pub(super) progress: &'a PassProgress<'a>,
-    /// Who is told of what is read and written.
+    /// Observer of reads and writes.
     pub(super) listener: &'a dyn Progress,
 }
 
 impl<'a, R> Pass<'a, R> {
-    /// A pass of which nothing is done yet in this run.
     pub(super) fn new(transfer: &'a Transfer, route: &'a R, (progress, listener): Told<'a>) -> Self {
         let (source, origin) = sources(transfer);
         Pass { transfer, route, source, origin, progress, listener }
     }
 
-    /// The same where subchunks are not read in blocks, which tell the store themselves what they read.
+    /// Returns the pass for reads by subchunks. Reads in blocks announce their parts themselves.
     pub(super) fn by_subchunks(mut self) -> Self {
         self.source.reads_all = reads_all(&self.transfer.source, &self.transfer.destination);
         self
     }
 
-    /// Does all of it; reports are given to `fold` in their order.
+    /// Runs the whole pass. Calls `fold` with the reports in order.
     pub(super) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault>
     where
         Self: Units,
@@ -51,7 +48,7 @@ impl<'a, R> Pass<'a, R> {
         self.ended(run(self, driver, fold), fold)
     }
 
-    /// The result of a pass; the indexes of shards that were read are counted, too.
+    /// Returns the result of a pass. Adds the size of the shard indexes that were read.
     pub(super) fn ended(&self, run: Result<(), ChunkFault>, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
         let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
         let noted = self.progress.finished(0..0, &indexes);
@@ -60,8 +57,8 @@ impl<'a, R> Pass<'a, R> {
     }
 }
 
-/// The subchunks of a job's source that are there, and those of the array that this is intermediate data of. Blocks tell the
-/// store themselves what they read.
+/// Returns the subchunks of a transfer's source, and those of the original array if the source is intermediate data.
+/// Blocks announce their reads themselves.
 pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
     let origin = transfer.origin.as_ref().map(SubchunkSource::new);
     let mut source = SubchunkSource::new(&transfer.source);
@@ -69,26 +66,26 @@ pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<Subchu
     (source, origin)
 }
 
-/// The units of a pass: objects of the destination, or batches of them.
+/// Units of a pass: objects of the destination, or groups of them.
 pub(super) trait Units: Reads {
-    /// The units that have anything to do.
+    /// Returns the units that need work.
     fn units(&self) -> ChunkSet;
 
-    /// True if all threads share each of some units, one after the other.
+    /// Returns true if all threads share one unit at a time.
     fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
         false
     }
 
-    /// Does a unit, as far as it is not done, and notes it.
+    /// Does the unfinished part of a unit, and records it.
     fn unit(&self, unit: u64, workers: &Workers<'_>) -> Result<ObjectReport>;
 
-    /// The object that a fault of a unit is of which tells of no object.
+    /// Returns the object for a fault of a unit that contains no object.
     fn object_of(&self, unit: u64) -> u64 {
         unit
     }
 }
 
-/// Does all units of a pass; reports are given to `fold` in their order.
+/// Runs all units of a pass. Calls `fold` with the reports in order.
 pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
     let located = |ChunkFault { index, fault }| {
         let index = pass.object_of(index);
@@ -100,41 +97,39 @@ pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(Objec
     driver.run_units(&units, &[pass], shares_units, work, |_, report| fold(report)).map_err(located)
 }
 
-/// Buffers that a thread keeps from object to object, so that nothing is allocated for each.
+/// Buffers of a thread, reused for all objects, so that no object needs an allocation.
 #[derive(Debug, Default)]
 pub(super) struct Buffers<V = ()> {
-    /// For a subchunk of the source.
+    /// Buffers for a subchunk of the source.
     pub(super) source: ReadBuffers,
-    /// An encoded object or subchunk of the destination.
+    /// Encoded object or subchunk of the destination.
     pub(super) written: Vec<u8>,
     pub(super) conversion: ConversionBuffers,
-    /// The blocks of both sides; of threads that share each unit, those of the first.
+    /// Blocks of both sides. If threads share a unit, those of the first thread.
     pub(super) blocks: [DecodedBlock; 2],
-    /// For whoever is given elements.
+    /// Buffers of the user of the elements.
     pub(super) visitor: V,
 }
 
-/// One thread, or all of them, which share each piece of work.
+/// One thread, or all threads that share each unit.
 #[derive(Debug)]
 pub(super) struct Workers<'a, V = ()> {
-    /// Their threads, and what stops them.
     pub(super) driver: &'a Driver,
-    /// Their buffers; of one thread where others have work of their own.
+    /// Buffers of each thread. There is only one if the other threads have their own units.
     pub(super) buffers: &'a [Mutex<Buffers<V>>],
 }
 
 impl<'a, V: Default + Send> Workers<'a, V> {
-    /// Buffers of the first thread.
     pub(super) fn first(&self) -> MutexGuard<'a, Buffers<V>> {
         held(&self.buffers[0])
     }
 
-    /// Buffers of a thread that works alone.
+    /// Returns the buffers if there is only one thread.
     pub(super) fn alone(&self) -> Option<MutexGuard<'a, Buffers<V>>> {
         (self.buffers.len() == 1).then(|| self.first())
     }
 
-    /// Does `work` for each of `0..count`, and gives the results to `fold` in order, up to the first fault.
+    /// Runs `work` for each of `0..count`, and calls `fold` with the results in order, up to the first fault.
     pub(super) fn each<R: Send>(
         &self,
         count: u64,
@@ -152,7 +147,7 @@ impl<'a, V: Default + Send> Workers<'a, V> {
         self.driver.run_batches(&ChunkSet::full(count), &[], by, work, fold).map_err(|ChunkFault { fault, .. }| fault)
     }
 
-    /// Does something with the blocks that are kept from unit to unit.
+    /// Calls `work` with the blocks that are kept between units.
     pub(super) fn with_blocks<R>(&self, work: impl FnOnce(&mut [DecodedBlock; 2]) -> Result<R>) -> Result<R> {
         let mut blocks = std::mem::take(&mut self.first().blocks);
         let done = work(&mut blocks);
@@ -162,12 +157,13 @@ impl<'a, V: Default + Send> Workers<'a, V> {
 }
 
 impl Driver {
-    /// True if units are too few to go round.
+    /// Returns true if there are too few units for all threads.
     pub(super) fn outnumbers(&self, units: &ChunkSet) -> bool {
         units.len() < 2 * self.num_threads() as u64
     }
 
-    /// [`Driver::run_ahead`], where all threads share each unit, one after the other, or each has units of its own.
+    /// Like [`Driver::run_ahead`]. With `shares_units`, all threads share one unit at a time, else each has its own
+    /// units.
     pub(super) fn run_units<V: Default + Send, R: Send>(
         &self,
         units: &ChunkSet,

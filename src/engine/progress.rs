@@ -1,5 +1,5 @@
-//! How far an operation is, told to whoever wants to show it (no terminal here), and what was done with the objects (chunks or
-//! shards) of an array, counted.
+//! Progress of an operation for its observers, without a terminal. Also counts of the work on an array's objects, which
+//! are chunks or shards.
 
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use crate::array::ChunkSet;
 use crate::kernel::quantize::QuantizeFigures;
 
-/// A listener to one piece of work, counted in bytes. Called from worker threads.
+/// Observer of one operation, counted in bytes. Its methods are called from worker threads.
 pub trait Progress: Send + Sync {
-    /// The work begins: `_length` bytes in all, if that is known, under this name.
+    /// The operation begins under this name. `_length` is the total number of bytes, if known.
     fn start(&self, _name: &str, _length: Option<u64>) {}
-    /// So many more bytes are done.
+    /// `_bytes` more bytes are done.
     fn advance(&self, _bytes: u64) {}
-    /// The work has ended, well or not.
+    /// The operation has ended, with or without success.
     fn finish(&self) {}
 }
 
-/// Nobody listens.
+/// Observer that ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// A piece of a larger work, which shares the one bar of it: its own beginning and end are not told.
+/// Part of a larger operation with a single progress bar. Its start and end are not reported.
 pub struct Piece<'a>(pub &'a dyn Progress);
 
 impl Progress for Piece<'_> {
@@ -34,24 +34,24 @@ impl Progress for Piece<'_> {
     }
 }
 
-/// A piece of a larger work whose bytes are only known when it begins: what is done of it is told as that part of a
-/// share that was set aside for it before.
+/// Part of a larger operation whose length is known only when it begins. Its progress is scaled to a share of the whole
+/// that is known before.
 pub struct Share<'a> {
     whole: &'a dyn Progress,
-    /// Bytes of the whole for each time that the piece begins.
+    /// Bytes of the whole for each pass of the part.
     bytes: u64,
-    /// The length that the piece has given itself, and what is done of it.
+    /// Current length of the part, and how much of it is done.
     length: AtomicU64,
     done: AtomicU64,
 }
 
 impl<'a> Share<'a> {
-    /// A share of so many bytes of the whole, in so many passes of equal length.
+    /// Creates a share of `bytes` bytes of the whole, for `passes` passes of equal length.
     pub fn new(whole: &'a dyn Progress, bytes: u64, passes: u64) -> Self {
         Share { whole, bytes: bytes / passes.max(1), length: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
-    /// The bytes of the share that `done` of the length stand for.
+    /// Converts a done length of the part to bytes of the share.
     fn part(&self, done: u64) -> u64 {
         let length = self.length.load(Ordering::Relaxed);
         let done = u128::from(done.min(length));
@@ -75,12 +75,12 @@ impl Progress for Share<'_> {
     }
 }
 
-/// The counts of what was done with an object.
+/// Counts of the work on objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectReport {
-    /// Objects that were written.
+    /// Number of written objects.
     pub written: u64,
-    /// The digest of their indices, by [`digest_of`]: objects that stay absent are not among them.
+    /// Digest of their indices by [`digest_of`]. Absent objects are not included.
     pub written_digest: u64,
     /// Bytes read from the source.
     pub bytes_read: u64,
@@ -88,12 +88,12 @@ pub struct ObjectReport {
     pub bytes_written: u64,
     /// Bytes of intermediate data.
     pub bytes_temporary: u64,
-    /// Error figures, where the job quantises.
+    /// Errors of quantisation, if the job quantises.
     pub figures: QuantizeFigures,
 }
 
 impl ObjectReport {
-    /// Adds what was done with another object.
+    /// Adds the counts of other objects.
     pub fn add(&mut self, other: &ObjectReport) {
         self.written = self.written.saturating_add(other.written);
         self.written_digest = self.written_digest.wrapping_add(other.written_digest);
@@ -103,14 +103,14 @@ impl ObjectReport {
         self.figures.merge(&other.figures);
     }
 
-    /// Counts an object, by its linear index, that was written.
+    /// Counts a written object by its linear index.
     pub fn wrote(&mut self, object: u64, bytes: u64) {
         self.written += 1;
         self.written_digest = self.written_digest.wrapping_add(mixed(object));
         self.bytes_written += bytes;
     }
 
-    /// True if objects are those that were written.
+    /// Returns true if exactly these objects were written.
     pub fn is_of(&self, objects: &ChunkSet) -> bool {
         objects.len() == self.written && digest_of(objects) == self.written_digest
     }
@@ -122,7 +122,7 @@ impl AddAssign for ObjectReport {
     }
 }
 
-/// The digest of a set of objects: the sum of one of each, so that it is that of its parts in any order.
+/// Returns the digest of a set of objects. It is a sum over the objects, so that parts can be added in any order.
 pub fn digest_of(objects: &ChunkSet) -> u64 {
     objects.iter().map(mixed).fold(0, u64::wrapping_add)
 }

@@ -1,5 +1,5 @@
-//! Decoded elements of the source, in the shape of a subchunk of the destination, on their way into it; and the objects that
-//! are written of such subchunks.
+//! Encoder of the destination's subchunks from decoded elements of the source, and writer of the objects that contain
+//! them.
 
 use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
 use crate::array::shard::ShardWriter;
@@ -13,7 +13,7 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Object};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-/// The positions in the array of subchunks of one object, a box of them, in the order in which they lie in the object.
+/// Returns the positions of a box of subchunks of one object, in the object's order.
 pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
     let order = side.subchunk_order();
     let lengths: Vec<u64> = order.iter().map(|dimension| subchunks.shape[*dimension]).collect();
@@ -24,34 +24,33 @@ pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<I
     })
 }
 
-/// The same of all subchunks of an object.
+/// Returns the positions of all subchunks of an object, in the object's order.
 pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
     let inner = side.layout.as_ref().map(|_| in_order(side, side.subchunks_of(object)));
     let whole = side.layout.is_none().then(|| position(object, &side.metadata));
     whole.into_iter().chain(inner.into_iter().flatten())
 }
 
-/// Takes an encoded subchunk, to write it or to keep it until its turn.
+/// Callback that writes an encoded subchunk, or keeps it until its turn.
 pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 
-/// An object being written: a chunk at once, a shard subchunk by subchunk. Nothing is made before the first subchunk.
+/// Object that is being written: a chunk at once, a shard subchunk by subchunk. The first subchunk creates it.
 #[derive(Debug)]
 pub(super) struct SubchunkWriter<'a> {
     side: &'a StoredArray,
     pub(super) object: u64,
     shard: Option<ShardWriter<'a>>,
-    /// The counts of what was written.
     report: ObjectReport,
 }
 
 impl<'a> SubchunkWriter<'a> {
-    /// A writer of an object that is not there yet.
+    /// Creates a writer of an object that does not exist yet.
     pub(super) fn new(side: &'a StoredArray, object: u64) -> Self {
         SubchunkWriter { side, object, shard: None, report: ObjectReport::default() }
     }
 
-    /// Writes subchunks in their order. Each is encoded by `make`, which gives it on unless it is left out; workers encode
-    /// several at a time.
+    /// Writes subchunks in order. `make` encodes each and passes it on unless it is omitted. Several are encoded in
+    /// parallel.
     pub(super) fn write_each(
         &mut self,
         mut subchunks: impl Iterator<Item = Vec<u64>>,
@@ -89,7 +88,7 @@ impl<'a> SubchunkWriter<'a> {
         }
     }
 
-    /// Writes a subchunk, by its position in the array; those of a shard come in its own order.
+    /// Writes a subchunk by its position in the array. Those of a shard must be in the shard's order.
     pub(super) fn write(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
         self.put(subchunk, encoded).map_err(|fault| fault.of_destination(self.object))
     }
@@ -121,7 +120,7 @@ impl<'a> SubchunkWriter<'a> {
         Ok(())
     }
 
-    /// Writes the index of a shard that has subchunks; what was written of the object.
+    /// Writes the index of a shard that has subchunks. Returns the counts of the object.
     pub(super) fn finish(mut self) -> Result<ObjectReport> {
         if let Some(shard) = self.shard {
             let bytes = shard.finish().map_err(|fault| fault.of_destination(self.object))?;
@@ -131,60 +130,60 @@ impl<'a> SubchunkWriter<'a> {
     }
 }
 
-/// An encoded subchunk. Padding at its end is not held, only told.
+/// Encoded subchunk. The padding at its end is not stored in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encoded<'a> {
     bytes: &'a [u8],
-    /// Bytes that follow, again and again.
+    /// Padding, which is repeated.
     padding: &'a [u8],
-    /// The number of bytes that follow.
+    /// Number of bytes of padding.
     missing: usize,
 }
 
 impl<'a> Encoded<'a> {
-    /// Bytes without padding.
+    /// Returns an encoded subchunk without padding.
     pub(super) fn whole(bytes: &'a [u8]) -> Self {
         Encoded { bytes, padding: &[], missing: 0 }
     }
 
-    /// Its bytes, one piece after the other.
+    /// Returns the bytes in pieces.
     pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
         let Encoded { bytes, padding, missing } = self;
         let rest = (0..missing).step_by(padding.len().max(1));
         std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
     }
 
-    /// The number of its bytes.
+    /// Returns the number of bytes with padding.
     pub(super) fn length(self) -> u64 {
         (self.bytes.len() + self.missing) as u64
     }
 
-    /// Its bytes in memory, all of them.
+    /// Returns all bytes with padding.
     pub(super) fn to_vec(self) -> Vec<u8> {
         let mut all = Vec::with_capacity(self.bytes.len() + self.missing);
         self.pieces().for_each(|piece| all.extend_from_slice(piece));
         all
     }
 
-    /// Its bytes, if there is no more of it than they.
+    /// Returns the bytes if there is no padding.
     pub(super) fn as_slice(self) -> Option<&'a [u8]> {
         (self.missing == 0).then_some(self.bytes)
     }
 }
 
-/// Encodes subchunks from their elements.
+/// Encoder of subchunks from their elements.
 #[derive(Debug, Clone)]
 pub struct SubchunkEncoder {
-    /// From plain elements to a subchunk of the destination.
+    /// Returns the conversion from elements to a subchunk of the destination.
     pub conversion: Conversion,
     pub(super) filling: Filling,
-    /// The destination's fill value, where subchunks of nothing else are left out and the conversion does not see to it.
+    /// Fill value of the destination, if subchunks of only that value are omitted and the conversion does not check it.
     left_out: Option<Vec<u8>>,
 }
 
 impl SubchunkEncoder {
-    /// An encoder for the subchunks of `destination` with a change of values on the way. Values have passed the codecs before
-    /// that round and lead both the chain of `origin` and that of `destination`.
+    /// Creates an encoder of the subchunks of `destination` that applies `change` to the values. The chains of `origin`
+    /// and `destination` may begin with the same rounding codecs. The values have passed through these already.
     pub fn new(
         [source, origin]: [&StoredArray; 2],
         destination: &StoredArray,
@@ -214,13 +213,13 @@ impl SubchunkEncoder {
         Ok(SubchunkEncoder { conversion, filling, left_out })
     }
 
-    /// Bytes of an element before it is encoded.
+    /// Returns the size of an element in bytes before encoding.
     pub fn element_size(&self) -> usize {
         self.filling.element_size()
     }
 
-    /// Encodes a subchunk that starts at `start` from its elements up to the last inside the array; `None` where it holds
-    /// only the fill value and is left out.
+    /// Encodes a subchunk that starts at `start`. `elements` end with the last one inside the array. Returns `None` if
+    /// it contains only the fill value and is omitted.
     pub(super) fn encode<'b>(
         &'b self,
         elements: &'b mut Vec<u8>,

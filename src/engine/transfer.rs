@@ -1,36 +1,37 @@
-//! From one stored array to another: what is read, what is written, whatever route it takes.
+//! Transfer from one stored array to another, by any route.
 
 use std::borrow::Cow;
 
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume};
 
-/// From one stored array to another.
+/// Transfer from one stored array to another.
 #[derive(Debug, Clone)]
 pub struct Transfer {
     /// The array that is read.
     pub source: StoredArray,
     /// The array that is written.
     pub destination: StoredArray,
-    /// An element of the destination's type that absent ones become, where they may not stay absent.
+    /// Element of the destination's type that replaces absent ones, if they must not stay absent.
     pub absent_element: Option<Vec<u8>>,
-    /// The array that the source is intermediate data of.
+    /// Original array, if the source is intermediate data.
     pub origin: Option<StoredArray>,
 }
 
 impl Transfer {
-    /// Bytes of the elements of the source that an object of the destination is made of, where both have the same subchunks.
+    /// Returns the size of the source elements of a destination object in bytes. Both sides must have the same
+    /// subchunks.
     pub fn object_bytes(&self) -> u64 {
         let subchunks = self.destination.layout.as_ref().map_or(1, |layout| layout.sharding.num_inner_chunks());
         subchunks.saturating_mul(self.source.subchunk_chain().decoded_bytes())
     }
 
-    /// True if subchunks are the same boxes on both sides.
+    /// Returns true if both sides have the same boxes as subchunks.
     pub fn has_same_subchunks(&self) -> bool {
         self.source.skips_whole_subchunks() && self.source.has_subchunks_of(&self.destination)
     }
 
-    /// The grid of boxes of `shape` elements.
+    /// Returns the grid of boxes of `shape` elements.
     pub fn grid_of(&self, shape: &[u64]) -> Grid {
         Grid::regular(&self.destination.metadata.shape, shape)
     }
@@ -55,18 +56,18 @@ impl Transfer {
         if let Some(some) = among { all.common(some) } else { all }
     }
 
-    /// True if a chunk of a grid overlaps an object of those that are there.
+    /// Returns true if a chunk of a grid overlaps an existing object.
     fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
         let region = self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
         self.source.objects_in(&region).any(|object| present.contains(object))
     }
 
-    /// The part of a box of the destination that lies inside it, as a box of the source.
+    /// Converts a box of the destination to the source, and crops it to the array.
     pub fn in_source(&self, region: &Region) -> Region {
         self.source.inside(&region.moved_by(&self.source.metadata.skipped))
     }
 
-    /// The chunks of a grid that overlap some objects of the source.
+    /// Returns the chunks of a grid that overlap some objects of the source.
     fn under(&self, grid: &Grid, present: &ChunkSet) -> ChunkSet {
         let (side, counts) = (&self.source.metadata, grid.counts());
         let mut overlapped = ChunkSetBuilder::default();
@@ -76,7 +77,7 @@ impl Transfer {
             if chunks.is_empty() {
                 continue;
             }
-            // What lies side by side is added at once: an object may claim more elements than can be counted one by one.
+            // Consecutive chunks are added as one run, as an object may claim more elements than a loop can count.
             let mut run = 1;
             for dimension in (0..counts.len()).rev() {
                 run *= std::mem::replace(&mut chunks.shape[dimension], 1);
@@ -90,7 +91,7 @@ impl Transfer {
         overlapped.finish()
     }
 
-    /// The subchunk of the source that a subchunk of the destination is, where these are the same boxes.
+    /// Returns the source subchunk of a destination subchunk. Both sides must have the same boxes.
     pub fn source_subchunk<'a>(&self, subchunk: &'a [u64]) -> Cow<'a, [u64]> {
         if !self.source.metadata.skips() {
             return Cow::Borrowed(subchunk);
@@ -99,7 +100,7 @@ impl Transfer {
         subchunk.iter().zip(skipped).map(|(index, (skipped, length))| index + skipped / length).collect()
     }
 
-    /// Objects that are written although the source does not have them, at least.
+    /// Returns the smallest number of objects that are written although the source does not have them.
     pub fn num_filled(&self) -> u64 {
         let total: u64 = self.destination.metadata.num_chunks();
         if self.absent_element.is_some() { total.saturating_sub(self.source.objects().len()) } else { 0 }

@@ -1,31 +1,31 @@
-//! The objects of an array that an interrupted run may have left without being whole: all but those that are noted.
+//! Incomplete objects of an interrupted run: all objects that are not recorded as finished.
 
 use super::{Driver, PassProgress, list_with_sizes};
 use crate::array::{ChunkSet, position};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, Result};
 
-/// Objects that a thread does at a time.
+/// Number of objects that a thread handles at once.
 const AT_ONCE: usize = 256;
 
-/// Removes the objects of an array that are not done. Where some are assigned to a run, no others are looked at: they are
-/// others' work, and so many that they are not listed. Those that are done are durable once the node is synced.
+/// Removes the unfinished objects of an array. If some objects are assigned to this run, only these are checked. The
+/// others belong to other runs, and are too many to list. Finished objects are durable after a sync of the node.
 pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress<'_>, driver: &Driver) -> Result<()> {
     let unfinished = match &part.assigned {
         Some(assigned) => assigned.without(&part.done),
-        // Objects come whole there, or not at all: those that have no line are written again, without being removed.
+        // Remote objects are never incomplete. Those without a record are written again, without removal.
         None if node.abilities().is_remote => return Ok(()),
         None => list_with_sizes(node, array, driver)?.present.without(&part.done),
     };
     remove_objects(node, array, &unfinished, driver)
 }
 
-/// Removes some objects of an array, whether they are there or not.
+/// Removes some objects of an array. Missing ones are no error.
 pub fn remove_objects(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<()> {
     each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
 }
 
-/// Bytes that some objects of an array have, one by one: no others are looked at.
+/// Returns the total size of some objects of an array in bytes. Requests only these objects.
 pub fn bytes_of(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<u64> {
     each(objects, driver, |index| Ok(node.size(&key(index, metadata))?.unwrap_or(0)))
 }
@@ -34,7 +34,7 @@ fn key(index: u64, metadata: &ArrayMetadata) -> String {
     metadata.chunk_key_encoding.key(&position(index, metadata))
 }
 
-/// The sum of what each object comes to, many at a time.
+/// Returns the sum of the results of `work`, in parallel.
 fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> + Send + Sync) -> Result<u64> {
     let add = |sum: u64, more: Result<u64>| more.map(|more| sum.saturating_add(more));
     let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();

@@ -1,34 +1,34 @@
-//! One dimension of a rectilinear grid. Chunks of one length that follow each other are kept as one run, so that memory
-//! and time do not grow with the chunks that a document claims.
+//! Dimension of a rectilinear grid. Consecutive chunks of the same length are stored as one run. So memory and time do
+//! not grow with the number of chunks that a document claims.
 
-/// The chunks along one dimension of an array: those that begin inside it.
+/// Chunks along one dimension of an array that begin inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
-    /// Neighbours differ in length.
+    /// Neighbouring runs differ in chunk length.
     runs: Vec<Run>,
-    /// Chunks of all runs.
     count: u64,
-    /// Elements of the array.
+    /// Number of elements of the array along this dimension.
     length: u64,
-    /// The length of the longest chunk, at least 1.
+    /// Length of the longest chunk, at least 1.
     longest: u64,
 }
 
-/// Chunks of one length that follow each other.
+/// Consecutive chunks of the same length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
-    /// The first element of the first of them.
+    /// First element of the first chunk.
     start: u64,
-    /// The index of the first of them.
+    /// Index of the first chunk.
     first: u64,
-    /// Elements of each.
+    /// Number of elements of each chunk.
     chunk: u64,
 }
 
 impl Axis {
-    /// The chunks of a dimension of `length` elements, from the lengths of chunks with how often each comes, of which
-    /// none is 0. What lies wholly beyond the array is left out; chunks that do not reach the end of it are a fault of
-    /// the document, reported where it is read, and the last is taken to come again and again.
+    /// Creates the axis of a dimension of `length` elements. `runs` are chunk lengths and their counts. No length is 0.
+    ///
+    /// Chunks beyond the array are dropped. If the chunks do not reach its end, the last length is repeated. That is a
+    /// fault of the document, which its reader reports.
     pub fn new(length: u64, runs: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut axis = Axis { runs: Vec::new(), count: 0, length, longest: 0 };
         let (mut start, mut before_edge) = (0_u64, 1);
@@ -45,7 +45,7 @@ impl Axis {
             start = chunk.checked_mul(count).and_then(|run| start.checked_add(run)).unwrap_or(u64::MAX);
         }
         if axis.runs.is_empty() {
-            // An array without elements has no chunk; what one would be is asked all the same.
+            // An array without elements has no chunk, but callers still need a chunk length.
             axis.longest = before_edge;
             axis.runs.push(Run { start: 0, first: 0, chunk: before_edge });
         }
@@ -56,10 +56,10 @@ impl Axis {
         axis
     }
 
-    /// Some chunks of the axis, as the axis of `length` elements from the first of them on.
+    /// Returns `count` chunks from `first` on, as an axis of `length` elements.
     pub(super) fn part(&self, first: u64, count: u64, length: u64) -> Self {
         if length == 0 {
-            // There is no chunk, but the length that one would have stays.
+            // There is no chunk, but its length is kept.
             return Self::new(0, self.runs.iter().map(|run| (run.chunk, 1)));
         }
         let (mut index, end) = (0_u64, first.saturating_add(count));
@@ -71,34 +71,33 @@ impl Axis {
         Self::new(length, runs)
     }
 
-    /// The lengths of the chunks in their order, each with how often it follows itself.
+    /// Returns the runs of chunks: the chunk length and the number of chunks.
     pub fn runs_of_chunks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let ends = self.runs.iter().skip(1).map(|run| run.first).chain([self.count]);
         self.runs.iter().zip(ends).map(|(run, end)| (run.chunk, end - run.first))
     }
 
-    /// Chunks that begin inside the array.
+    /// Returns the number of chunks that begin inside the array.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Elements of the longest of them.
+    /// Returns the length of the longest chunk.
     pub fn longest(&self) -> u64 {
         self.longest
     }
 
-    /// Whether all have one length.
+    /// Returns true if all chunks have the same length.
     pub fn is_uniform(&self) -> bool {
         self.runs.len() == 1
     }
 
-    /// The number of runs.
     #[cfg(test)]
     pub(super) fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// The lengths that chunks have, each once, ascending.
+    /// Returns the distinct chunk lengths, ascending.
     pub fn distinct_lengths(&self) -> Vec<u64> {
         let mut lengths: Vec<u64> = self.runs.iter().map(|run| run.chunk).collect();
         lengths.sort_unstable();
@@ -106,25 +105,25 @@ impl Axis {
         lengths
     }
 
-    /// The first element of a chunk.
+    /// Returns the first element of a chunk.
     pub fn start_of(&self, index: u64) -> u64 {
         let run = self.run_of(index);
         run.start.saturating_add((index - run.first).saturating_mul(run.chunk))
     }
 
-    /// Elements of a chunk, as it is stored: it may reach beyond the array.
+    /// Returns the stored length of a chunk, which may reach beyond the array.
     pub fn length_of(&self, index: u64) -> u64 {
         self.run_of(index).chunk
     }
 
-    /// The chunk that holds an element.
+    /// Returns the index of the chunk that contains an element.
     pub fn chunk_of(&self, element: u64) -> u64 {
         let after = self.runs.partition_point(|run| run.start <= element);
         let run = self.runs[after.saturating_sub(1)];
         run.first + (element - run.start) / run.chunk
     }
 
-    /// The chunks that hold the elements from `start` up to `end`: the first, and how many.
+    /// Returns the first chunk that overlaps the elements from `start` up to `end`, and the number of such chunks.
     pub(super) fn chunks_in(&self, start: u64, end: u64) -> (u64, u64) {
         let first = self.chunk_of(start);
         (first, if end > start { self.chunk_of(end - 1) + 1 - first } else { 0 })
@@ -136,18 +135,18 @@ impl Axis {
     }
 }
 
-/// The lengths that a chunk may have along one dimension.
+/// Possible lengths of a chunk along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lengths {
-    /// Any from 1 up to this one; at least 1 is taken.
+    /// Any length from 1 up to this one. 0 counts as 1.
     UpTo(u64),
-    /// Those that divide this one, which is not 0.
+    /// Any divisor of this length, which is not 0.
     Dividing(u64),
 }
 
-/// Lengths of which the product is at most `limit`, or 1 each where that is 0: whole dimensions first from the last.
+/// Returns lengths whose product is at most `limit`, where 0 counts as 1. The last dimensions are kept whole first.
 ///
-/// The first dimension that does not fit whole is cut into pieces as equal as may be. Where all lengths are `UpTo`, the
+/// The first dimension that does not fit is cut into pieces of nearly equal length. If all lengths are `UpTo`, the
 /// product is that of whole dimensions, or more than half of `limit`.
 pub fn fit(dimensions: &[Lengths], limit: u64) -> Vec<u64> {
     let mut left = limit.max(1);
@@ -162,7 +161,8 @@ pub fn fit(dimensions: &[Lengths], limit: u64) -> Vec<u64> {
 }
 
 impl Lengths {
-    /// The length to take where `most`, which is not 0, must not be exceeded.
+    /// Returns the longest allowed length of at most `most`, which is not 0. `UpTo` is cut into pieces of nearly equal
+    /// length.
     fn longest(self, most: u64) -> u64 {
         match self {
             Lengths::UpTo(whole) | Lengths::Dividing(whole) if whole <= most => whole.max(1),
@@ -172,7 +172,8 @@ impl Lengths {
     }
 }
 
-/// The greatest divisor of `whole` that is at most `most`; of numbers above 2^40 the greatest that is soon found.
+/// Returns the greatest divisor of `whole` that is at most `most`. Above 2^40 it may miss larger ones, to limit the
+/// time.
 fn greatest_divisor(whole: u64, most: u64) -> u64 {
     const MOST_TRIED: u64 = 1 << 20;
     let small = (1..=MOST_TRIED).take_while(|small| *small <= whole / small);
@@ -180,12 +181,12 @@ fn greatest_divisor(whole: u64, most: u64) -> u64 {
     pairs.filter(|divisor| *divisor <= most).max().unwrap_or(1)
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The least common multiple; `None` where it does not fit.
+/// Returns the least common multiple, or `None` if it overflows.
 pub fn lcm(a: u64, b: u64) -> Option<u64> {
     (a / gcd(a, b).max(1)).checked_mul(b)
 }

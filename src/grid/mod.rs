@@ -1,8 +1,8 @@
 //! Chunk grids: the regular one, whose chunks have one shape, and the rectilinear one, whose chunks have a length of
 //! their own along each dimension.
 //!
-//! Only chunks that begin inside the array are counted. A chunk that reaches beyond the edge is stored whole, in the
-//! shape that its grid gives it (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).
+//! Only chunks that begin inside the array are counted. A chunk that reaches beyond the edge is stored as a whole, with
+//! its full shape (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).
 
 mod axis;
 #[cfg(test)]
@@ -13,72 +13,72 @@ use std::sync::Arc;
 
 pub use axis::{Axis, Lengths, fit, gcd, lcm};
 
-/// The most dimensions of an array (as numpy has).
+/// Maximum number of dimensions of an array, as in numpy.
 pub const MAX_RANK: usize = 64;
 
-/// The chunk grid of an array of known shape. A copy shares what it holds.
+/// Chunk grid of an array of known shape. Clones share the axes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     axes: Arc<[Axis]>,
-    /// The shape of a chunk that no other exceeds along any dimension.
+    /// Largest chunk length along each dimension.
     largest: Vec<u64>,
-    /// Whether that is the shape of every chunk.
+    /// True if every chunk has the shape `largest`.
     is_regular: bool,
 }
 
-/// A box of an array in elements, or of a grid in chunks.
+/// Box of elements of an array, or of chunks of a grid.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// Its first element.
+    /// Position of the first element.
     pub start: Vec<u64>,
-    /// Elements along each dimension.
+    /// Number of elements along each dimension.
     pub shape: Vec<u64>,
 }
 
 impl Region {
-    /// All of an array of this shape.
+    /// Returns the box of a whole array of this shape.
     pub fn whole(shape: &[u64]) -> Self {
         Region { start: vec![0; shape.len()], shape: shape.to_vec() }
     }
 
-    /// The chunk at a position of a regular grid.
+    /// Returns the box of the chunk at a position of a regular grid.
     pub fn chunk(position: &[u64], shape: &[u64]) -> Self {
         Region { start: zip_with(position, shape, u64::saturating_mul), shape: shape.to_vec() }
     }
 
-    /// The region from `start` up to `end`.
+    /// Returns the box from `start` up to `end`, which is exclusive.
     pub fn between(start: Vec<u64>, end: &[u64]) -> Self {
         Region { shape: zip_with(end, &start, u64::saturating_sub), start }
     }
 
-    /// Elements of it.
+    /// Returns the number of elements.
     pub fn num_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// Whether it has no element.
+    /// Returns true if the box is empty.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// After its last element.
+    /// Returns the exclusive end.
     pub fn end(&self) -> Vec<u64> {
         zip_with(&self.start, &self.shape, u64::saturating_add)
     }
 
-    /// Whether an element is one of it.
+    /// Returns true if the box contains an element.
     pub fn contains(&self, position: &[u64]) -> bool {
         let mut axes = self.start.iter().zip(&self.shape).zip(position);
         axes.all(|((start, length), index)| index.checked_sub(*start).is_some_and(|inside| inside < *length))
     }
 
-    /// The intersection with another region. It may be empty.
+    /// Returns the intersection with another box. It may be empty.
     #[must_use]
     pub fn common(&self, other: &Region) -> Region {
         self.within(&other.start, &other.end())
     }
 
-    /// The part of it from `first` up to `end`.
+    /// Returns the part from `first` up to `end`. It may be empty.
     #[must_use]
     pub fn within(&self, first: &[u64], end: &[u64]) -> Region {
         let axes = self.start.iter().zip(&self.shape).zip(first.iter().zip(end));
@@ -91,31 +91,31 @@ impl Region {
         Region { start, shape }
     }
 
-    /// The same box of an array in front of which so many more elements lie.
+    /// Returns the box after `elements` more elements are inserted before the array along each dimension.
     #[must_use]
     pub fn moved_by(&self, elements: &[u64]) -> Region {
         Region { start: zip_with(&self.start, elements, u64::saturating_add), shape: self.shape.clone() }
     }
 
-    /// The same box, counted from another element.
+    /// Returns the box relative to another origin.
     #[must_use]
     pub fn relative_to(&self, start: &[u64]) -> Region {
         Region { start: self.offset_in(start), shape: self.shape.clone() }
     }
 
-    /// Its first element, counted from another.
+    /// Returns the position of the first element relative to another origin.
     pub fn offset_in(&self, start: &[u64]) -> Vec<u64> {
         zip_with(&self.start, start, |a, b| a - b)
     }
 
-    /// The position of an element of it, by its place in C order.
+    /// Returns the position of an element from its linear index in the box (C order).
     pub fn position(&self, place: u64) -> Vec<u64> {
         let mut position = unravel(place, &self.shape);
         position.iter_mut().zip(&self.start).for_each(|(index, start)| *index += start);
         position
     }
 
-    /// The positions of its elements in C order.
+    /// Returns the positions of the elements in C order.
     pub fn cells(&self) -> impl Iterator<Item = Vec<u64>> + use<> {
         let Region { start, shape } = self.clone();
         let first = (!self.is_empty()).then(|| start.clone());
@@ -132,7 +132,7 @@ impl Region {
         })
     }
 
-    /// The chunks of this shape that overlap it, as a box of their grid.
+    /// Returns the chunks of this shape that overlap the box, as a box of their grid.
     #[must_use]
     pub fn chunks(&self, chunk_shape: &[u64]) -> Region {
         let start = zip_with(&self.start, chunk_shape, |start, length| start / length);
@@ -140,33 +140,32 @@ impl Region {
     }
 }
 
-/// Where a part lies in the array that it is of.
+/// Position of a part in its array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartOf {
-    /// The indices of its first chunk.
+    /// Indices of its first chunk.
     pub first_chunk: Vec<u64>,
-    /// The first element of that chunk.
+    /// First element of that chunk.
     pub start: Vec<u64>,
-    /// Along which dimensions its end cuts chunks that hold more of the whole.
+    /// True for each dimension whose end cuts chunks that contain more of the whole array.
     pub cuts: Vec<bool>,
 }
 
 impl Grid {
-    /// The regular grid of chunks of `chunk_shape`, no length of which is 0.
+    /// Creates the regular grid of chunks of `chunk_shape`, which contains no 0.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Self {
         let axes = array_shape.iter().zip(chunk_shape);
         Self::of_axes(axes.map(|(length, chunk)| Axis::new(*length, [(*chunk, u64::MAX)])).collect())
     }
 
-    /// The grid of these axes; where every chunk has the same length along each, that is a regular one.
+    /// Creates the grid of these axes. It is regular if the chunk length is constant along each axis.
     pub fn of_axes(axes: Vec<Axis>) -> Self {
         let largest = axes.iter().map(Axis::longest).collect();
         let is_regular = axes.iter().all(Axis::is_uniform);
         Grid { axes: axes.into(), largest, is_regular }
     }
 
-    /// Some chunks of the grid, `counts` along each dimension from `first` on, as the grid of an array of this shape, which
-    /// begins where they do.
+    /// Returns `counts` chunks along each dimension from `first` on, as the grid of an array of this shape.
     #[must_use]
     pub fn part(&self, first: &[u64], counts: &[u64], shape: &[u64]) -> Self {
         if self.is_regular {
@@ -174,36 +173,36 @@ impl Grid {
         }
         let chunks = self.axes.iter().zip(first.iter().zip(counts).zip(shape));
         let axes = chunks.map(|(axis, ((first, count), length))| axis.part(*first, *count, *length));
-        // Whoever knows the grid knows how large its chunks are at most: that stays, whichever are left.
+        // The largest shape is kept, as users of the whole grid rely on it.
         Grid { axes: axes.collect(), largest: self.largest.clone(), is_regular: false }
     }
 
-    /// The chunks along each dimension.
+    /// Returns the chunks along each dimension.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// The number of chunks along each dimension.
+    /// Returns the number of chunks along each dimension.
     pub fn counts(&self) -> Vec<u64> {
         self.axes.iter().map(Axis::count).collect()
     }
 
-    /// The shape of a chunk that no other exceeds along any dimension: that of every chunk of a regular grid.
+    /// Returns the largest chunk length along each dimension. In a regular grid it is the shape of every chunk.
     pub fn largest(&self) -> &[u64] {
         &self.largest
     }
 
-    /// The shape of every chunk, where all have the same.
+    /// Returns the shape of every chunk, or `None` if it varies.
     pub fn uniform(&self) -> Option<&[u64]> {
         self.is_regular.then_some(&self.largest)
     }
 
-    /// The first element of the chunk at `indices`.
+    /// Returns the first element of a chunk.
     pub fn start_of(&self, indices: &[u64]) -> Vec<u64> {
         self.axes.iter().zip(indices).map(|(axis, index)| axis.start_of(*index)).collect()
     }
 
-    /// The shape of the chunk at `indices`, as it is stored.
+    /// Returns the stored shape of a chunk.
     pub fn shape_of(&self, indices: &[u64]) -> Cow<'_, [u64]> {
         match self.uniform() {
             Some(shape) => Cow::Borrowed(shape),
@@ -211,12 +210,12 @@ impl Grid {
         }
     }
 
-    /// The chunk at `indices`, which may reach beyond the edge of the array.
+    /// Returns the box of a chunk, which may reach beyond the edge of the array.
     pub fn region_of(&self, indices: &[u64]) -> Region {
         Region { start: self.start_of(indices), shape: self.shape_of(indices).into_owned() }
     }
 
-    /// The chunks that overlap a box, which lies inside the array, as a box of the grid.
+    /// Returns the chunks that overlap a box inside the array, as a box of the grid.
     pub fn chunks_in(&self, region: &Region) -> Region {
         let elements = self.axes.iter().zip(region.start.iter().zip(&region.shape));
         let chunks = elements.map(|(axis, (start, length))| axis.chunks_in(*start, start.saturating_add(*length)));
@@ -224,7 +223,7 @@ impl Grid {
         Region { start, shape }
     }
 
-    /// Whether chunks at the same indices are the same box of an array, in both grids.
+    /// Returns true if chunks at the same indices have the same box in both grids.
     pub fn has_chunks_of(&self, other: &Grid) -> bool {
         let is_same = |(one, two): (&Axis, &Axis)| {
             one == two || (one.is_uniform() && two.is_uniform() && one.longest() == two.longest())
@@ -233,7 +232,7 @@ impl Grid {
     }
 }
 
-/// The product of a shape; `None` where it does not fit into 64 bits (a zero anywhere makes it 0).
+/// Returns the product of a shape, or `None` if it overflows. It is 0 if any length is 0.
 pub fn num_elements(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -241,17 +240,17 @@ pub fn num_elements(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |product, &size| product.checked_mul(size))
 }
 
-/// The same, or the largest number where it does not fit.
+/// Returns the product of a shape, or the largest number if it overflows.
 pub fn volume(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |product, length| product.saturating_mul(*length))
 }
 
-/// Combines two shapes or positions, dimension by dimension.
+/// Combines two shapes or positions along each dimension.
 pub fn zip_with(a: &[u64], b: &[u64], with: impl Fn(u64, u64) -> u64) -> Vec<u64> {
     a.iter().zip(b).map(|(a, b)| with(*a, *b)).collect()
 }
 
-/// The position of a linear index in a C-order grid.
+/// Returns the position of a linear index in a grid (C order).
 pub fn unravel(mut linear: u64, shape: &[u64]) -> Vec<u64> {
     let mut indices = vec![0; shape.len()];
     for (index, length) in indices.iter_mut().zip(shape).rev() {
@@ -261,7 +260,7 @@ pub fn unravel(mut linear: u64, shape: &[u64]) -> Vec<u64> {
     indices
 }
 
-/// The linear index of a position in a C-order grid.
+/// Returns the linear index of a position in a grid (C order).
 pub fn ravel(indices: &[u64], shape: &[u64]) -> u64 {
     indices.iter().zip(shape).fold(0, |linear, (index, length)| linear * length + index)
 }

@@ -1,4 +1,4 @@
-//! The `zarr.json` of an array, read member by member: a fault in one hides none in another.
+//! The `zarr.json` of an array, read member by member, so that a fault in one does not hide others.
 
 pub use super::chunk_grid::{ChunkGrid, MAX_RANK, num_elements};
 
@@ -24,60 +24,60 @@ const MEMBERS: [&str; 11] = [
     "storage_transformers",
 ];
 
-/// The readable members of an array's `zarr.json`, and everything wrong with it.
+/// The readable members of an array's `zarr.json`, and all of its faults.
 ///
-/// A member is `None` where it is missing or faulty; a diagnostic then says so.
+/// A member is `None` if it is missing or faulty, which a diagnostic reports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ArrayDocument {
     /// Elements per dimension.
     pub shape: Option<Vec<u64>>,
-    /// As written.
+    /// The data type, as written.
     pub data_type: Option<Json>,
-    /// The grid; `None` also where the chunk shape does not fit the array.
+    /// The grid. `None` also if the chunk shape does not fit the array.
     pub chunk_grid: Option<ChunkGrid>,
     pub chunk_key_encoding: Option<ChunkKeyEncoding>,
-    /// As written.
+    /// The fill value, as written.
     pub fill_value: Option<Json>,
-    /// The codecs whose form is right; their order and configurations are not looked at.
+    /// The codecs that have a valid form. Their order and configurations are not checked.
     pub codecs: Option<Vec<CodecMetadata>>,
     /// The attributes, if there are any.
     pub attributes: Option<Object>,
     /// One name or null per dimension, if there are any.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// The storage transformers, of which none is known: each is an error unless it need not be understood.
+    /// The storage transformers. None is known, so each is an error unless it need not be understood.
     pub storage_transformers: Vec<Json>,
-    /// Members that the specification does not have.
+    /// Members that the specification does not define.
     pub unknown: Object,
-    /// Every fault, in the order of the specification's members.
+    /// All faults, in the order of the specification's members.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// An array's metadata with every member there, for a grid that this program decodes.
+/// The metadata of an array with no member missing and a grid that this program decodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayMetadata {
     /// Elements per dimension.
     pub shape: Vec<u64>,
-    /// As written.
+    /// The data type, as written.
     pub data_type: Json,
-    /// The chunk grid; shards are its chunks.
+    /// The chunk grid. Its chunks are the shards, if there are any.
     pub grid: Grid,
     pub chunk_key_encoding: ChunkKeyEncoding,
-    /// As written.
+    /// The fill value, as written.
     pub fill_value: Json,
-    /// The codecs, in encode order.
+    /// Returns the codecs, in encode order.
     pub codecs: Vec<CodecMetadata>,
-    /// Empty where there are none.
+    /// The attributes. Empty if there are none.
     pub attributes: Object,
     /// One name or null per dimension, if there are any.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// Leading elements along each dimension that are not wanted: none but of a part of an array.
+    /// Leading elements along each dimension that are skipped. All are 0, unless the array is part of another.
     pub skipped: Vec<u64>,
     /// The part of another array that this array is, for `--select`.
     pub part: Option<PartOf>,
 }
 
 impl ArrayDocument {
-    /// Reads what can be read; faults go to `diagnostics`.
+    /// Reads the members and collects faults in `diagnostics`.
     pub fn read(document: &Json) -> Self {
         let mut diagnostics = Vec::new();
         let found = &mut diagnostics;
@@ -88,7 +88,7 @@ impl ArrayDocument {
         read_head(object, "array", found);
         let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
         let names = object.get("dimension_names");
-        // Faults come in this order: that of the members in the specification.
+        // The order of the faults is that of the members in the specification.
         ArrayDocument {
             data_type: required(object, "data_type", found).cloned(),
             chunk_grid: required(object, "chunk_grid", found)
@@ -106,7 +106,8 @@ impl ArrayDocument {
         }
     }
 
-    /// The metadata where nothing is missing (there may be errors elsewhere); `None` also for a grid that is not known.
+    /// Returns the metadata if no member is missing, although there may be other errors. `None` also for an unknown
+    /// grid.
     pub fn metadata(&self) -> Option<ArrayMetadata> {
         let shape = self.shape.clone()?;
         Some(ArrayMetadata {
@@ -125,7 +126,7 @@ impl ArrayDocument {
 }
 
 impl ArrayMetadata {
-    /// Chunks of the grid. They are no more than elements, whose number is known to fit.
+    /// Returns the number of chunks of the grid. There are no more than elements, whose number fits into 64 bits.
     pub fn num_chunks(&self) -> u64 {
         num_elements(&self.grid.counts()).unwrap_or(u64::MAX)
     }
@@ -185,8 +186,8 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
 }
 
 impl ArrayMetadata {
-    /// The box of an array as an array: its first elements are [`skipped`](Self::skipped) ones, as far as a chunk begins in
-    /// front of the box. The box lies inside the array.
+    /// Returns the part of the array inside a box as an array. Its first elements are [`skipped`](Self::skipped) ones
+    /// if a chunk begins before the box. The box has to be inside the array.
     #[must_use]
     pub fn part(&self, region: &Region) -> ArrayMetadata {
         let Region { start: first_chunk, shape: counts } = self.grid.chunks_in(region);
@@ -202,19 +203,19 @@ impl ArrayMetadata {
         ArrayMetadata { shape, grid, chunk_key_encoding, skipped, part, ..self.clone() }
     }
 
-    /// Elements of the array along each dimension, without those that are skipped.
+    /// Returns the elements along each dimension, without skipped ones.
     pub fn taken_shape(&self) -> Vec<u64> {
         zip_with(&self.shape, &self.skipped, |length, skipped| length - skipped)
     }
 
-    /// The region of the whole that the part takes.
+    /// Returns the region of the whole array that is this part. `None` if this is a whole array.
     pub fn taken(&self) -> Option<Region> {
         let start = zip_with(&self.part.as_ref()?.start, &self.skipped, |start, skipped| start + skipped);
         Some(Region { start, shape: self.taken_shape() })
     }
 
-    /// The part as an array of its own, as a copy of its chunks is. Its grid is that of the chunks, whether or not
-    /// elements are skipped.
+    /// Returns the part as an array of its own, as after a copy of its chunks. Its grid is that of the chunks, whether
+    /// elements are skipped or not.
     #[must_use]
     pub fn by_itself(&self) -> ArrayMetadata {
         let (counts, shape) = (self.grid.counts(), self.taken_shape());
@@ -223,17 +224,17 @@ impl ArrayMetadata {
         ArrayMetadata { grid, chunk_key_encoding, skipped: vec![0; shape.len()], part: None, shape, ..self.clone() }
     }
 
-    /// Whether elements are skipped: its chunks are no chunks of what is taken.
+    /// Returns true if elements are skipped. Its chunks are then not the chunks of the part by itself.
     pub fn skips(&self) -> bool {
         self.skipped.iter().any(|skipped| *skipped > 0)
     }
 
-    /// Whether chunks hold elements of the whole that lie behind it.
+    /// Returns true if chunks contain elements of the whole array beyond the end of this part.
     pub fn is_cut(&self) -> bool {
         self.part.as_ref().is_some_and(|part| part.cuts.contains(&true))
     }
 
-    /// Whether a box of chunks holds elements of the whole that lie behind it.
+    /// Returns true if a box of chunks contains elements of the whole array beyond the end of this part.
     pub fn cuts(&self, region: &Region) -> bool {
         let Some(part) = &self.part else { return false };
         region.end().iter().zip(&self.shape).zip(&part.cuts).any(|((own, end), is_cut)| *is_cut && own > end)
@@ -274,7 +275,7 @@ mod part_tests {
         }
         let of = part.part.as_ref().unwrap();
         assert_eq!((of.start.as_slice(), of.cuts.as_slice()), ([4, 3].as_slice(), [false, true].as_slice()));
-        // Along the first dimension the part ends where the array does; along the second it cuts a chunk.
+        // Along the first dimension the part ends at the end of the array. Along the second it cuts a chunk.
         assert!(part.skips() && part.is_cut());
         assert!(!part.cuts(&region([4, 0], [4, 3])) && part.cuts(&region([0, 3], [4, 3])));
     }

@@ -1,8 +1,8 @@
-//! Chunk grids: the regular and the rectilinear one are read, any other is kept.
+//! Chunk grids. The regular and the rectilinear one are read, any other is kept.
 //!
-//! `rectilinear`: chunks of their own length along each dimension. Runs stay runs: what a document says in twenty bytes takes no
-//! more memory here.
-//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
+//! In a `rectilinear` grid, chunks have their own lengths along each dimension. Runs are stored as runs: twenty bytes
+//! of a document need no more memory here. Specification:
+//! <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
 
 use super::extension::{Findings, MAX_FAULTS, read_extension};
 use super::json::{Json, Number, Object};
@@ -18,17 +18,17 @@ pub enum ChunkGrid {
         /// Elements per dimension, none of them 0.
         chunk_shape: Vec<u64>,
     },
-    /// `rectilinear`: lengths of their own along each dimension.
+    /// `rectilinear`: chunks have their own lengths along each dimension.
     Rectilinear {
         /// The lengths of the chunks along each dimension.
         edges: Vec<EdgeLengths>,
     },
-    /// Any other, kept as written.
+    /// Any other grid, kept as written.
     Other(Json),
 }
 
 impl ChunkGrid {
-    /// The chunks of an array of `shape`; `None` for a grid that is not known, or of other dimensions.
+    /// Returns the chunks of an array of `shape`. `None` for an unknown grid, or one of another rank.
     pub fn grid(&self, shape: &[u64]) -> Option<Grid> {
         match self {
             ChunkGrid::Regular { chunk_shape: chunk } => {
@@ -43,8 +43,8 @@ impl ChunkGrid {
         }
     }
 
-    /// The shape of a chunk that no other exceeds in any dimension, of an array of `shape`; `None` for a grid that is not
-    /// known. Where the array's shape is not known either, all chunks count.
+    /// Returns the greatest length of a chunk along each dimension, in an array of `shape`. Without a shape all chunks
+    /// count. `None` for an unknown grid.
     pub fn greatest_chunk_shape(&self, shape: Option<&[u64]>) -> Option<Vec<u64>> {
         match (self, shape) {
             (ChunkGrid::Regular { chunk_shape }, _) => Some(chunk_shape.clone()),
@@ -55,7 +55,7 @@ impl ChunkGrid {
     }
 }
 
-/// Reads metadata; the chunk shape of a regular grid is held against the shape of the array.
+/// Reads the metadata, and checks the chunk shape of a regular grid against the shape of the array.
 pub(super) fn read_chunk_grid(json: &Json, shape: Option<&[u64]>, found: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
     let extension = read_extension(json, "/chunk_grid", found)?;
     let configuration = extension.configuration.unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) fn read_chunk_grid(json: &Json, shape: Option<&[u64]>, found: &mut Ve
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
-/// Whether a chunk shape has a rank, dimensions and a product that can be worked with. A length of 0 along a dimension of
+/// Returns true if the rank, the lengths and the product of a chunk shape are valid. A length of 0 along a dimension of
 /// length 0, which zarr-python 3.1.6 and 3.2.1 write, becomes 1.
 pub(super) fn check_chunk_shape(
     chunk_shape: &mut [u64],
@@ -150,7 +150,6 @@ pub(super) fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Ve
     (sizes.len() == elements.len()).then_some(sizes)
 }
 
-/// The shape of an array.
 pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
     let shape = read_sizes(json, "/shape", code::MEMBER_TYPE, diagnostics)?;
     if num_elements(&shape).is_none() {
@@ -162,30 +161,30 @@ pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Opti
 
 const POINTER: &str = "/chunk_grid/configuration";
 
-/// The lengths of the chunks along one dimension: each with how often it comes, none of them 0.
+/// The lengths of the chunks along one dimension, none of them 0, each with its number of repetitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeLengths(Vec<(u64, u64)>);
 
 impl EdgeLengths {
-    /// Elements that the chunks cover; `None` where they do not fit into 64 bits.
+    /// Returns the number of elements that the chunks cover. `None` if it does not fit into 64 bits.
     pub fn total(&self) -> Option<u64> {
         self.0.iter().try_fold(0_u64, |total, (length, count)| total.checked_add(length.checked_mul(*count)?))
     }
 
-    /// The longest chunk; 0 where there is none.
+    /// Returns the length of the longest chunk. It is 0 if there is none.
     pub fn longest(&self) -> u64 {
         self.0.iter().map(|(length, _)| *length).max().unwrap_or(0)
     }
 }
 
-/// The lengths of the chunks of a grid along each dimension, as `chunk_shapes` has them, in runs.
+/// Returns the lengths of a grid's chunks along each dimension in runs, as in `chunk_shapes`.
 pub(super) fn chunk_shapes(grid: &Grid) -> Json {
-    // Along a dimension without elements there is no chunk, and the grid has one all the same.
+    // A dimension without elements has no chunk, but its grid has one nonetheless.
     let run = |(length, count): (u64, u64)| Json::from(vec![length, count.max(1)]);
     Json::Array(grid.axes().iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect())).collect())
 }
 
-/// Reads the configuration and holds it against the shape of the array; faults go to `diagnostics`.
+/// Reads the configuration and checks it against the shape of the array. Faults are added to `diagnostics`.
 fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<EdgeLengths>> {
     let mut reader = Reader { diagnostics: faults, is_valid: true };
     for name in grid.unknown_names(&["kind", "chunk_shapes"]).take(MAX_FAULTS) {
@@ -221,7 +220,7 @@ fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagn
     reader.is_valid.then_some(edges)
 }
 
-/// Where faults go, and whether there was one.
+/// The faults so far. `is_valid` is false after the first.
 struct Reader<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
     is_valid: bool,
@@ -236,7 +235,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The lengths along a dimension of `length` elements: one for all chunks, or a list of them and of runs.
+    /// Reads the lengths along a dimension of `length` elements: one for all chunks, or a list of lengths and runs.
     fn dimension(&mut self, json: &Json, length: Option<u64>, pointer: &str) -> EdgeLengths {
         let runs = match json {
             Json::Array(entries) => {

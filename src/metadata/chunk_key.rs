@@ -1,4 +1,4 @@
-//! Chunk keys: from chunk indices to the key of a chunk, relative to its array, and back.
+//! Chunk keys: conversion from chunk indices to the key of a chunk relative to its array, and back.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Separator {
 }
 
 impl Separator {
-    /// The character.
+    /// Returns the character.
     pub const fn character(self) -> char {
         match self {
             Separator::Slash => '/',
@@ -27,48 +27,48 @@ impl Separator {
     }
 }
 
-/// Names of the chunks of an array, by one of the two encodings of the core specification.
+/// The names of an array's chunks, in one of the two encodings of the core specification.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChunkKeyEncoding {
-    /// In front of the indices: `c`, or nothing.
+    /// The text before the indices: `c`, or nothing.
     prefix: &'static str,
     /// Between the indices.
     pub separator: Separator,
-    /// In a part of an array: the indices of its first chunk in the whole. Else empty.
+    /// The indices of the first chunk in the whole array, for a part of an array. Otherwise empty.
     first_chunk: Vec<u64>,
 }
 
 impl ChunkKeyEncoding {
-    /// `default`: `c/0/1`, and `c` for an array without dimensions.
+    /// Makes `default`: `c/0/1`, and `c` for an array without dimensions.
     pub const fn v3_default(separator: Separator) -> Self {
         ChunkKeyEncoding { prefix: "c", separator, first_chunk: Vec::new() }
     }
 
-    /// `v2`: `0.1`, and `0` for an array without dimensions.
+    /// Makes `v2`: `0.1`, and `0` for an array without dimensions.
     pub const fn v2(separator: Separator) -> Self {
         ChunkKeyEncoding { prefix: "", separator, first_chunk: Vec::new() }
     }
 
-    /// The same with another separator.
+    /// Returns this encoding with another separator.
     #[must_use]
     pub fn with_separator(&self, separator: Separator) -> Self {
         ChunkKeyEncoding { separator, ..self.clone() }
     }
 
-    /// The encoding of a part whose first chunk has these indices in the whole.
+    /// Returns the encoding of a part whose first chunk has these indices in the whole array.
     #[must_use]
     pub fn of_part(&self, first_chunk: &[u64]) -> Self {
         let first_chunk = first_chunk.iter().zip(self.firsts()).map(|(own, first)| own + first);
         ChunkKeyEncoding { first_chunk: first_chunk.collect(), ..*self }
     }
 
-    /// The encoding of the whole array.
+    /// Returns the encoding of the whole array.
     #[must_use]
     pub fn of_whole(&self) -> Self {
         ChunkKeyEncoding { first_chunk: Vec::new(), ..*self }
     }
 
-    /// The key of a chunk, relative to the array.
+    /// Returns the key of a chunk, relative to the array.
     pub fn key(&self, chunk_indices: &[u64]) -> String {
         let mut key = String::from(self.prefix);
         for (index, first) in chunk_indices.iter().zip(self.firsts()) {
@@ -83,7 +83,7 @@ impl ChunkKeyEncoding {
         key
     }
 
-    /// The chunk of a key; `None` where [`Self::key`] makes no such key for an array of this rank.
+    /// Returns the chunk indices of a key. `None` if it is not a key of [`Self::key`] for an array of this rank.
     pub fn chunk_indices(&self, key: &str, rank: usize) -> Option<Vec<u64>> {
         if rank == 0 {
             return (self.key(&[]) == key).then(Vec::new);
@@ -92,12 +92,12 @@ impl ChunkKeyEncoding {
         indices.filter(|indices| indices.len() == rank)
     }
 
-    /// Whether these are the keys of a part of an array, and this one is a chunk's of the whole.
+    /// Returns true for a part of an array if the key is that of a chunk of the whole.
     pub fn is_key_of_whole(&self, key: &str, rank: usize) -> bool {
         !self.first_chunk.is_empty() && self.of_whole().chunk_indices(key, rank).is_some()
     }
 
-    /// The linear index (C order) of a key's chunk in a grid; `None` where it is no chunk of that.
+    /// Returns the linear index (C order) of a key's chunk in a grid. `None` if the grid does not contain it.
     pub fn linear_index(&self, key: &str, grid_shape: &[u64]) -> Option<u64> {
         if grid_shape.is_empty() {
             return (self.key(&[]) == key).then_some(0);
@@ -110,7 +110,8 @@ impl ChunkKeyEncoding {
         lengths.next().is_none().then_some(linear)
     }
 
-    /// The indices in a key, as far as they are any, for an array that has dimensions.
+    /// Parses the indices in a key, for an array with dimensions. `None` for the key, or for an index, that is not
+    /// valid.
     fn indices<'k>(&self, key: &'k str) -> Option<impl Iterator<Item = Option<u64>> + use<'_, 'k>> {
         let separator = self.separator.character();
         let indices = key.strip_prefix(self.prefix)?;
@@ -122,7 +123,7 @@ impl ChunkKeyEncoding {
         self.first_chunk.iter().copied().chain(std::iter::repeat(0))
     }
 
-    /// Whether the keys of chunks may go on below a folder, for an array of this rank.
+    /// Returns true if a folder may contain chunks, for an array of this rank.
     pub fn is_folder_of_chunks(&self, folder: &str, rank: usize) -> bool {
         let (whole, mut key) = (self.of_whole(), folder.to_owned());
         (0..rank).any(|_| {
@@ -131,15 +132,14 @@ impl ChunkKeyEncoding {
         })
     }
 
-    /// The metadata, separator included.
+    /// Returns the metadata, including the separator.
     pub fn to_json(&self) -> Json {
         let configuration = Object::new().with("separator", self.separator.character().to_string());
         let name = if self.prefix.is_empty() { "v2" } else { "default" };
         Object::new().with("name", name).with("configuration", configuration).into()
     }
 
-    /// Reads metadata at `pointer`; anything that is not on the list of encodings is an error: a key must never lead
-    /// out of its array.
+    /// Reads metadata at `pointer`. Any other encoding is an error, so that no key can name a file outside the array.
     pub(super) fn read(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let extension = read_extension(json, pointer, diagnostics)?;
         let name = &extension.name;

@@ -1,7 +1,8 @@
-//! Consolidated metadata: copies of the documents below a group, in one place.
+//! Consolidated metadata: copies of the documents below a group, in one document.
 //!
-//! For v3 a convention of zarr-python (`consolidated_metadata` in a group's `zarr.json`), for v2 the `.zmetadata` of
-//! zarr-python and all that follow it. No specification has them; readers that use them never look at the originals.
+//! For v3 it is a convention of zarr-python (`consolidated_metadata` in a group's `zarr.json`). For v2 it is the
+//! `.zmetadata` of zarr-python and of programs that follow it. No specification defines either. Readers that use them
+//! never read the originals.
 
 use super::extension::{MAX_FAULTS, read_codecs};
 use super::json::member_pointer;
@@ -10,17 +11,17 @@ use crate::codec::registry;
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 
-/// The copies.
+/// The copies in one document.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Consolidated {
-    /// Where the copies stand in their document, as an RFC 6901 pointer.
+    /// The RFC 6901 pointer to the copies in their document.
     pub pointer: &'static str,
-    /// A copy by its path relative to the group: of a node in v3 (`a/b`), of a document in v2 (`a/b/.zarray`).
+    /// Each copy with its path relative to the group: of a node in v3 (`a/b`), of a document in v2 (`a/b/.zarray`).
     pub copies: Vec<(String, Json)>,
 }
 
 impl Consolidated {
-    /// Reads the member of a v3 group; `None` where there is nothing to be read. Faults go to `diagnostics`.
+    /// Reads the member of a v3 group. `None` if it contains no copies. Faults are added to `diagnostics`.
     pub fn read_v3(member: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let pointer = "/consolidated_metadata";
         if member.is_null() {
@@ -55,7 +56,7 @@ impl Consolidated {
         copies(object, "/metadata", diagnostics)
     }
 
-    /// Where a copy stands in its document.
+    /// Returns the pointer to a copy in its document.
     pub fn pointer_of(&self, path: &str) -> String {
         member_pointer(self.pointer, path)
     }
@@ -84,23 +85,23 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
     Some(consolidated)
 }
 
-/// The member of a v3 group that holds copies of the documents below it.
+/// The member of a v3 group that contains copies of the documents below it.
 pub const CONSOLIDATED_MEMBER: &str = "consolidated_metadata";
 
-/// Whether a copy says what the document of a node says, however much of it it spells out: zarr-python writes copies in its own
-/// form, whatever form the document has (SEMANTICS D4). The copies that either holds itself count for nothing.
+/// Returns true if a copy means the same as the document of a node, even if one has more default members. zarr-python
+/// writes copies in its own form, whatever form the document has (SEMANTICS D4). Copies inside either are ignored.
 pub fn is_copy_of(copy: &Json, document: &Json) -> bool {
     let [copy, document] = [copy, document].map(without_copies);
-    // Mostly they are spelt alike, too.
+    // The text is mostly the same, too.
     copy.same_value(&document) || meaning(&copy).zip(meaning(&document)).is_some_and(|(a, b)| a.same_value(&b))
 }
 
-/// Whether a document of v2 need not be there: attributes of which there are none.
+/// Returns true if a document of v2 may be absent, because it contains no attributes.
 pub fn says_nothing(path: &str, document: &Json) -> bool {
     path.rsplit('/').next() == Some(".zattrs") && document.as_object().is_some_and(Object::is_empty)
 }
 
-/// A group's document without the copies that it holds.
+/// Returns a group's document without the copies in it.
 pub fn without_copies(document: &Json) -> Json {
     let mut document = document.clone();
     if let Some(object) = document.as_object_mut() {
@@ -109,7 +110,7 @@ pub fn without_copies(document: &Json) -> Json {
     document
 }
 
-/// One form for all documents that mean the same. `None`: the document cannot be read.
+/// Returns one form for all documents that mean the same. `None` if the document cannot be read.
 fn meaning(document: &Json) -> Option<Json> {
     match (document.get("zarr_format")?.as_u64()?, node_kind(document)) {
         (2, _) if document.get("chunks").is_some() => meaning_of_array(v2::read_array(document), 2),
@@ -127,7 +128,7 @@ fn meaning_of_array(array: ArrayDocument, zarr_format: u64) -> Option<Json> {
     if array.diagnostics.iter().any(Diagnostic::is_error) {
         return None;
     }
-    // Who reads the copy alone may refuse a chunk length of 0.
+    // A reader of only the copy may reject a chunk length of 0.
     let has_empty_chunks = array.diagnostics.iter().any(|found| found.is(code::CHUNK_SHAPE_ZERO_EMPTY));
     let chunk_grid = match array.chunk_grid? {
         ChunkGrid::Other(json) => json,
@@ -139,7 +140,7 @@ fn meaning_of_array(array: ArrayDocument, zarr_format: u64) -> Option<Json> {
         fill_value = read.and_then(|read| known.fill_value_to_json(&read.value)).unwrap_or(fill_value);
         data_type = known.to_metadata();
     }
-    // No dimension has a name where all are null.
+    // A list of nulls means that no dimension has a name.
     let names = array.dimension_names.filter(|names| names.iter().any(Option::is_some));
     let meaning = Object::new()
         .with("zarr_format", zarr_format)
@@ -161,7 +162,7 @@ fn meaning_of_chain(codecs: &[CodecMetadata]) -> Json {
     Json::Array(codecs.iter().map(meaning_of_codec).collect())
 }
 
-/// A codec without the members that say what their absence says, also in the chains that it holds.
+/// Returns a codec without members that equal their defaults, also in the chains inside it.
 fn meaning_of_codec(codec: &CodecMetadata) -> Json {
     let mut configuration = codec.configuration.clone().unwrap_or_default();
     for (member, value) in registry::find(&codec.name).map_or(&[][..], |entry| entry.defaults) {

@@ -1,14 +1,14 @@
-//! Editing of a document: what is not named stays as it was written, in its place.
+//! Edits of a document. Members that are not named stay as written, in their position.
 
 use super::chunk_grid::chunk_shapes;
 use super::{ArrayMetadata, CodecMetadata, Json, Object};
 
-/// The codecs as JSON, in the object form.
+/// Returns the codecs as JSON, in the object form.
 pub fn codecs_json(codecs: &[CodecMetadata]) -> Json {
     Json::Array(codecs.iter().map(CodecMetadata::to_json).collect())
 }
 
-/// Replaces a top-level member in its place, or appends it; a document that is no object becomes one.
+/// Replaces a top-level member in its position, or appends it. A document that is not an object becomes one.
 pub fn set_member(document: &mut Json, name: &str, value: impl Into<Json>) {
     if let Some(object) = document.as_object_mut() {
         object.insert(name, value);
@@ -17,7 +17,7 @@ pub fn set_member(document: &mut Json, name: &str, value: impl Into<Json>) {
     }
 }
 
-/// Replaces the chunk shape of a regular grid, in its place; any other grid becomes a regular one.
+/// Replaces the chunk shape of a regular grid in its position. Any other grid becomes a regular one.
 pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
     let value = Json::from(chunk_shape.to_vec());
     let is_regular = document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("regular");
@@ -30,7 +30,7 @@ pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
     }
 }
 
-/// Gives an array's document of v3 the shape of a part of it and, where chunks have several lengths, those of its own.
+/// Sets the shape in a v3 array document to that of a part. If chunks have several lengths, these are set, too.
 pub fn set_grid_of_part(document: &mut Json, part: &ArrayMetadata) {
     set_member(document, "shape", Json::from(part.shape.clone()));
     if let Some(configuration) = document.get_mut("chunk_grid").and_then(|grid| grid.get_mut("configuration"))
@@ -40,7 +40,7 @@ pub fn set_grid_of_part(document: &mut Json, part: &ArrayMetadata) {
     }
 }
 
-/// Puts these attributes beside those that are there; those of the same name are replaced in their place.
+/// Adds attributes to the existing ones. Those of the same name are replaced in their position.
 pub fn append_attributes(document: &mut Json, attributes: &Object) {
     let mut merged = document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default();
     attributes.iter().for_each(|(name, value)| merged.insert(name, value.clone()));

@@ -5,35 +5,36 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Code, Diagnostic, code};
 
-/// The most faults of one kind that are reported of one list: a hostile document earns no more memory than that.
+/// The most faults of one kind that are reported for one list. Otherwise a hostile document could use any amount of
+/// memory.
 pub(crate) const MAX_FAULTS: usize = 100;
 
 /// The most codecs of one list.
 const MAX_CODECS: usize = 256;
 
-/// A codec as a document has it.
+/// A codec in a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodecMetadata {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its configuration, where there is one.
+    /// The configuration, if there is one.
     pub configuration: Option<Object>,
-    /// False only where the document says so.
+    /// False only if the document contains `"must_understand": false`.
     pub must_understand: bool,
-    /// Where it is, as an RFC 6901 pointer into the document.
+    /// An RFC 6901 pointer to it in the document.
     pub pointer: String,
-    /// The view of an element's bytes that a v2 codec has, where v3 has no word for it.
+    /// The view of an element's bytes in a v2 codec, if v3 has no word for it.
     pub view: Option<View>,
 }
 
-/// The view of an element's bytes that a v2 codec has.
+/// The view of an element's bytes in a v2 codec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// A filter: for an element of its own `dtype`, in the order that they have.
+    /// A filter whose `dtype` differs from the elements: it reads their bytes in the stored order.
     AsStored,
-    /// A filter: the same, in the other byte order.
+    /// A filter whose `dtype` differs from the elements: it reads their bytes in the other order.
     Swapped,
-    /// `bytes` of a struct: which fields are big endian, those of a nested struct in its place.
+    /// `bytes` of a struct: true for each big-endian field. The fields of a nested struct follow in its position.
     BigEndianFields(Vec<bool>),
 }
 
@@ -55,18 +56,17 @@ impl<'de> Deserialize<'de> for CodecMetadata {
 }
 
 impl CodecMetadata {
-    /// A codec that is made new.
+    /// Makes a codec that is not from a document.
     pub fn new(name: impl Into<String>, configuration: Option<Object>) -> Self {
         CodecMetadata { name: name.into(), configuration, must_understand: true, pointer: String::new(), view: None }
     }
 
-    /// The same, where it is at `pointer`.
     pub(super) fn at(mut self, pointer: &str) -> Self {
         pointer.clone_into(&mut self.pointer);
         self
     }
 
-    /// The object form; `configuration` is left out where it is absent.
+    /// Returns the object form, with `configuration` only if there is one.
     pub fn to_json(&self) -> Json {
         let mut object = Object::new().with("name", self.name.as_str());
         if let Some(configuration) = &self.configuration {
@@ -78,12 +78,12 @@ impl CodecMetadata {
         object.into()
     }
 
-    /// A member of the configuration.
+    /// Returns a member of the configuration. `None` if it is absent.
     pub fn member(&self, name: &str) -> Option<&Json> {
         self.configuration.as_ref().and_then(|configuration| configuration.get(name))
     }
 
-    /// Whether two codecs are the same in name and configuration, wherever they stand; no configuration is an
+    /// Returns true if two codecs have the same name and configuration, at any pointer. No configuration equals an
     /// empty one.
     pub fn same_value(&self, other: &CodecMetadata) -> bool {
         let configuration = |codec: &CodecMetadata| codec.configuration.clone().unwrap_or_default();
@@ -91,8 +91,8 @@ impl CodecMetadata {
     }
 }
 
-/// Reads a list of codecs (of an array, or inside a codec's configuration) at `pointer`; those whose form is wrong
-/// are left out, with a diagnostic. `None` where it is no list.
+/// Reads a list of codecs (of an array, or inside a codec's configuration) at `pointer`. Codecs with an invalid form
+/// are left out with a diagnostic. `None` if it is not a list.
 pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -> Option<Vec<CodecMetadata>> {
     let Some(elements) = codecs.as_array() else { return faults.wrong_type(codecs, "an array of codecs", pointer) };
     if elements.is_empty() {
@@ -108,7 +108,8 @@ pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -
     Some(elements.iter().enumerate().filter_map(read).collect())
 }
 
-/// Reads a name with a configuration, or a name alone; `None` where there is no name, or the configuration is no object.
+/// Reads a name with a configuration, or a name alone. `None` if there is no name, or if the configuration is not an
+/// object.
 pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<CodecMetadata> {
     if let Some(name) = json.as_str() {
         let message = format!("{name:?} is written as only its name, which most readers reject");
@@ -141,18 +142,18 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
     Some(CodecMetadata { must_understand, ..CodecMetadata::new(name?, configuration?).at(pointer) })
 }
 
-/// Where findings about a document go.
+/// A collection of findings about a document.
 pub(super) trait Findings {
     /// Adds a finding at a pointer.
     fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>);
 
-    /// Adds one about something that could not be read.
+    /// Adds a finding about a value that could not be read, and returns `None`.
     fn refuse<T>(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) -> Option<T> {
         self.add(code, pointer, message);
         None
     }
 
-    /// "expected ..., found ..." at `pointer`.
+    /// Adds "expected ..., found ..." at `pointer`, and returns `None`.
     fn unexpected<T>(&mut self, code: Code, json: &Json, expected: &str, pointer: &str) -> Option<T> {
         let name = pointer.rsplit('/').next().unwrap_or_default();
         let found = json.excerpt();
@@ -164,7 +165,7 @@ pub(super) trait Findings {
         self.refuse(code, pointer, message)
     }
 
-    /// The same of a member of the wrong type.
+    /// Reports a member of the wrong type, and returns `None`.
     fn wrong_type<T>(&mut self, json: &Json, expected: &str, pointer: &str) -> Option<T> {
         self.unexpected(code::MEMBER_TYPE, json, expected, pointer)
     }

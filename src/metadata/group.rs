@@ -1,4 +1,4 @@
-//! The members that documents of both kinds have, and the `zarr.json` of a group.
+//! The common members of array and group documents, and the `zarr.json` of a group.
 
 use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, member_pointer};
@@ -7,18 +7,18 @@ use crate::diagnostic::{Diagnostic, code};
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.
 const MEMBERS: [&str; 4] = ["zarr_format", "node_type", "attributes", "consolidated_metadata"];
 
-/// The kind of a node, by its document.
+/// The kind of a node, from its document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// `"node_type": "array"`.
     Array,
     /// `"node_type": "group"`.
     Group,
-    /// Neither: no `node_type`, or another.
+    /// No `node_type`, or any other.
     Unknown,
 }
 
-/// The kind of node that a v3 document says it is.
+/// Returns the kind of node in a v3 document.
 pub fn node_kind(document: &Json) -> NodeKind {
     match document.get("node_type").and_then(Json::as_str) {
         Some("array") => NodeKind::Array,
@@ -27,21 +27,21 @@ pub fn node_kind(document: &Json) -> NodeKind {
     }
 }
 
-/// The readable members of a group's `zarr.json`, and everything wrong with it.
+/// The readable members of a group's `zarr.json`, and all of its faults.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GroupDocument {
     /// The attributes, if there are any.
     pub attributes: Option<Object>,
-    /// The consolidated metadata as written (zarr-python's convention), if there are any.
+    /// The consolidated metadata as written (zarr-python's convention), if there is any.
     pub consolidated_metadata: Option<Json>,
-    /// Members that the specification does not have.
+    /// Members that the specification does not define.
     pub unknown: Object,
-    /// Every fault.
+    /// All faults.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl GroupDocument {
-    /// Reads what can be read; faults go to `diagnostics`.
+    /// Reads the members and collects faults in `diagnostics`.
     pub fn read(document: &Json) -> Self {
         let mut diagnostics = Vec::new();
         let Some(object) = document.as_object() else {
@@ -56,7 +56,7 @@ impl GroupDocument {
     }
 }
 
-/// `zarr_format` and `node_type`.
+/// Checks `zarr_format` and `node_type`.
 pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<Diagnostic>) {
     read_format(object, 3, diagnostics);
     if let Some(json) = required(object, "node_type", diagnostics)
@@ -66,7 +66,7 @@ pub(super) fn read_head(object: &Object, node_type: &str, diagnostics: &mut Vec<
     }
 }
 
-/// `zarr_format`.
+/// Checks `zarr_format`.
 pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(json) = required(object, "zarr_format", diagnostics)
         && json.as_u64() != Some(version)
@@ -75,12 +75,12 @@ pub(super) fn read_format(object: &Object, version: u64, diagnostics: &mut Vec<D
     }
 }
 
-/// A member that must be there.
+/// Returns a required member. Reports it if it is missing.
 pub(super) fn required<'a>(object: &'a Object, name: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Json> {
     object.get(name).or_else(|| diagnostics.refuse(code::MEMBER_MISSING, "", format!("`{name}` is missing")))
 }
 
-/// The attributes, where they are an object.
+/// Returns the attributes. Reports them if they are not an object.
 pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     match object.get("attributes")? {
         Json::Object(attributes) => Some(attributes.clone()),
@@ -88,8 +88,8 @@ pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// The members beside `known`, the first of them where there are very many: each is a fault unless it is an object that
-/// says that it may be ignored. Then names that are given more than once, anywhere.
+/// Returns at most `MAX_FAULTS` members that are not `known`. Each is a fault, unless it is an object with
+/// `"must_understand": false`. Also reports repeated names anywhere in the document.
 pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
     let unknown = document.as_object().into_iter().flat_map(Object::iter);
     let unknown = unknown.filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
@@ -105,7 +105,7 @@ pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Ve
     unknown
 }
 
-/// Names that are given more than once, anywhere in a document, which may be attributes alone.
+/// Reports repeated names anywhere in a document. The document may be attributes alone.
 pub(super) fn read_repeated(document: &Json, is_attributes: bool, diagnostics: &mut Vec<Diagnostic>) {
     for pointer in document.duplicates(MAX_FAULTS) {
         let (code, message) = if is_attributes || pointer.starts_with("/attributes/") {

@@ -1,4 +1,4 @@
-//! One codec of a chain bound to the chunk that reaches it.
+//! One codec of a chain, bound to its input chunk.
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
 use crate::codec::kinds::BytesCodec;
@@ -8,12 +8,12 @@ use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Json;
 
-/// A codec, and who runs it: this program by its row of the registry, or zarrs.
+/// A codec and the program that runs it: this one by its row of the registry, or zarrs.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub(super) codec: &'a CodecMetadata,
     entry: Option<Entry>,
-    /// Another program's codec, where this one lacks it.
+    /// The codec of another program, if this one does not have it.
     other: Option<Other>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// A codec's configuration and the chunk after it; `None` for the latter after a fault.
+/// Returns a codec's configuration and the chunk after it, which is `None` after a fault.
 pub(super) fn bind(
     known: &Known<'_>,
     before: Option<&Representation>,
@@ -48,7 +48,7 @@ pub(super) fn bind(
     }
     let array = before.and_then(Representation::array);
     let (configuration, output) = match (codec.name.as_str(), entry.and_then(|entry| entry.array)) {
-        // It holds chains of codecs, which only a pipeline can follow.
+        // It contains chains of codecs, which only a pipeline can follow.
         ("sharding_indexed", _) => sharding_indexed::bind(codec, array, diagnostics),
         (_, Some(kind)) => {
             let BoundArray { codec, output } = kind.bind(codec, array, diagnostics);
@@ -62,7 +62,6 @@ pub(super) fn bind(
     }
 }
 
-/// The same for a bytes->bytes codec.
 fn bind_bytes(
     codec: &CodecMetadata,
     entry: Option<Entry>,
@@ -78,7 +77,7 @@ fn bind_bytes(
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };
-    // What is wrong with a codec inside is a finding of the chain.
+    // A fault of a codec inside is reported for the chain.
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
         bind(&Known::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
@@ -89,7 +88,7 @@ fn bind_bytes(
     (configuration, size.map(Representation::Bytes))
 }
 
-/// The same for a codec that zarrs runs.
+/// Binds a codec that zarrs runs.
 fn bind_other(
     codec: &CodecMetadata,
     other: &dyn OtherCodec,
@@ -118,12 +117,12 @@ fn bind_other(
     }
 }
 
-/// Reports what the name tells, whatever the configuration.
+/// Reports faults of the name, whatever the configuration.
 fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let Known { codec, entry, other } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
     let by_other = matches!(other, Some(Ok(_)));
-    // Of a name that is in no list, not even the kind is known.
+    // For an unlisted name not even the kind is known.
     let named = match entry {
         None if !by_other => Some(report_unknown_name(&codec.name, &name)),
         entry if entry.is_none_or(|entry| !entry.is_registered) => {
@@ -150,7 +149,7 @@ fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.extend(found.into_iter().map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
-/// A name that no list has: an error where it cannot be one, or another must have been meant.
+/// Returns the finding of a name that no list has. It is an error if the name is not valid, or similar to a known one.
 fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
     let meant = registry::meant(name);
     let help = meant.map(|meant| format!("write {meant:?}, if that is what is meant"));
@@ -165,7 +164,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
     Diagnostic { help, ..Diagnostic::new(code::CODEC_MISNAMED, message) }
 }
 
-/// Says that a codec is not looked at, since it need not be.
+/// Reports that a codec is ignored because it need not be understood.
 pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
     let name = Json::from(codec.name.as_str()).excerpt();
     let message = format!("the codec {name} is unknown and ignored, because it says \"must_understand\": false");
@@ -175,7 +174,7 @@ pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Di
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
-/// Bytes of any size, which is what an array->bytes codec gives however faulty it is.
+/// Returns bytes of any size for an array->bytes codec, the output even if the codec is faulty.
 fn bytes_of(kind: CodecKind) -> Option<Representation> {
     (kind == CodecKind::ArrayToBytes).then_some(Representation::Bytes(BytesSize::Unbounded))
 }

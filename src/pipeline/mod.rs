@@ -1,7 +1,7 @@
 //! What a codec chain makes of a chunk, from the metadata alone: the representation after each codec.
 //!
-//! Building goes on after a fault, so that `inspect` and `validate` can show the rest; every fault is a diagnostic.
-//! Nothing here runs a codec over data; fill values alone pass through the kernels.
+//! Building continues after a fault, so that `inspect` and `validate` can show the rest. Every fault is a diagnostic.
+//! No codec runs on data here. Only fill values pass through the kernels.
 
 mod binding;
 mod sharding_indexed;
@@ -18,24 +18,24 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
 use binding::Known;
 
-/// A codec, bound to the chunk that reaches it. `S` has the chains inside a shard.
+/// A codec, bound to its input chunk. `S` contains the chains inside a shard.
 #[derive(Debug, Clone)]
 pub enum Codec<S> {
-    /// A codec that takes an array.
+    /// A codec whose input is an array.
     Array(Arc<dyn Coder>),
     /// `sharding_indexed`.
     Sharding(S),
     /// A bytes->bytes codec.
     BytesToBytes(BytesCodec),
-    /// Any other codec, which is not run: its configuration stands as it is, and chunks as it has encoded them.
+    /// Any other codec, which does not run. Its configuration and its encoded chunks are copied unchanged.
     Other,
 }
 
-/// A codec's configuration, bound to the chunk that reaches it.
+/// The configuration of a codec, bound to its input chunk.
 pub type BoundConfiguration = Codec<ShardingStage>;
 
 impl<S> Codec<S> {
-    /// The effect on the elements of a chunk, as far as others make use of it.
+    /// Returns the effect on the elements of a chunk, as far as other code uses it.
     pub fn role(&self) -> Role<'_> {
         if let Codec::Array(codec) = self { codec.role() } else { Role::Other }
     }
@@ -44,50 +44,50 @@ impl<S> Codec<S> {
 /// The chains inside a shard.
 #[derive(Debug, Clone)]
 pub struct ShardingStage {
-    /// The chain of an inner chunk.
+    /// Returns the chain of an inner chunk.
     pub inner: Pipeline,
     /// The chain of the index.
     pub index: Pipeline,
-    /// Where the index stands.
+    /// The location of the index in the shard.
     pub index_location: IndexLocation,
 }
 
-/// A codec in the chain, and the chunk after it.
+/// A codec in the chain, and the representation of the chunk after it.
 #[derive(Debug, Clone)]
 pub struct Stage {
     /// The codec's name.
     pub name: String,
-    /// As the document has it.
+    /// The metadata as in the document.
     pub metadata: CodecMetadata,
-    /// The kinds of its input and output; `None` for a codec that is not known.
+    /// The kinds of its input and output. `None` for an unknown codec.
     pub kind: Option<CodecKind>,
-    /// Its configuration; `Other` also where it is faulty.
+    /// Its configuration. `Other` also if it is faulty.
     pub configuration: BoundConfiguration,
-    /// The chunk after it; `None` after a fault.
+    /// The chunk after it. `None` after a fault.
     pub output: Option<Representation>,
 }
 
-/// A chunk's way through a chain.
+/// A codec chain with the representation of a chunk after each codec.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// The chunk as an array.
+    /// Returns the representation of the chunk as an array.
     pub input: ArrayRepresentation,
-    /// The codecs, in encode order.
+    /// Returns the codecs, in encode order.
     pub stages: Vec<Stage>,
 }
 
 /// The end that a chain must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
-    /// It ends in bytes, as an array's must.
+    /// It ends in bytes, as an array's chain must.
     ToBytes,
-    /// It may stop at array->array codecs.
+    /// It may end with array->array codecs.
     Partial,
 }
 
 impl Pipeline {
-    /// Follows a chunk through `codecs`. Faults go to `diagnostics`; `pointer` is where the list stands. A codec that is not
-    /// known and need not be understood is passed over, with a warning (Zarr v3 core, "extension definition").
+    /// Follows a chunk through `codecs`. Faults are added to `diagnostics`, and `pointer` is that of the list. An
+    /// unknown codec that need not be understood is skipped with a warning (Zarr v3 core, "extension definition").
     pub fn build(
         input: ArrayRepresentation,
         codecs: &[CodecMetadata],
@@ -117,7 +117,7 @@ impl Pipeline {
         Pipeline { input, stages }
     }
 
-    /// The way of a chunk of another shape through the same codecs. Faults go to `diagnostics`.
+    /// Follows a chunk of another shape through the same codecs. Faults are added to `diagnostics`.
     #[must_use]
     pub fn for_shape(&self, shape: &[u64], diagnostics: &mut Vec<Diagnostic>) -> Pipeline {
         let codecs: Vec<CodecMetadata> = self.stages.iter().map(|stage| stage.metadata.clone()).collect();
@@ -125,14 +125,14 @@ impl Pipeline {
         Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", diagnostics)
     }
 
-    /// The chunk after the last codec; `None` after a fault.
+    /// Returns the chunk after the last codec. `None` after a fault.
     pub fn output(&self) -> Option<Representation> {
         let input = || Some(Representation::Array(self.input.clone()));
         self.stages.last().map_or_else(input, |stage| stage.output.clone())
     }
 
-    /// True if some codec stores a checksum of each chunk, or of what is inside it; that of a shard's index alone is
-    /// none. What a codec that is not known stores is not known either: it counts as none.
+    /// Returns true if a codec stores a checksum of each chunk, or of the inner chunks. A checksum of only a shard's
+    /// index does not count. Nor does an unknown codec, which may store one.
     pub fn has_checksum(&self) -> bool {
         self.stages.iter().any(|stage| match &stage.configuration {
             BoundConfiguration::Sharding(sharding) => sharding.inner.has_checksum(),
@@ -142,7 +142,7 @@ impl Pipeline {
         })
     }
 
-    /// The `sharding_indexed` stage and its place, where there is one.
+    /// Returns the `sharding_indexed` stage and its index in the chain, if there is one.
     pub fn sharding(&self) -> Option<(usize, &ShardingStage)> {
         self.stages.iter().enumerate().find_map(|(place, stage)| match &stage.configuration {
             BoundConfiguration::Sharding(sharding) => Some((place, sharding)),
@@ -150,16 +150,17 @@ impl Pipeline {
         })
     }
 
-    /// Bytes of the index of a shard, where it has a fixed size and nothing compresses shards as a whole.
+    /// Returns the bytes of a shard's index. `None` if its size is not fixed, or if a later codec compresses whole
+    /// shards.
     pub fn shard_index_bytes(&self) -> Option<u64> {
         let (place, sharding) = self.sharding()?;
         let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = sharding.index.output() else { return None };
         (place + 1 == self.stages.len()).then_some(bytes)
     }
 
-    /// The shape of the innermost chunk, in the dimensions of the array that goes in.
+    /// Returns the shape of the innermost chunk, in the dimensions of the input array.
     ///
-    /// Permuted back through the transposes in front of each `sharding_indexed`.
+    /// The shape is permuted back through the transposes before each `sharding_indexed`.
     pub fn innermost_chunk_shape(&self) -> Vec<u64> {
         let Some((place, sharding)) = self.sharding() else { return self.input.shape.clone() };
         let mut shape = sharding.inner.innermost_chunk_shape();
@@ -173,11 +174,12 @@ impl Pipeline {
     }
 }
 
-/// Zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3 core, "codecs").
+/// Checks the order: zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3
+/// core, "codecs").
 fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
     let kinds: Vec<_> = codecs.iter().map(Known::kind).collect();
     if kinds.contains(&None) {
-        return; // What an unknown codec takes and gives is not known; it is reported by itself.
+        return; // The input and output of an unknown codec are unknown. It is reported separately.
     }
     let mut is_bytes = false;
     for (Known { codec, .. }, kind) in codecs.iter().zip(&kinds) {
@@ -196,7 +198,7 @@ fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, 
         }
         is_bytes = gives_bytes;
     }
-    // That there is no codec at all was said when the list was read.
+    // An empty list was reported when it was read.
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
         let help = "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
         let found = Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes").with_help(help);

@@ -13,12 +13,12 @@ use crate::grid::MAX_RANK;
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 use crate::metadata::json::Json;
 
-/// On which side of the inner chunks the index stands.
+/// The location of the index in a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IndexLocation {
-    /// Before them.
+    /// Before the inner chunks.
     Start,
-    /// After them.
+    /// After the inner chunks.
     #[default]
     End,
 }
@@ -30,7 +30,7 @@ const MEMBERS: &[Member] = &[
     Member::new("index_location", Form::Choice(&["start", "end"]), Absent::Text("end")),
 ];
 
-/// Binds the codec to the array that reaches it, where one does.
+/// Binds the codec to its input array, if there is one.
 pub(super) fn bind(
     codec: &CodecMetadata,
     array: Option<&ArrayRepresentation>,
@@ -41,7 +41,7 @@ pub(super) fn bind(
     (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
 }
 
-/// Reads the configuration, and the chains inside where an array reaches the codec; `None` after a fault.
+/// Reads the configuration, and the chains inside if the input is an array. `None` after a fault.
 fn stage(
     codec: &CodecMetadata,
     array: Option<&ArrayRepresentation>,
@@ -79,7 +79,7 @@ fn stage(
     Some(ShardingStage { inner, index, index_location })
 }
 
-/// The number of inner chunks in each dimension of a shard; the error says why there is none.
+/// Returns the number of inner chunks in each dimension of a shard. The error is the reason why there is none.
 fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
     let (rank, expected) = (inner.len(), shard.len());
     if rank != expected {
@@ -117,7 +117,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
     (shape.len() == entries.len()).then_some(shape)
 }
 
-/// The most bytes of a shard: all inner chunks and the index.
+/// Returns the most bytes of a shard: all inner chunks and the index.
 fn shard_size(inner: &Pipeline, index: &Pipeline) -> BytesSize {
     let bound = |pipeline: &Pipeline| match pipeline.output() {
         Some(Representation::Bytes(size)) => size.bound(),

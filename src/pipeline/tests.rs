@@ -8,7 +8,7 @@ use crate::diagnostic::Profile;
 use crate::metadata::extension::read_codecs;
 use crate::metadata::json::Json;
 
-/// Codecs of every kind, most of them right, for any array.
+/// Codecs of every kind, most of them valid, for any array.
 const CODECS: [&str; 22] = [
     r#"{"name":"bytes","configuration":{"endian":"big"}}"#,
     r#"{"name":"bytes"}"#,

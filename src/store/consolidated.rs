@@ -1,31 +1,30 @@
-//! A store of which the documents are known already, from copies in one place: consolidated metadata.
+//! View of a store whose documents are known from consolidated metadata.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Depth, EntryKind, Key, Node, ObjectReader, Part, Result, SortedKeys, Store, Visit, is_below};
 
-/// The part of the copies that counts.
+/// Use of the copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsolidatedScope {
-    /// The list of nodes, since the store cannot list.
+    /// Only the list of nodes, because the store cannot list.
     Listings,
-    /// The documents as well: no request is made for them.
+    /// The documents too, without a request for each.
     Documents,
 }
 
-/// A store that is read, and the documents below one of its keys.
 #[derive(Debug)]
 struct ConsolidatedView {
     inner: Arc<dyn Store>,
     below: Key<'static>,
-    /// By their keys in the store.
+    /// Documents by their keys in the store.
     documents: BTreeMap<String, Vec<u8>>,
     scope: ConsolidatedScope,
 }
 
 impl Node {
-    /// The node of which the documents at these keys of its own are known.
+    /// Returns the node with known documents, by their keys relative to the node.
     #[must_use]
     pub fn with_documents(&self, documents: BTreeMap<String, Vec<u8>>, scope: ConsolidatedScope) -> Node {
         let whole = |key: &str| Some(self.prefix.join(key).ok()?.as_str().to_owned());
@@ -41,7 +40,8 @@ impl ConsolidatedView {
         self.documents.get(key.as_str()).filter(|_| self.scope == ConsolidatedScope::Documents)
     }
 
-    /// True if a key is that of a document of a node of which the copies have another one, or of a folder of theirs.
+    /// Returns true if a key is a metadata document that the copies exclude. They have another document of this node,
+    /// or the node is only a folder in them.
     fn is_beside(&self, key: &Key<'_>) -> bool {
         const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
         let Some((folder, name)) = key.split_last() else { return false };
@@ -51,7 +51,7 @@ impl ConsolidatedView {
         self.documents.kind(&folder) == Some(EntryKind::Folder)
     }
 
-    /// True if the copies tell what a folder holds.
+    /// Returns true if the copies contain the listing of a folder.
     fn tells(&self, folder: &Key<'_>) -> bool {
         *folder == self.below || is_below(folder.as_str(), self.below.as_str())
     }
@@ -72,7 +72,7 @@ impl Store for ConsolidatedView {
                 into.clone_from(document);
                 Ok(true)
             }
-            // A node has one document that counts: where that is known, there is no other.
+            // A node has one document that counts. If it is known, no other one exists.
             None if self.is_beside(key) => Ok(false),
             _ => self.inner.read(key, part, most, into),
         }
@@ -100,7 +100,7 @@ impl Store for ConsolidatedView {
         let prefix = below.prefix();
         let mut names = self.documents.keys_from(&prefix).map_while(|(key, _)| key.strip_prefix(&prefix));
         if self.abilities().lists && !names.any(|name| name.contains('/')) {
-            // No node lies below: of what else does, such as the chunks of an array, the copies know nothing.
+            // No node is below this one. The copies do not know other contents, such as the chunks of an array.
             return self.inner.list(below, depth, each);
         }
         self.documents.list(below, depth, each);

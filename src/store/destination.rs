@@ -1,54 +1,55 @@
-//! Where a hierarchy is written until it is whole, and how it takes its place; and logs: objects that grow by whole lines, and are
-//! locked by the process that writes them.
+//! Destinations: where a hierarchy is written until it is complete, and how it is published. Also logs: objects that
+//! grow by whole lines, and are locked by their writer.
 
 use std::fmt::Debug;
 
 use super::{EntryKind, Key, Node, Result, StoreError};
 
-/// The folder in a node in which a run keeps what it needs to go on. It is removed at the end.
+/// Folder of a run in a node, with the data to resume it. It is removed at the end.
 pub const RUN_FOLDER: Key<'static> = Key::known(".zarrcast");
 
-/// The log of a run, in its folder.
+/// Log of a run, in its folder.
 pub const JOURNAL: Key<'static> = Key::known("journal");
 
-/// Marks what is written beside its place, and goes with it: where it is tells whether that has its place.
+/// Marker file in the data of a [`Destination::Beside`]. It moves with them: its folder shows whether they are
+/// published.
 const MARK: &str = ".zarrcast/new";
 
-/// The old one in the folder of the run, where the store cannot exchange folders.
+/// Name of the old hierarchy in the folder of the run, for stores that cannot exchange folders.
 const OLD: &str = "old";
 
-/// Where a hierarchy is written.
+/// Destination of a hierarchy.
 #[derive(Debug, Clone)]
 pub enum Destination {
-    /// Where it will stay: it opens once its documents are there.
+    /// Written at its final path. It opens once its documents exist.
     InPlace(Node),
-    /// In the folder of the run, which lies beside the place.
+    /// Written in the folder of the run, which is next to the final path.
     Beside {
-        /// The folder of the run.
+        /// Folder of the run.
         run: Node,
-        /// The data that are written: a folder or a zip file in the folder of the run.
+        /// Data being written: a folder or a zip file in the folder of the run.
         data: Node,
-        /// Where it will stay.
+        /// Final node.
         place: Node,
     },
 }
 
 impl Destination {
-    /// Where it will stay.
+    /// Returns the final node.
     pub fn place(&self) -> &Node {
         match self {
             Destination::InPlace(place) | Destination::Beside { place, .. } => place,
         }
     }
 
-    /// Where it is written.
+    /// Returns the node that is written.
     pub fn data(&self) -> &Node {
         match self {
             Destination::InPlace(data) | Destination::Beside { data, .. } => data,
         }
     }
 
-    /// The folder of the run.
+    /// Returns the folder of the run.
     pub fn run(&self) -> Node {
         match self {
             Destination::InPlace(place) => place.below(&RUN_FOLDER),
@@ -56,7 +57,7 @@ impl Destination {
         }
     }
 
-    /// Gives the data the permissions that `cp` would give them: see [`Node::with_permissions_of`].
+    /// Sets the permissions of new data as `cp` would. See [`Node::with_permissions_of`].
     #[must_use]
     pub fn with_permissions_of(mut self, source: &Node, document: &str) -> Self {
         let (Destination::InPlace(data) | Destination::Beside { data, .. }) = &mut self;
@@ -64,19 +65,19 @@ impl Destination {
         self
     }
 
-    /// True if another run can go on with what this one leaves: not with half a zip file.
+    /// Returns true if another run can resume this one. An incomplete zip file cannot be resumed.
     pub fn keeps_unfinished(&self) -> bool {
         matches!(self, Destination::InPlace(_)) || self.data().is_local()
     }
 
-    /// True if what was written beside the place has taken it: then the run has but to clear what it needed.
+    /// Returns true if the data are already published. The run then only needs to clean up.
     pub fn has_taken_place(&self) -> Result<bool> {
         let Destination::Beside { run, data, place } = self else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
         Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(place)? && !is_marked(data)?)
     }
 
-    /// The same, once it has its place.
+    /// Returns the destination after its data are published.
     #[must_use]
     pub fn in_its_place(mut self) -> Self {
         if let Destination::Beside { data, place, .. } = &mut self {
@@ -85,7 +86,7 @@ impl Destination {
         self
     }
 
-    /// Gives the old one its place back, where a run ended after it had moved it away.
+    /// Moves the old hierarchy back, if a run ended after it had moved it away.
     pub fn restore(&self) -> Result<()> {
         let Destination::Beside { run, place, .. } = self else { return Ok(()) };
         let old = run.child(OLD)?;
@@ -95,23 +96,24 @@ impl Destination {
         Ok(())
     }
 
-    /// Makes what is written beside the place anew, in the folder of a run that is locked.
+    /// Creates the data next to the final path from scratch. The folder of the run must be locked.
     pub fn begin(&self) -> Result<()> {
         let Destination::Beside { run, data, place } = self else { return Ok(()) };
         run.remove_entries_but(JOURNAL.as_str())?;
         data.create_root()?;
         if self.keeps_unfinished() {
-            // As one may be left that has its place.
+            // A published hierarchy may still contain the marker.
             place.remove(MARK)?;
             data.write(MARK, b"")?;
         }
         Ok(())
     }
 
-    /// Gives what is whole its place, where nothing is unless it `replaces` that. The old one keeps its place until then.
+    /// Publishes the complete data at the final path. It must be free unless `replaces` is set. The old hierarchy stays
+    /// until then.
     pub fn take_place(&self, replaces: bool) -> Result<()> {
         let Destination::Beside { run, data, place } = self else { return Ok(()) };
-        // What came to stand there meanwhile is nobody's to replace.
+        // If `replaces` is unset, an entry that appeared meanwhile must not be replaced.
         if !replaces || !place.exists()? {
             return data.rename(place, false).map(drop);
         }
@@ -127,7 +129,7 @@ impl Destination {
         Ok(())
     }
 
-    /// Removes what the run needed, and the old one: what tells that it is not over goes last.
+    /// Removes the data of the run and the old hierarchy. The entry that marks the run as unfinished is removed last.
     pub fn clear(&self) -> Result<()> {
         if let Destination::Beside { run, .. } = self {
             run.remove_with_last(JOURNAL.as_str())?;
@@ -135,7 +137,7 @@ impl Destination {
         if self.keeps_unfinished() { clear_run_folder(self.place()) } else { Ok(()) }
     }
 
-    /// Removes all that was written.
+    /// Removes everything that was written.
     pub fn remove(&self) -> Result<()> {
         match self {
             Destination::InPlace(place) => place.remove_root(),
@@ -144,33 +146,31 @@ impl Destination {
     }
 }
 
-/// The plan of a job in parts, in the folder of a run.
+/// Plan of a job in parts, in the folder of a run.
 pub const PLAN: &str = "plan.json";
 
-/// Removes the folder of a run in a node, the plan of one in parts last: as long as that is there it is known what is left
-/// to do.
+/// Removes the folder of a run in a node. The plan of a job in parts is removed last, as it lists the remaining work.
 pub fn clear_run_folder(node: &Node) -> Result<()> {
     node.below(&RUN_FOLDER).remove_with_last(PLAN)
 }
 
-/// True if a run has left its folder in a node.
+/// Returns true if a run has left its folder in a node.
 pub fn has_run_folder(node: &Node) -> bool {
     matches!(node.below(&RUN_FOLDER).kind(), Ok(Some(EntryKind::Folder)))
 }
 
-/// The relation of two nodes.
+/// Relation of two nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
-    /// Neither is in the other.
+    /// Neither contains the other.
     Apart,
-    /// They are the same.
+    /// They are the same node.
     Same,
-    /// One is in the other.
+    /// One contains the other.
     Nested,
 }
 
 impl Relation {
-    /// The relation of two nodes, from what lies in what.
     pub(super) fn of(is_inside: bool, is_around: bool) -> Self {
         match (is_inside, is_around) {
             (true, true) => Relation::Same,
@@ -180,34 +180,34 @@ impl Relation {
     }
 }
 
-/// A log that is open. It is unlocked when it is dropped, or its process ends.
+/// Open log. Dropping it or the end of its process unlocks it.
 pub trait Log: Debug + Send + Sync {
-    /// Locks it, unless another process has, or had until now and has removed it.
+    /// Locks the log, unless another process has the lock, or had it and has just removed the log.
     fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock>;
 
-    /// True if the lock was lost: another process has it by now, and what lies there is that one's; or it was removed.
+    /// Returns true if the lock was lost: another process has taken it, or the log was removed.
     fn is_lost(&self) -> bool;
 
-    /// True if it is this process's still, for certain: the store is asked.
+    /// Asks the store whether this process still has the lock.
     fn confirm(&mut self) -> Result<bool> {
         Ok(!self.is_lost())
     }
 
-    /// All of it, if that is at most `max_bytes`.
+    /// Reads the whole log. Fails if it has more than `max_bytes`.
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>>;
 
-    /// Cuts it to its first `length` bytes; what is appended follows them, and nothing of what others append, who may have it
-    /// open where nothing keeps them out.
+    /// Truncates the log to `length` bytes. Later appends of other processes that still have it open must not reach it,
+    /// as some stores have no locks.
     fn cut(&mut self, length: u64) -> Result<()>;
 
     /// Appends whole lines.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Makes it durable.
+    /// Makes the log durable.
     fn sync(&mut self) -> Result<()>;
 }
 
-/// A log that keeps nothing: what lies in memory ends with its process.
+/// Log without contents. The data of a store in memory end with the process.
 #[derive(Debug)]
 pub(super) struct NoLog;
 
@@ -237,36 +237,36 @@ impl Log for NoLog {
     }
 }
 
-/// Who asks for a lock. Locks of the operating system need nothing of that; other stores note it.
+/// Process that asks for a lock. Locks of the operating system ignore it, other stores record it.
 pub struct Asker<'a> {
-    /// Names the asker to others.
+    /// Text that names the process to others.
     pub note: &'a str,
-    /// True if the one that a note names is known to have ended.
+    /// Returns true if the process of a note has certainly ended.
     pub has_ended: &'a dyn Fn(&str) -> bool,
 }
 
-/// The holder of a log's lock.
+/// Owner of a log's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lock {
-    /// This process's.
+    /// This process.
     Held,
-    /// Another process's, by its note where there is one.
+    /// Another process, with its note if there is one.
     Elsewhere(Option<Holding>),
     /// The store has no locks.
     Unsupported,
 }
 
-/// The lock of another process.
+/// Lock of another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
-    /// The note of its holder.
+    /// Note of the process.
     pub note: String,
-    /// Seconds since it was taken, where that is known.
+    /// Age in seconds, if known.
     pub age: Option<u64>,
-    /// Seconds without a sign of its holder, after which it is taken over.
+    /// Seconds without a sign of life after which another process takes over the lock.
     pub expires_after: u64,
 }
 
-/// Whoever asks for locks of the operating system.
+/// Asker for locks of the operating system.
 #[cfg(test)]
 pub(crate) const NOBODY: Asker<'static> = Asker { note: "", has_ended: &|_| false };

@@ -1,61 +1,61 @@
-//! What goes wrong in a store.
+//! Errors of stores.
 
 use super::Result;
 
-/// A store could not do what was asked.
+/// Failure of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system below the store refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {object}")]
     Io {
         /// The attempted action: `read`, `create`.
         action: &'static str,
-        /// The object or folder, as messages name it.
+        /// Name of the object or folder in messages.
         object: String,
-        /// Why.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// Something that is no regular file stands where an object should.
+    /// An entry that is not a regular file exists at the key of an object.
     #[error("{object} is {found}, not a regular file")]
     NotAFile {
-        /// The object, as messages name it.
+        /// Name of the object in messages.
         object: String,
         /// `a folder`, `a FIFO`, ...
         found: &'static str,
     },
-    /// An object is larger than what it can hold.
+    /// An object is larger than expected.
     #[error("{object} holds {found} bytes, at most {bound} expected")]
     TooLarge {
-        /// The object, as messages name it.
+        /// Name of the object in messages.
         object: String,
-        /// Its size in bytes.
+        /// Size in bytes.
         found: u64,
-        /// The bound in bytes.
+        /// Largest expected size in bytes.
         bound: u64,
     },
-    /// An object was there, and was not when it was read.
+    /// An object was removed before it was read.
     #[error("{object} was removed while it was read")]
     Vanished {
-        /// The object, as messages name it.
+        /// Name of the object in messages.
         object: String,
     },
-    /// An object ends before what is to be read of it.
+    /// An object ends before the range that is read.
     #[error("{object} holds {found} bytes, {end} were expected")]
     TooShort {
-        /// The object, as messages name it.
+        /// Name of the object in messages.
         object: String,
-        /// Its size in bytes.
+        /// Size in bytes.
         found: u64,
-        /// The bytes that it needs to have.
+        /// Size in bytes that is needed.
         end: u64,
     },
-    /// An object, or the file that holds it, breaks its format.
+    /// An object, or the file that contains it, violates its format.
     #[error("{object} is damaged: {reason}")]
     Damaged {
-        /// The object, as messages name it.
+        /// Name of the object in messages.
         object: String,
-        /// The fault.
+        /// Description of the fault.
         reason: String,
     },
     /// A key that could leave the store.
@@ -64,55 +64,55 @@ pub enum StoreError {
         /// The key.
         key: String,
     },
-    /// A store behind a network did not do what was asked.
+    /// A remote store failed.
     #[error("{0}")]
     Remote(#[source] Box<RemoteError>),
 }
 
-/// A failed request to a store behind a network.
+/// Failed request to a remote store.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {object}: {why}")]
 pub struct RemoteError {
     /// The attempted action: `read`, `list`.
     pub action: &'static str,
-    /// The object or folder, as messages name it.
+    /// Name of the object or folder in messages.
     pub object: String,
     /// The reason, without any secret.
     pub why: String,
     /// The next step.
     pub help: String,
-    /// The store knows who asks, or does not want to, and says no (403).
+    /// The store refuses access (403), with or without credentials.
     pub is_refused: bool,
 }
 
 impl StoreError {
-    /// True if the data are at fault (a folder where a chunk should be), not the machine.
+    /// Returns true if the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
         !matches!(self, StoreError::Io { .. } | StoreError::Vanished { .. } | StoreError::Remote(_))
     }
 
-    /// True if the store refuses this object (403), and may give others.
+    /// Returns true if the store refuses this object (403). It may still return others.
     pub fn is_refused(&self) -> bool {
         matches!(self, StoreError::Remote(error) if error.is_refused)
     }
 
-    /// An error where an object of `found` bytes, or what is wanted of one, has more than `bound`.
+    /// Fails if an object, or the requested part of one, has more than `bound` bytes.
     pub(super) fn check_size(found: u64, bound: u64, object: impl FnOnce() -> String) -> Result<()> {
         if found <= bound { Ok(()) } else { Err(StoreError::TooLarge { object: object(), found, bound }) }
     }
 
-    /// The error of `length` bytes from `offset` of an object that has fewer.
+    /// Returns the error for a read of `length` bytes from `offset` of a shorter object.
     pub(super) fn too_short(object: String, found: u64, (offset, length): (u64, u64)) -> Self {
         StoreError::TooShort { object, found, end: offset.saturating_add(length) }
     }
 
-    /// The error of an object that ended while it was copied.
+    /// Returns the error for an object that ended during a copy.
     pub(super) fn cut_short(object: String, copied: u64, length: u64) -> Self {
         let source = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
         StoreError::Io { action: "copy", object, source }
     }
 
-    /// The error of what a store of this kind has not.
+    /// Returns the error for an operation that this kind of store does not have.
     pub(super) fn unsupported(action: &'static str, object: String) -> Self {
         StoreError::Io { action, object, source: std::io::ErrorKind::Unsupported.into() }
     }

@@ -1,5 +1,5 @@
-//! Plain files that are no part of a store: documents given by `@FILE`, and what `apply-codec` reads and writes; and formats of files
-//! that are no Zarr store, told by their first bytes.
+//! Plain files outside of stores: documents of `@FILE`, input and output of `apply-codec`. Also recognises formats
+//! other than Zarr by their first bytes.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{self, File};
@@ -9,34 +9,34 @@ use std::path::{Path, PathBuf};
 use super::local::{self, io_error};
 use super::{Result, StoreError};
 
-/// A file or a standard stream.
+/// File or standard stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stream {
-    /// `-`.
+    /// Standard input or output: `-`.
     Standard,
     /// A file.
     File(PathBuf),
 }
 
 impl Stream {
-    /// True if it is a file whose name has this extension.
+    /// Returns true if it is a file with this extension.
     pub fn has_extension(&self, extension: &str) -> bool {
         matches!(self, Stream::File(path) if path.extension().is_some_and(|found| found == extension))
     }
 }
 
-/// True if there is a folder at a path.
+/// Returns true if the path is a folder.
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
-/// The whole of a file that holds at most `limit` bytes. Memory grows with what is read, not with what is claimed.
+/// Reads a whole file of at most `limit` bytes. Memory grows with the bytes read, not with the claimed size.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(io_error("read", path))?;
     read_stream(file, path, limit)
 }
 
-/// The first `length` bytes of a file, or all where there are fewer.
+/// Returns the first `length` bytes of a file, or all if it is shorter.
 pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(io_error("read", path))?;
@@ -44,7 +44,7 @@ pub fn first_bytes(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of stdin.
+/// Like [`read`], from stdin.
 pub fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
     read_stream(io::stdin().lock(), Path::new("stdin"), limit)
 }
@@ -56,11 +56,10 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file that is being written.
 enum Output {
     /// A device or a pipe has no contents to protect, and must not be replaced by a file.
     InPlace(File),
-    /// Under another name beside its own.
+    /// Written under a temporary name in the same folder, then renamed.
     Beside { file: File, temporary: PathBuf, target: PathBuf },
 }
 
@@ -72,7 +71,7 @@ fn begin(path: &Path) -> io::Result<Output> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return fs::OpenOptions::new().write(true).open(path).map(Output::InPlace);
     }
-    // A link stays a link: what it points to is replaced.
+    // A link stays a link: its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut temporary_name = std::ffi::OsString::from(".");
     temporary_name.push(name);
@@ -81,8 +80,8 @@ fn begin(path: &Path) -> io::Result<Output> {
     Ok(Output::Beside { file: File::create(&temporary)?, temporary, target })
 }
 
-/// Writes a file under another name beside it and moves it into place, replacing what was there. After an error
-/// there is neither, and what was there still is.
+/// Writes a file under a temporary name in the same folder, then renames it. After an error the old file is unchanged,
+/// and the temporary file is removed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = begin(path).and_then(|begun| match begun {
         Output::InPlace(mut file) => file.write_all(bytes),
@@ -94,7 +93,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(io_error("write", path))
 }
 
-/// An error where [`write`] would not succeed, as far as that can be known before. Nothing is left.
+/// Fails if [`write`] would certainly fail. Leaves no file.
 pub fn check_writable(path: &Path) -> Result<()> {
     let begun = begin(path).and_then(|begun| match begun {
         Output::InPlace(_) => Ok(()),
@@ -103,39 +102,39 @@ pub fn check_writable(path: &Path) -> Result<()> {
     begun.map_err(io_error("write", path))
 }
 
-/// True if a file is, or would be, a folder's own place or inside it, whatever links lead to both.
+/// Returns true if a file is, or would be, a folder itself or inside it, after all links.
 pub fn is_inside(file: &Path, folder: &Path) -> bool {
     resolved(file).starts_with(resolved(folder))
 }
 
-/// The folder of a Zarr node that a file would lie in, however deep.
+/// Returns the innermost Zarr node that would contain a file, however deep.
 pub fn node_above(file: &Path) -> Option<PathBuf> {
     const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
     let is_node = |folder: &&Path| DOCUMENTS.iter().any(|document| folder.join(document).is_file());
     resolved(file).ancestors().skip(1).find(is_node).map(Path::to_owned)
 }
 
-/// The path without links, as far as it is there.
+/// Returns the path without links. A part that does not exist is unchanged.
 fn resolved(path: &Path) -> PathBuf {
     local::resolved(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Creates a folder and those above it, if need be.
+/// Creates a folder and its missing parents.
 pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(io_error("create", path))
 }
 
-/// The bytes that [`FileFormat::of`] needs at most.
+/// Number of bytes that [`FileFormat::of`] needs at most.
 pub const FIRST_BYTES: usize = 4096;
 
-/// A format of a file that stands where a store, a document or a chunk should be.
+/// File format of an object that should be a store, a document or a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFormat {
-    /// With its article: "a GRIB file".
+    /// Name with its article: "a GRIB file".
     pub name: &'static str,
-    /// The next step for whoever has one where a store should be.
+    /// Advice to a user who names such a file as a store.
     pub help: &'static str,
-    /// True if it stands in for another file, whose contents are elsewhere or were not got: never what a codec made.
+    /// The file replaces another one, such as a pointer to it or an error page. No codec writes such bytes.
     pub is_stand_in: bool,
 }
 
@@ -171,10 +170,10 @@ const XML: FileFormat =
     stand_in("an XML document, as object stores send for an error", "read it, then download the file again");
 const OTHER: &str = "name the folder of a Zarr array or group";
 
-/// The signatures; the longest of those that begin alike comes first.
+/// Signatures. Among those with a common prefix the longest is first.
 static SIGNATURES: [Row; 19] = [
     (&[0], &[b"CDF\x01", b"CDF\x02", b"CDF\x05"], format("a NetCDF classic file", NETCDF)),
-    // An HDF5 file may begin with a block of the user's, of 512 bytes or a power of two more.
+    // An HDF5 file may begin with a user block of 512 bytes or a larger power of two.
     (&[0, 512, 1024, 2048], &[b"\x89HDF\r\n\x1a\n"], HDF5),
     (&[0], &[b"\x0e\x03\x13\x01"], format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
     (&[0], &[b"GRIB"], GRIB),
@@ -196,7 +195,7 @@ static SIGNATURES: [Row; 19] = [
 ];
 
 impl FileFormat {
-    /// The format of a file that begins with these bytes; `None` where it is none that is known.
+    /// Returns the format of a file that begins with these bytes, or `None` if it is unknown.
     pub fn of(first_bytes: &[u8]) -> Option<&'static FileFormat> {
         let has_one = |(places, signatures, _): &&Row| {
             let mut ends = places.iter().filter_map(|at| first_bytes.get(*at..));
@@ -205,7 +204,7 @@ impl FileFormat {
         SIGNATURES.iter().find(has_one).map(|(.., format)| format)
     }
 
-    /// The same, of what stands where a document or a chunk should be: only what no codec makes.
+    /// Like [`FileFormat::of`] for a document or a chunk: only formats that no codec writes.
     pub fn of_stand_in(first_bytes: &[u8]) -> Option<&'static FileFormat> {
         Self::of(first_bytes).filter(|format| format.is_stand_in)
     }

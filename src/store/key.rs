@@ -1,35 +1,35 @@
-//! The names of objects in a store.
+//! Names of objects in a store.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::{Result, StoreError};
 
-/// The most bytes of a key: what a path of a file may have on Linux.
+/// Maximum length of a key in bytes: that of a file path on Linux.
 pub const MAX_KEY_BYTES: usize = 4096;
 
-/// The name of an object, or of a folder, in a store: names that are joined by `/`, or nothing for the store itself.
+/// Key of an object or a folder in a store: names joined by `/`. The store itself has the empty key.
 ///
-/// It is checked once, when it is made: no name in it is empty, `.` or `..`, or holds a control character, so that it never
-/// leads out of the store.
+/// A key is checked once, when it is created. No name in it is empty, `.` or `..`, or contains a control character. So
+/// a key never leaves the store.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key<'a>(Cow<'a, str>);
 
 impl<'a> Key<'a> {
-    /// The store itself.
+    /// Key of the store itself.
     pub const ROOT: Key<'static> = Key(Cow::Borrowed(""));
 
-    /// A key that is not the store itself.
+    /// Creates a key. Fails if the text is empty or not a valid key.
     pub fn new(text: &'a str) -> Result<Self> {
         if is_inside(text) { Ok(Key(Cow::Borrowed(text))) } else { Err(outside(text)) }
     }
 
-    /// A key that is known when the program is compiled, made of names that are.
+    /// Creates a key without a check, from a text that is known at compile time.
     pub(crate) const fn known(text: &'static str) -> Key<'static> {
         Key(Cow::Borrowed(text))
     }
 
-    /// The key of `text` below this one.
+    /// Appends `text` to this key.
     pub fn join<'t>(&self, text: &'t str) -> Result<Key<'t>> {
         if self.is_root() {
             return Key::new(text);
@@ -44,14 +44,14 @@ impl<'a> Key<'a> {
         Ok(Key(Cow::Owned(joined)))
     }
 
-    /// The key below this one that another is below the store.
+    /// Appends another key to this one.
     #[must_use]
     pub fn below(&self, key: &Key<'_>) -> Key<'static> {
         let separator = if self.is_root() || key.is_root() { "" } else { "/" };
         Key(Cow::Owned([&*self.0, separator, &*key.0].concat()))
     }
 
-    /// The key that contains this one, and its name there; `None` for the store itself.
+    /// Returns the parent key and the last name, or `None` for the store itself.
     pub fn split_last(&self) -> Option<(Key<'_>, &str)> {
         if self.is_root() {
             return None;
@@ -62,22 +62,22 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// With what the keys below it begin.
+    /// Returns the prefix of the keys below this one.
     pub(super) fn prefix(&self) -> String {
         if self.is_root() { String::new() } else { format!("{}/", self.0) }
     }
 
-    /// True if it is the store itself.
+    /// Returns true for the key of the store itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Its text.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same, without what it was made of.
+    /// Returns the key as an owned value.
     pub fn into_owned(self) -> Key<'static> {
         Key(Cow::Owned(self.0.into_owned()))
     }

@@ -1,4 +1,4 @@
-//! The texts by which users name stores: paths of local folders, and URLs. Nothing is looked up here.
+//! Names of stores that users write: local paths and URLs. This module parses them without access to the stores.
 
 mod text;
 
@@ -17,29 +17,28 @@ use text::remote_address;
 pub(crate) use text::without_secrets;
 use text::{file_path, path_in_zip, split_adapters, split_scheme};
 
-/// Where a store lies: a local folder, zip file or reference file, named by its path or by a `file://` URL; or a store
-/// that is open already.
+/// Location of a store: a local folder, zip file or reference file, by its path or a `file://` URL. It can also be a
+/// remote store, or one that is already open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location {
-    /// As the user gave it.
+    /// Name that the user wrote.
     text: PathBuf,
     target: Target,
-    /// The paths inside zip files, each of which lies at the place before it: `a|zip:b|zip:c`.
+    /// Paths inside nested zip files, from the outermost file inwards: `a|zip:b|zip:c`.
     inside: Vec<String>,
-    /// The options by which it is reached.
     options: RemoteOptions,
     opened: NodeCache,
 }
 
-/// The node of a location once it was asked for, as long as somebody has it: a zip file is read once, and is not held
-/// open by its name.
+/// Cached node of a location, as long as it is in use. A zip file is thus read once, and the cache does not keep it
+/// open.
 #[derive(Debug, Clone, Default)]
 struct NodeCache(Arc<Mutex<Option<CachedNode>>>);
 
-/// A node of a store that others have.
+/// Node of a store that other owners keep open.
 type CachedNode = (Weak<dyn Store>, Key<'static>);
 
-/// It follows from the rest.
+/// Always equal, as the other fields determine the node.
 impl PartialEq for NodeCache {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -50,9 +49,9 @@ impl Eq for NodeCache {}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
-    /// A folder, percent-decoded where it was given by a URL.
+    /// Folder, percent-decoded if it comes from a URL.
     Folder(PathBuf),
-    /// A bucket or a web server, and how it is reached.
+    /// Bucket or web server.
     #[cfg(feature = "remote")]
     Remote(Box<Address>),
     Open(Node),
@@ -64,41 +63,41 @@ impl Default for Target {
     }
 }
 
-/// The text names no store that this build can open.
+/// The text does not name a store that this build can open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// A URL of a scheme that is not built, or a chain that begins with one.
+    /// A URL of a scheme that this build does not support, or a chain that begins with one.
     #[error("this build does not read or write `{scheme}://`")]
     Scheme {
-        /// The scheme, as it was given.
+        /// The scheme, as the user wrote it.
         scheme: String,
     },
-    /// A store inside another one, of a kind that is not built.
+    /// A store inside another one, of a kind that this build does not support.
     #[error("this build does not open stores by `|{adapter}`")]
     Adapter {
-        /// The text behind the `|`.
+        /// Text after the `|`.
         adapter: String,
     },
-    /// The path inside a zip file is no key.
+    /// The path inside a zip file is not a valid key.
     #[error("{path:?} is not a path inside a zip file")]
     Inside {
         /// The path.
         path: String,
     },
-    /// A `file://` URL that is not one of a local path.
+    /// A `file://` URL that does not name a local path.
     #[error("{0}")]
     FileUrl(&'static str),
-    /// A URL of a bucket or a web server that is not one.
+    /// Invalid URL of a bucket or a web server.
     #[error("{0}")]
     Url(&'static str),
 }
 
 impl Location {
-    /// Reads the text of a location.
+    /// Parses a location.
     ///
-    /// A scheme is a letter, then letters, digits, `+`, `-` or `.`, then `://`. A text that begins with one is a URL,
-    /// never a path; so is a chain `name::URL` as fsspec writes it. A `|` and the name of an adapter chain stores as
-    /// ZEP 8 does. Any other text is a path.
+    /// A scheme is a letter, then letters, digits, `+`, `-` or `.`, then `://`. A text that begins with a scheme is a
+    /// URL, never a path. This includes chains `name::URL` of fsspec. A `|` and the name of an adapter chain stores as
+    /// in ZEP 8. Any other text is a path.
     pub fn parse(text: impl Into<PathBuf>) -> Result<Self, LocationError> {
         let text = text.into();
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
@@ -122,24 +121,24 @@ impl Location {
         Ok(Location { text, target: Target::Folder(path), inside, ..Location::default() })
     }
 
-    /// The same, reached in another way: behind a network, and from a reference file.
+    /// Returns the location with options for remote stores and reference files.
     #[must_use]
     pub fn with_options(self, options: &RemoteOptions) -> Self {
         Location { options: options.clone(), opened: NodeCache::default(), ..self }
     }
 
-    /// The same, opened anew: what was read of it before may be of another time.
+    /// Returns the location without its cached node. What the node has read may be outdated.
     #[must_use]
     pub fn afresh(&self) -> Self {
         Location { opened: NodeCache::default(), ..self.clone() }
     }
 
-    /// True if it lies behind a network.
+    /// Returns true if the store is remote.
     pub fn is_remote(&self) -> bool {
         self.node().abilities().is_remote
     }
 
-    /// The node that it names. Of a zip file, and behind a network, nothing is read yet.
+    /// Returns the node at the location. Nothing of a zip file or a remote store is read yet.
     pub fn node(&self) -> Node {
         let mut opened = held(&self.opened.0);
         if let Some((store, prefix)) = &*opened
@@ -162,7 +161,7 @@ impl Location {
             #[cfg(feature = "remote")]
             Target::Remote(address) => {
                 let node = |address: &Address| remote::node(address, &self.options);
-                // The one that an adapter opens is not meant.
+                // With an adapter, the adapter opens the zip file.
                 let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
                 match (zip, address.split_file(is_reference_file)) {
                     (Some((zip, inside)), _) => in_zip(node(&zip), &inside),
@@ -175,7 +174,7 @@ impl Location {
         self.inside.iter().fold(start, |file, inside| in_zip(file, inside))
     }
 
-    /// The object that it names, as which nothing is taken for a store of its own.
+    /// Returns the node of the object itself, even if it is a zip file or a reference file.
     pub(super) fn object(&self) -> Node {
         match &self.target {
             Target::Folder(path) => Node::new(path),
@@ -185,31 +184,31 @@ impl Location {
         }
     }
 
-    /// The node at a path in the reference file that stands at a node's own place.
+    /// Returns the node at a path in the reference file `file`.
     fn in_references(&self, file: Node, inside: &str) -> Node {
         let store = ReferenceStore::new(file, self.options.clone());
         Node::of(Arc::new(store)).below(&Key::new(inside).map_or(Key::ROOT, Key::into_owned))
     }
 
-    /// The location of a node below it.
+    /// Returns the location of a node below this one.
     pub fn child(&self, path: &str) -> Result<Self> {
         let target = Target::Open(self.node().child(path)?);
         Ok(Location { text: self.text.join(path), target, ..Location::default() })
     }
 
-    /// As the user named it.
+    /// Returns the name that the user wrote.
     pub fn display(&self) -> std::path::Display<'_> {
         self.text.display()
     }
 
-    /// A text by which processes in other folders name it: a path is absolute. What is no Unicode is replaced.
+    /// Returns a name that is valid in any working folder: paths are absolute. Invalid Unicode is replaced.
     pub fn from_anywhere(&self) -> String {
         let text = self.text.to_string_lossy();
         let path = if split_scheme(&text).is_none() { std::path::absolute(&self.text).ok() } else { None };
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
     }
 
-    /// True if a file would lie at the local place that it names, or inside it.
+    /// Returns true if a file has, or would have, the local path of the location or a path inside it.
     pub fn holds_file(&self, file: &Path) -> bool {
         match &self.target {
             Target::Folder(place) => file::is_inside(file, place),
@@ -222,13 +221,13 @@ impl Location {
         }
     }
 
-    /// True if it names something in a zip file, not the file itself.
+    /// Returns true if the location is inside a zip file and not the file itself.
     pub fn is_inside_zip(&self) -> bool {
         let Target::Folder(path) = &self.target else { return !self.inside.is_empty() };
         !self.inside.is_empty() || self.zip_on_the_way(path).is_some_and(|(_, inside)| !inside.is_empty())
     }
 
-    /// The first zip file that a path leads into, and the way on in it. The one that an adapter opens is not meant.
+    /// Returns the first zip file of a path, and the rest of the path. Skips a file that an adapter opens.
     fn zip_on_the_way<'p>(&self, path: &'p Path) -> Option<(&'p Path, String)> {
         let opened_by_adapter = usize::from(!self.inside.is_empty());
         let zips = path.ancestors().skip(opened_by_adapter).filter(|path| name_is(path, is_zip) && !path.is_dir());
@@ -236,13 +235,13 @@ impl Location {
     }
 }
 
-/// A file that is a store, and the way on in it by a path that leads into it; `None` where that is no key.
+/// Returns a store file and the rest of a path after it. `None` means that the rest is not a valid key.
 fn inside<'p>(path: &'p Path, file: &'p Path) -> Option<(&'p Path, String)> {
     let inside = path.strip_prefix(file).ok()?.to_str()?;
     (inside.is_empty() || Key::new(inside).is_ok()).then(|| (file, inside.to_owned()))
 }
 
-/// The reference file that a path leads into, and the way on in it: the first that is named so and is a file.
+/// Returns the first reference file of a path, and the rest of the path. It must have the extension and be a file.
 fn references_on_the_way(path: &Path) -> Option<(&Path, String)> {
     let files = path.ancestors().filter(|path| name_is(path, is_reference_file) && path.is_file());
     inside(path, files.last()?)
@@ -256,7 +255,7 @@ fn is_zip(name: &str) -> bool {
     has_extension(name, "zip")
 }
 
-/// A document of a node is none.
+/// A `zarr.json` is the metadata of a node.
 fn is_reference_file(name: &str) -> bool {
     has_extension(name, "json") && name != "zarr.json"
 }
@@ -265,7 +264,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
 }
 
-/// The node at a path in the zip file that stands at a node's own place.
+/// Returns the node at a path in the zip file `file`.
 fn in_zip(file: Node, inside: &str) -> Node {
     let prefix = Key::new(inside).map_or(Key::ROOT, Key::into_owned);
     node_of_file(file).below(&prefix)
@@ -277,7 +276,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// A path, taken as it is.
+/// Uses the path as it is, without parsing.
 impl From<PathBuf> for Location {
     fn from(path: PathBuf) -> Self {
         Location { text: path.clone(), target: Target::Folder(path), ..Location::default() }
@@ -290,7 +289,6 @@ impl From<&Path> for Location {
     }
 }
 
-/// A node of a store that is open.
 impl From<Node> for Location {
     fn from(node: Node) -> Self {
         Location { text: node.name().into(), target: Target::Open(node), ..Location::default() }

@@ -1,11 +1,12 @@
-//! What the machine lets the process have.
+//! Resources and names of the machine and its processes.
 
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::path::{Path, PathBuf};
 
-/// Bytes of memory that the process may still take: what the machine has available, and what the limits of its
-/// control groups and on its addresses (`ulimit -v`) leave. `None` where the system does not tell.
+/// Returns the number of bytes of memory that the process can still use, or `None` if the system does not report it.
+/// Limits of control groups and of the address space (`ulimit -v`) count as well as the available memory of the
+/// machine.
 pub fn available_memory() -> Option<u64> {
     let text = |file: &str| std::fs::read_to_string(Path::new("/proc").join(file)).ok();
     let machine = text("meminfo").and_then(|text| bytes_of(&text, "MemAvailable:")).or_else(free_memory);
@@ -17,8 +18,8 @@ pub fn available_memory() -> Option<u64> {
     limits.chain(machine).chain(addresses).min()
 }
 
-/// Bytes that nothing uses, as the kernel counts them: less than is available, since what it caches is in use. An empty
-/// root has no `/proc` that would tell more.
+/// Returns the number of free bytes by the kernel's count. It is less than what is available, as caches are in use. A
+/// root folder without `/proc` has no better source.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn free_memory() -> Option<u64> {
     let machine = rustix::system::sysinfo();
@@ -31,17 +32,17 @@ fn free_memory() -> Option<u64> {
     None
 }
 
-/// Names the boot of this machine; `None` where the system has no name for it.
+/// Returns an identifier of the current boot, or `None` if the system has none.
 pub fn boot_id() -> Option<String> {
     Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
-/// The name of the machine in its network.
+/// Returns the network name of the machine.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// A name that no other process or call makes.
+/// Returns a name that no other call in any process returns.
 pub fn unique_name() -> String {
     use std::hash::{BuildHasher, RandomState};
     let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
@@ -49,54 +50,54 @@ pub fn unique_name() -> String {
     format!("{:016x}{now:x}", RandomState::new().hash_one(std::process::id()))
 }
 
-/// True if a terminal that closes ends this process; false where whoever started it has it ignore that (SIGHUP, 1), and
-/// where the system does not tell.
+/// Returns true if the end of the terminal ends this process. It is false if its parent made it ignore SIGHUP (signal
+/// 1), or if the system does not report it.
 pub fn heeds_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 0)
 }
 
-/// Names what the processes that are seen here are counted in; `None` where the system does not tell.
+/// Returns the name of the namespace of process ids, or `None` if the system does not report it.
 pub fn process_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned())
 }
 
-/// True if a process is there and has not ended.
+/// Returns true if a process exists and has not ended.
 pub fn is_running(process: u32) -> bool {
     let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    // The state of one that has ended, and whose parent has not asked how, is Z or X.
+    // An ended process whose parent has not waited for it has the state Z or X.
     let has_ended = process_fields(process).is_some_and(|fields| fields.starts_with(['Z', 'X']));
     !has_ended && matches!(rustix::process::test_kill_process(id), Ok(()) | Err(rustix::io::Errno::PERM))
 }
 
-/// When a process began, in ticks since the boot; `None` where the system does not tell.
+/// Returns the start time of a process in ticks since the boot. `None` means that the system does not report it.
 pub fn process_begun(process: u32) -> Option<u64> {
-    // It is field 22, of which those before the state are cut off.
+    // It is field 22, and the two fields before the state are missing here.
     process_fields(process)?.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// The fields of `/proc/PROCESS/stat` from the state on: a name before it may hold spaces and parentheses.
+/// Returns the fields of `/proc/PROCESS/stat` from the state on. The name before may contain spaces and parentheses.
 fn process_fields(process: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     text.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
 }
 
-/// Bytes that the soft limit on addresses of `/proc/self/limits` leaves beside `VmSize` of `/proc/self/status`.
+/// Returns the bytes between `VmSize` of `/proc/self/status` and the soft address limit of `/proc/self/limits`.
 fn addresses_available(limits: &str, status: &str) -> Option<u64> {
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    // `unlimited` is no number.
+    // `unlimited` is not a number.
     let limit: u64 = limit.split_whitespace().next()?.parse().ok()?;
     Some(limit.saturating_sub(bytes_of(status, "VmSize:")?))
 }
 
-/// The bytes of a line such as `VmSize:  100 kB`.
+/// Parses a line such as `VmSize:  100 kB`. Returns bytes.
 fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The folders of the process's memory groups and of those above them, of both versions of control groups.
+/// Returns the folders of the process's memory groups and their parents, for both versions of control groups.
 fn group_folders(text: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for line in text.lines() {
@@ -108,13 +109,13 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
             _ => continue,
         };
         let inside = Path::new(group.trim_start_matches('/'));
-        // In a container the root of the mount is the group itself, whatever the path says.
+        // In a container the mount's root is the group itself, whatever the path is.
         folders.extend(inside.ancestors().map(|ancestor| root.join(ancestor)));
     }
     folders
 }
 
-/// Bytes that the limit of a group leaves: its limit less what it uses, without the file cache, which gives way.
+/// Returns the bytes that a group's limit leaves. The file cache does not count as used, as it can be freed.
 fn group_available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
     let (limit, used, cache) = match number("memory.max") {

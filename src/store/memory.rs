@@ -1,5 +1,5 @@
-//! A store in memory, for tests and for programs whose arrays never see a disk. And of stores that are files or memory: their keys
-//! in order, what stands at a key and what lies below one, and what is read of a file once it is asked for.
+//! Store in memory, for tests and for programs that do not use a disk. Also common code for stores with sorted keys:
+//! kinds and listings of entries, and lazy opening of a file.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -13,7 +13,7 @@ use super::{
     Visit, WriteObject, check_absent, held, object_name, part, write_at_start,
 };
 
-/// Objects in memory. A clone is the same store. It has no folders but those that objects lie in.
+/// Store of objects in memory. Clones share the objects. It has no empty folders.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     name: String,
@@ -21,7 +21,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store; its name is for messages.
+    /// Creates an empty store with a name for messages.
     pub fn new(name: impl Into<String>) -> Self {
         MemoryStore { name: name.into(), objects: Arc::default() }
     }
@@ -55,7 +55,7 @@ impl Store for MemoryStore {
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
-        // Not while the store is locked: `each` may use it.
+        // The lock must be released first, as `each` may use the store.
         let entries = held(&self.objects).entries(below, depth);
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
@@ -83,23 +83,23 @@ impl Store for MemoryStore {
         check_absent(self, key)
     }
 
-    /// A name that all clones of a store share, and no other store has.
+    /// Returns a name that the clones of a store share, and no other store has.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         object_name(&format!("memory:{:p}", Arc::as_ptr(&self.objects)), below).into_bytes()
     }
 
-    /// For what writes into memory by a journal, as samples do.
+    /// Returns a log without contents. Writers with a journal, such as those of samples, need one.
     fn begin_log(&self, _key: &Key<'_>) -> Result<Box<dyn Log>> {
         Ok(Box::new(NoLog))
     }
 }
 
-/// An object in memory that is read.
+/// Reader of an object in memory.
 #[derive(Debug)]
 pub struct MemoryReader {
-    /// All of it.
+    /// All bytes of the object.
     pub bytes: Arc<Vec<u8>>,
-    /// For messages.
+    /// Name in messages.
     pub name: String,
 }
 
@@ -140,23 +140,23 @@ impl WriteObject for MemoryWriter {
     }
 }
 
-/// The keys of a store.
+/// Sorted keys of a store.
 pub(super) trait SortedKeys {
-    /// The keys that are not less than a text, and whether each is that of a folder, which may be empty.
+    /// Returns the keys from `text` on, and true for each key of a folder, which may be empty.
     fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, Self>;
 
-    /// Names that are no keys, as well as they can be shown.
+    /// Returns the names that are not keys, in a printable form.
     fn unnamed(&self) -> &[String] {
         &[]
     }
 
-    /// True if anything lies below a key; `""`: the root.
+    /// Returns true if there is a key below `folder`. `""` is the root.
     fn holds_below(&self, folder: &str) -> bool {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         self.keys_from(&prefix).next().is_some_and(|(first, _)| first.starts_with(&prefix))
     }
 
-    /// The kind of what stands at a key; at the root a folder, if there is any key.
+    /// Returns the kind of the entry at a key. The root is a folder if there is any key.
     fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
         match self.keys_from(key.as_str()).next() {
             Some((first, false)) if first == key.as_str() => Some(EntryKind::File),
@@ -165,7 +165,7 @@ pub(super) trait SortedKeys {
         }
     }
 
-    /// Gives what lies below a key to `each`, until that breaks off.
+    /// Calls `each` for every entry below a key until it returns `Break`.
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) {
         let prefix = below.prefix();
         for name in self.unnamed().iter().filter(|_| below.is_root()) {
@@ -178,11 +178,11 @@ pub(super) trait SortedKeys {
             let Some(name) = key.strip_prefix(&prefix) else { return };
             let entry = match name.split_once('/').filter(|_| depth == Depth::Folder) {
                 Some((folder, _)) => {
-                    // `0` follows `/`: behind all that lies in the folder.
+                    // `0` is the character after `/`, so this skips everything in the folder.
                     keys = self.keys_from(&format!("{prefix}{folder}0"));
                     Entry::new(folder, EntryKind::Folder)
                 }
-                // One that holds something is found by that.
+                // A folder with contents is listed through them.
                 None if is_folder && (depth == Depth::All || self.holds_below(key)) => continue,
                 None if is_folder => Entry::new(name, EntryKind::Folder),
                 None => Entry::new(name, EntryKind::File),
@@ -193,7 +193,7 @@ pub(super) trait SortedKeys {
         }
     }
 
-    /// A copy of the entries below a key, for stores that are not locked while others see them.
+    /// Returns a copy of the entries below a key. Callers with a lock can then release it before they use the entries.
     fn entries(&self, below: &Key<'_>, depth: Depth) -> Vec<(String, EntryKind)> {
         let mut found = Vec::new();
         self.list(below, depth, &mut |entry| {
@@ -210,12 +210,12 @@ impl<V> SortedKeys for BTreeMap<String, V> {
     }
 }
 
-/// True if a key lies below another.
+/// Returns true if a key is below another one.
 pub(super) fn is_below(key: &str, folder: &str) -> bool {
     folder.is_empty() || key.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Removes the objects of a map at or below a key; whether there were any.
+/// Removes the objects of a map at or below a key. Returns false if there were none.
 pub(super) fn remove_from<V>(map: &mut BTreeMap<String, V>, key: &Key<'_>, what: Tree<'_>) -> bool {
     let key = key.as_str();
     if what == Tree::Object {
@@ -227,7 +227,7 @@ pub(super) fn remove_from<V>(map: &mut BTreeMap<String, V>, key: &Key<'_>, what:
     map.len() < before
 }
 
-/// Returns the value that was opened before, or else opens it, by one thread at a time. Neither an error nor nothing is kept.
+/// Returns the opened value, or opens it. Only one thread opens at a time. Errors and `None` are not cached.
 pub(super) fn get_or_open<T>(opened: &OnceCell<T>, open: impl FnOnce() -> Result<Option<T>>) -> Result<Option<&T>> {
     match opened.get_or_try_init(|| open().map_err(Some)?.ok_or(None)) {
         Ok(opened) => Ok(Some(opened)),

@@ -1,6 +1,6 @@
 //! Where arrays lie: objects by key. Only this row touches files.
 //!
-//! Everything above holds a [`Node`]: a [`Store`] and the key below which the objects of an array or a group lie.
+//! The rows above use a [`Node`]: a [`Store`], and the prefix of the keys of an array or a group.
 
 mod consolidated;
 mod destination;
@@ -49,39 +49,39 @@ pub use file::FileFormat;
 /// The result of a call to a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// Takes what a listing finds, until it breaks off.
+/// Callback of a listing. It returns `Break` to end the listing.
 pub type Visit<'v> = dyn FnMut(Entry<'_>) -> ControlFlow<()> + 'v;
 
-/// Objects by key. Calls block; any thread may make them.
+/// Objects by key. Calls block and can come from any thread.
 ///
-/// A store that only reads has nothing to do for what writes and removes: without more said, that is refused. One that is
-/// wrapped around another does what that does.
+/// The default implementations of the methods that write or remove return an error. A store that wraps another one
+/// passes these calls on.
 ///
-/// A folder is what a key with objects below it is. Some stores have folders of their own, which may be empty, have
-/// permissions, and must be made; to the others they are nothing but the beginning of keys.
+/// A folder is a key with objects below it. Local stores have real folders, with permissions, which must be created and
+/// may be empty. In other stores a folder is only a prefix of keys.
 pub trait Store: Debug + Send + Sync {
-    /// As messages name it; never a secret.
+    /// Name of the store in messages. It never contains a secret.
     fn name(&self) -> &str;
 
-    /// The store that it is wrapped around.
+    /// The store that this one wraps.
     fn inner(&self) -> Option<&dyn Store> {
         None
     }
 
-    /// Its abilities. Without more said, it tells its keys, and no network lies in between.
+    /// Returns the abilities. By default a store can list its keys and is not remote.
     fn abilities(&self) -> Abilities {
         self.inner().map_or(Abilities { lists: true, is_remote: false }, Store::abilities)
     }
 
-    /// The name of a key for messages.
+    /// Returns the name of a key in messages.
     fn shown(&self, key: &Key<'_>) -> String {
         object_name(self.name(), key)
     }
 
-    /// Reads an object, or a part of it, into `into` (replaced); false where it is absent. More than `most` bytes are
-    /// an error, found before they are read.
+    /// Reads an object or a part of it into `into`, which is overwritten. Returns false if the object is absent. Fails
+    /// before the read if the part has more than `most` bytes.
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
-        // What is read replaces what `into` held: clearing it first would fill it with zeros for nothing.
+        // `read_at` replaces the contents of `into`. Clearing it first would only fill it with zeros for nothing.
         let Some(reader) = self.open(key, most)? else {
             into.clear();
             return Ok(false);
@@ -91,14 +91,14 @@ pub trait Store: Debug + Send + Sync {
         Ok(true)
     }
 
-    /// Opens an object that is read in many parts; `None` where it is absent. It should hold at most `most` bytes: where only
-    /// reading it tells how many there are, no more is read.
+    /// Opens an object for reads of many parts. Returns `None` if it is absent. The caller expects at most `most`
+    /// bytes. If the size is known only by reading, no more than that is read.
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>>;
 
-    /// The size of an object in bytes; `None` where it is absent.
+    /// Returns the size of an object in bytes, or `None` if it is absent.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>>;
 
-    /// The sizes of some objects of one folder, by their names in it, one after the other; absent ones have none.
+    /// Returns the sizes in bytes of objects of one folder, in the order of `names`. `None` means an absent object.
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         match self.inner() {
             Some(inner) => inner.sizes(folder, names),
@@ -106,39 +106,39 @@ pub trait Store: Debug + Send + Sync {
         }
     }
 
-    /// The kind of what stands at a key, links not followed.
+    /// Returns the kind of the entry at a key. Does not follow links.
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>>;
 
-    /// Gives what lies below a key to `each` as it is found, until that breaks off. No link is followed; where nothing is,
-    /// nothing is found.
+    /// Calls `each` for every entry below a key until it returns `Break`. Does not follow links. A missing folder has
+    /// no entries.
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()>;
 
-    /// Returns how far ahead it wants to be told what will be read; `None` where that is of no use to it: then nothing is told.
+    /// Returns how many reads the store wants to know in advance. With `None` it needs no hints.
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         self.inner()?.prefetch_limit()
     }
 
-    /// These parts will be read soon, in this order. A hint: it takes no time, and gives no error. More may come than it asked
-    /// for, since one piece of work may read more: it goes by its own bounds.
+    /// Announces parts that will be read soon, in this order. It is a hint: it returns at once and never fails. There
+    /// may be more parts than [`Store::prefetch_limit`], as one task may read many. The store applies its own limits.
     fn prefetch(&self, _soon: &[(Key<'_>, Part)]) {}
 
-    /// Writes a whole object; false where it was to be new, and another stands there.
+    /// Writes a whole object. Returns false if `how` is [`Put::New`] and the object exists.
     fn put(&self, key: &Key<'_>, _bytes: &[u8], _how: Put) -> Result<bool> {
         Err(StoreError::unsupported("write", self.shown(key)))
     }
 
-    /// Begins an object that is written in order.
+    /// Creates an object that is written sequentially.
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
-    /// Copies an object of another store, byte for byte; its size in bytes, `None` where it is absent. One of more than
-    /// `most` bytes is an error.
+    /// Copies an object of another store byte for byte. Returns its size in bytes, or `None` if it is absent. Fails if
+    /// it has more than `most` bytes.
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         copy_in_pieces(self, source, (from, to), most)
     }
 
-    /// Removes what stands at a key; false where it is known that nothing did. Links are not followed.
+    /// Removes an object or a folder. Returns false if it certainly did not exist. Does not follow links.
     fn remove(&self, key: &Key<'_>, _what: Tree<'_>) -> Result<bool> {
         match self.kind(key)? {
             Some(_) => Err(StoreError::unsupported("remove", self.shown(key))),
@@ -146,164 +146,164 @@ pub trait Store: Debug + Send + Sync {
         }
     }
 
-    /// Makes all that was written below a key durable.
+    /// Makes everything that was written below a key durable.
     fn sync(&self, _below: &Key<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Makes a folder, and those above it where they are missing; an error where something stands there.
+    /// Creates a folder and its missing parents. Fails if the key exists.
     fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
-    /// Names what lies below a key in the same way whatever name the user gave it.
+    /// Returns an identifier of a key that does not depend on the name that the user wrote.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         self.inner().map_or_else(|| self.shown(below).into_bytes(), |inner| inner.identity(below))
     }
 
-    /// Opens a log, or makes an empty one in a folder that is its own, and which no others may look into. A link is not
-    /// followed.
+    /// Opens a log, or creates an empty one in a folder of its own that only this user can read. Does not follow links.
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         Err(StoreError::unsupported("create", self.shown(key)))
     }
 
-    /// Where a hierarchy is written that is to lie below a key, and may replace what is there. What is written to it and
-    /// removed from it is so through no link. Nothing is touched.
+    /// Returns the destination for a hierarchy below a key, which may replace an existing one. Writes and removals in
+    /// it do not follow links. Does not change anything yet.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         Err(StoreError::unsupported("write", self.shown(below)))
     }
 
-    /// Moves what stands at a key to a local path where nothing is, or exchanges it for what is there; false where it cannot
-    /// do that at once. What names there are is durable then.
+    /// Moves an entry to a free local path, or exchanges the two. Returns false if the store cannot do that atomically.
+    /// The names at the destination are durable afterwards.
     fn rename(&self, from: &Key<'_>, _to: &Path, _exchanges: bool) -> Result<bool> {
         Err(StoreError::unsupported("rename", self.shown(from)))
     }
 
-    /// The free space below a key.
+    /// Returns the free space below a key.
     fn room(&self, _below: &Key<'_>) -> Result<Room> {
         Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
 
-    /// The same store, which makes objects and folders with these permissions; `None` where there are no permissions.
+    /// Returns the same store, but with these permissions for new objects and folders. `None` means that it has no
+    /// permissions.
     fn with_modes(&self, _modes: Modes) -> Option<Arc<dyn Store>> {
         None
     }
 
-    /// The object that the store is in, at the node's own place: a zip file, where the store is what it holds.
+    /// Returns the object that contains the store, such as a zip file.
     fn container(&self) -> Option<&Node> {
         self.inner()?.container()
     }
 
-    /// The objects elsewhere that its own are read from: what a reference file points at.
+    /// Returns the external objects that the store reads, such as the targets of a reference file.
     fn targets(&self) -> Result<Vec<Node>> {
         self.inner().map_or_else(|| Ok(Vec::new()), Store::targets)
     }
 
-    /// The local folder, where that is what the store is: local stores do together what no two others can, such as copying
-    /// inside the system.
+    /// Returns the local folder if the store is one. Two local stores have faster ways, such as a copy inside the
+    /// system.
     fn as_local(&self) -> Option<&LocalStore> {
         self.inner()?.as_local()
     }
 
-    /// The store behind a network, where that is what the store is.
+    /// Returns the remote store if the store is one.
     fn network(&self) -> Option<&dyn Network> {
         self.inner()?.network()
     }
 }
 
-/// Calls that only a store behind a network has.
+/// Calls that only a remote store has.
 pub trait Network: Send + Sync {
-    /// True if it tells which objects lie below a key, as far as is known: it may have refused to.
+    /// Returns true if the store can list the objects below a key. It is false after the store has refused to.
     fn tells_keys(&self, below: &Key<'_>) -> bool;
 
-    /// True if it copies objects of another store without their bytes coming here.
+    /// Returns true if the store copies objects of `source` on the server, without a download.
     fn copies_from(&self, source: &dyn Store) -> bool;
 
-    /// The number of objects below a key that the store has refused so far and that count as absent
-    /// ([`RemoteOptions::refused_is_absent`]), documents not counted.
+    /// Returns the number of refused objects below a key that count as absent ([`RemoteOptions::refused_is_absent`]).
+    /// Metadata documents are not counted.
     fn num_refused(&self, below: &Key<'_>) -> u64;
 
-    /// True if objects that it refuses count as absent.
+    /// Returns true if refused objects count as absent.
     fn refused_is_absent(&self) -> bool;
 
-    /// The number of the next write: writes go on after a call has begun them.
+    /// Returns the number of the next write. Writes continue after the call that starts them.
     fn next_write(&self) -> u64;
 
-    /// True if all of the writes of these numbers have succeeded.
+    /// Returns true if all writes of these numbers have succeeded.
     fn are_written(&self, writes: Range<u64>) -> bool;
 
-    /// Lets go of what would be left in the store where the process ended now: uploads that are not complete, and locks.
+    /// Releases what a process that ends now would leave in the store: incomplete uploads and locks.
     fn release_on_exit(&self);
 
-    /// The store itself: a server copies between its buckets.
+    /// Returns the store itself. A server copies between its buckets.
     #[cfg(feature = "remote")]
     fn as_remote(&self) -> &remote::RemoteStore;
 }
 
-/// The way in which a whole object is written.
+/// Way of writing a whole object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// In place.
+    /// In place. Readers may see a part of it.
     Plain,
-    /// Never seen in part. It is durable once the store is synced.
+    /// Readers never see a part of it. It is durable after the next sync.
     Whole,
-    /// Never seen in part, and durable when the call returns.
+    /// Readers never see a part of it, and it is durable when the call returns.
     Durable,
-    /// The same where there is none, also if another process makes one at the same time. Where the answer of a server to what
-    /// made it was lost, its own object may count as another's.
+    /// Like `Durable`, but only if no object exists, even if another process creates one at the same time. If the
+    /// answer of a server is lost, its own object may count as another's.
     New,
 }
 
-/// The extent of a removal.
+/// Extent of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tree<'a> {
     /// The object at the key.
     Object,
-    /// All that lies below the key. Nothing there is no error.
+    /// Everything below the key. It is no error if there is nothing.
     All,
-    /// The same but what lies below another key, which is in it.
+    /// Everything below the key except what is below another key in it.
     AllBut(&'a Key<'a>),
 }
 
-/// The abilities of a store. What it cannot do is done in another way, or not at all.
+/// Abilities of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
-    /// It tells which objects there are.
+    /// The store can list its objects.
     pub lists: bool,
-    /// It lies behind a network: each call is a request, and what can be done without is not asked for.
+    /// Each call is a request over a network, so unnecessary calls are avoided.
     pub is_remote: bool,
 }
 
-/// The most that a store is told of before it is read, of what is not under way yet.
+/// Limit of announced reads that have not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefetchLimit {
-    /// Parts of objects.
+    /// Number of parts of objects.
     pub requests: usize,
-    /// Bytes, as far as they are known before.
+    /// Number of bytes, if known in advance.
     pub bytes: u64,
 }
 
-/// Bytes of a part in which a large object is put into an object store.
+/// Part size of an upload to an object store, in bytes.
 pub const UPLOAD_PART_BYTES: u64 = 8 << 20;
 
 /// A part of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// All of it.
+    /// All bytes.
     Whole,
-    /// `length` bytes from `offset`, all of which it must have.
+    /// `length` bytes from `offset`. The object must have all of them.
     Range {
-        /// The first byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// Bytes.
+        /// Length in bytes.
         length: u64,
     },
-    /// Its last bytes, or all where it has fewer: the index of a shard in one request.
+    /// The last bytes, or the whole object if it is shorter. Reads the index of a shard in one request.
     Last(u64),
 }
 
 impl Part {
-    /// Where it begins in an object of so many bytes, and how many it has.
+    /// Returns the offset and the length of the part in an object of `object_bytes` bytes.
     fn within(self, object_bytes: u64) -> (u64, u64) {
         match self {
             Part::Whole => (0, object_bytes),
@@ -312,7 +312,7 @@ impl Part {
         }
     }
 
-    /// The same of an object of this name that must have all of it, and at most `most` bytes of which are wanted.
+    /// Like `within`, but fails if the object is too short or the part has more than `most` bytes.
     fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64)> {
         let (offset, length) = self.within(object_bytes);
         StoreError::check_size(length, most, &name)?;
@@ -323,57 +323,57 @@ impl Part {
     }
 }
 
-/// The depth of a listing.
+/// Depth of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Objects and folders right below the key.
+    /// Only the objects and folders directly below the key.
     Folder,
-    /// All objects below the key, and no folders.
+    /// All objects below the key, without folders.
     All,
 }
 
-/// An object or a folder that is found below a key.
+/// Object or folder in a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// Its name below the key that is listed, as well as it can be shown: `0`; of all that lies below, `c/0`.
+    /// Printable name relative to the listed key: `0`, or `c/0` with [`Depth::All`].
     pub name: &'a str,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: EntryKind,
-    /// The size of an object in bytes, where the listing tells that without being asked.
+    /// Size of an object in bytes, if the listing contains it.
     pub bytes: Option<u64>,
 }
 
 impl<'a> Entry<'a> {
-    /// One of which the listing does not tell the size.
+    /// Creates an entry without a size.
     pub fn new(name: &'a str, kind: EntryKind) -> Self {
         Entry { name, kind, bytes: None }
     }
 }
 
-/// The free space of a store.
+/// Free space of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Blocks that are free.
+    /// Number of free blocks.
     pub blocks: u64,
-    /// Bytes of a block; an object that is not empty takes one at least.
+    /// Size of a block in bytes. Every object that is not empty needs at least one.
     pub block_bytes: u64,
-    /// Objects that can be made.
+    /// Number of objects that can be created.
     pub files: u64,
 }
 
 impl Room {
-    /// Bytes that can be written.
+    /// Returns the number of bytes that can be written.
     pub fn bytes(&self) -> u64 {
         self.blocks.saturating_mul(self.block_bytes)
     }
 }
 
-/// Locks a mutex, also after a thread has panicked that had it.
+/// Locks a mutex, also after a thread has panicked with the lock.
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a folder in a store where folders are only the beginning of keys: an error where something stands there.
+/// Fails if a key exists. For stores without real folders.
 fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     if store.kind(key)?.is_none() {
         return Ok(());
@@ -382,19 +382,19 @@ fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     Err(StoreError::Io { action: "create", object: store.shown(key), source })
 }
 
-/// Overwrites the start of what is in memory, and appends what goes beyond its end.
+/// Overwrites the first bytes of `held`, and appends the bytes after its end.
 fn write_at_start(held: &mut Vec<u8>, bytes: &[u8]) {
     let length = bytes.len().min(held.len());
     held[..length].copy_from_slice(&bytes[..length]);
     held.extend_from_slice(&bytes[length..]);
 }
 
-/// Bytes that are copied at once between stores that have no better way.
+/// Size of a read in a copy through memory, in bytes.
 const PIECE: usize = 1 << 20;
-/// Objects of at most so many bytes are read whole from behind a network: no more comes than they may have.
+/// Remote objects of at most this many bytes are read with one request. The source enforces the limit.
 const MOST_AT_ONCE: u64 = 16 << 20;
 
-/// Copies an object through memory; `None` where it is absent.
+/// Copies an object through memory. Returns its size in bytes, or `None` if it is absent.
 fn copy_in_pieces<S: Store + ?Sized>(
     destination: &S,
     source: &dyn Store,

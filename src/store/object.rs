@@ -1,32 +1,32 @@
-//! What stands at the keys of a store, and objects that are read and written in parts.
+//! Kinds of entries in a store, and objects that are read and written in parts.
 
 use std::fmt::Debug;
 
 use super::Result;
 
-/// An object that a store has opened. It is read by many threads at once, but in order by one.
+/// Open object. Many threads may read it at once, but only one sequentially.
 ///
-/// A shard is read in many parts (its index, and then some of its inner chunks), a large chunk piece by piece: a store
-/// that had to find the object again for each part would spend more on that than on the reading.
+/// A shard is read in many parts: its index, then some of its inner chunks. A large chunk is read piece by piece. If a
+/// store searched the object again for each part, that would cost more than the reads.
 pub trait ReadObject: Debug + Send + Sync {
-    /// Its size in bytes when it was opened.
+    /// Returns the size in bytes when the object was opened.
     fn length(&self) -> u64;
 
-    /// Reads `length` bytes from `offset` into `bytes` (replaced). The range must lie inside the object.
+    /// Reads `length` bytes from `offset` into `bytes`, which is overwritten. The range must be inside the object.
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()>;
 
-    /// Reads the bytes from `offset` on into `piece`, as many as fit; how many were read (0 at the end). Who reads all of an
-    /// object does so in order: a store that has its checksum proves it then.
+    /// Reads the next bytes from `offset` into `piece`. Returns their number, which is 0 at the end. A caller that
+    /// reads the whole object must do so in order. A store with a checksum then verifies it.
     fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         copy_piece(self, offset, piece)
     }
 
-    /// Tells that parts will be read soon, by their first bytes and lengths: those that are near each other come together.
-    /// They are made only where that is of use.
+    /// Announces parts that will be read soon, by offset and length. Nearby parts are fetched together. `_parts` is
+    /// only called if the store needs it.
     fn prefetch(&self, _parts: &dyn Fn() -> Vec<(u64, u64)>) {}
 }
 
-/// Reads a piece of an object by [`ReadObject::read_at`].
+/// Implements [`ReadObject::read_piece`] by [`ReadObject::read_at`].
 pub(super) fn copy_piece<R: ReadObject + ?Sized>(reader: &R, offset: u64, piece: &mut [u8]) -> Result<usize> {
     let count = usize::try_from(reader.length().saturating_sub(offset)).unwrap_or(usize::MAX).min(piece.len());
     if count > 0 {
@@ -37,17 +37,16 @@ pub(super) fn copy_piece<R: ReadObject + ?Sized>(reader: &R, offset: u64, piece:
     Ok(count)
 }
 
-/// An object that is read in parts.
+/// Object that is read in parts.
 pub type ObjectReader = Box<dyn ReadObject>;
 
-/// A part of an object that is open.
 #[derive(Debug)]
 pub(super) struct PartReader {
-    /// The object, which must have all of the part.
+    /// Object, which must contain the whole part.
     pub reader: ObjectReader,
-    /// The first byte of the part.
+    /// Offset of the part in the object.
     pub offset: u64,
-    /// Bytes of the part.
+    /// Length in bytes.
     pub length: u64,
 }
 
@@ -57,47 +56,47 @@ impl ReadObject for PartReader {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
-        // What reaches beyond the part reaches beyond every file.
+        // A range beyond the part must fail, so it is moved beyond every file.
         let is_inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
         let offset = if is_inside { self.offset + offset } else { u64::MAX };
         self.reader.read_at(offset, length, bytes)
     }
 }
 
-/// An object that is being written. It is whole once it is finished; of one that is dropped before, nothing may be left
-/// that a later writer of the same key does not replace.
+/// Object that is being written. It is complete after `finish`. If it is dropped before, a later write of the key must
+/// replace all remains.
 pub trait WriteObject: Debug + Send + Sync {
     /// Appends bytes.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Overwrites bytes at the start of the object, which are there already.
+    /// Overwrites existing bytes at the start of the object.
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Ends the object.
+    /// Completes the object.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// An object that is written in order.
+/// Object that is written sequentially.
 pub type ObjectWriter = Box<dyn WriteObject>;
 
-/// `length` bytes from `offset` of what is in memory; `None` where it has fewer.
+/// Returns `length` bytes from `offset`, or `None` if there are fewer.
 pub(super) fn part(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
 }
 
-/// The kind of thing that stands at a key.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A folder.
     Folder,
     /// A regular file.
     File,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link, whatever its target.
     Link,
     /// None of these: "a FIFO", "a socket".
     Other(&'static str),
-    /// Whatever it is, its name is no UTF-8, and so no key.
+    /// An entry of any kind whose name is not UTF-8 and therefore not a key.
     Unnamed,
 }
 
@@ -112,31 +111,31 @@ impl EntryKind {
     }
 }
 
-/// The contents of a folder, by keys relative to the node.
+/// Contents of a folder. Keys are relative to the node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderListing {
-    /// Its folders.
+    /// Folders.
     pub folders: Vec<String>,
-    /// Its regular files.
+    /// Regular files.
     pub files: Vec<String>,
-    /// Its symbolic links, wherever they lead.
+    /// Symbolic links, whatever their targets.
     pub links: Vec<String>,
-    /// All others, each with its kind: "a FIFO", "a socket".
+    /// Other entries, each with its kind: "a FIFO", "a socket".
     pub others: Vec<(String, &'static str)>,
-    /// Names that are no UTF-8, and so no keys, as well as they can be shown.
+    /// Printable forms of names that are not UTF-8 and therefore not keys.
     pub unnamed: Vec<String>,
 }
 
-/// The target of a link.
+/// Target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkTarget {
-    /// A folder, not an object.
+    /// The target is a folder, not an object.
     pub is_folder: bool,
-    /// It lies in the node's own folder.
+    /// The target is in the node's own folder.
     pub is_inside: bool,
 }
 
-/// Describes what stands at a path and is no regular file.
+/// Describes an entry that is not a regular file.
 pub(super) fn describe(file_type: std::fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     match file_type {

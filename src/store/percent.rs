@@ -1,6 +1,6 @@
 //! Percent-encoding of URLs (RFC 3986, section 2.1).
 
-/// The bytes that a text stands for; `None` where a `%` is not followed by two hexadecimal digits.
+/// Decodes a text. Returns `None` if a `%` is not followed by two hexadecimal digits.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

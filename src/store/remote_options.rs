@@ -1,32 +1,32 @@
-//! What users say of stores behind a network, beside their addresses.
+//! Options of remote stores.
 
 use std::fmt;
 use std::num::NonZeroUsize;
 
 use super::location::without_secrets;
 
-/// Requests in flight where nothing else is asked for.
+/// Default limit of concurrent requests.
 const REQUESTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// Options of stores behind a network, and of the targets of reference files. Local stores have none.
+/// Options of remote stores and of the targets of reference files. Local stores have none.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteOptions {
-    /// `--storage-option KEY=VALUE`: settings by the names that the clouds' own tools have, before what the environment
-    /// and files say. Values may be secrets.
+    /// `--storage-option KEY=VALUE`: settings with the names of the clouds' own tools. They override the environment
+    /// and files. Values may be secrets.
     pub settings: Vec<(String, String)>,
-    /// `--anonymous`: no request is signed, and no credentials are looked for.
+    /// `--anonymous`: requests are not signed, and credentials are not searched.
     pub anonymous: bool,
-    /// `--requests N`: the most requests in flight.
+    /// `--requests N`: limit of concurrent requests.
     pub requests: NonZeroUsize,
-    /// `--missing-status 403`: what the store refuses counts as absent.
+    /// `--missing-status 403`: refused objects count as absent.
     pub refused_is_absent: bool,
-    /// `--allow-file-references`: a reference file may point at local files outside its folder. Who made the file chose
-    /// them, not who reads it.
+    /// `--allow-file-references`: a reference file may point at local files outside its folder. The author of the file
+    /// chooses them, not its reader.
     pub allows_file_references: bool,
 }
 
 impl RemoteOptions {
-    /// True if a store that this build has knows a setting of this name, such as `aws_region` or `endpoint`.
+    /// Returns true if a store of this build knows a setting with this name, such as `aws_region` or `endpoint`.
     pub fn is_setting(name: &str) -> bool {
         #[cfg(feature = "remote")]
         return super::remote::is_setting(name);
@@ -34,7 +34,7 @@ impl RemoteOptions {
         return !name.is_empty();
     }
 
-    /// True if a setting that is known changes anything.
+    /// Returns true if a known setting has an effect.
     pub fn has_effect(name: &str, value: &str) -> bool {
         #[cfg(feature = "remote")]
         return super::remote::has_effect(name, value);
@@ -42,11 +42,12 @@ impl RemoteOptions {
         return !name.is_empty() && !value.is_empty();
     }
 
-    /// True if a setting may be a secret: a key, a token, a password, or a URL with one. Paths of files that hold some are
-    /// none.
+    /// Returns true if a setting may be a secret: a key, a token, a password, or a URL with one. The path of a file
+    /// with a secret is not one.
     pub fn may_be_secret(name: &str, value: &str) -> bool {
         const SECRETS: [&str; 5] = ["key", "token", "secret", "password", "sas"];
-        // The last words of names of what is known to whoever may read the bucket's settings, and of places.
+        // Ends of names that are not secret: readers of the bucket's settings know them, or they are paths and
+        // addresses.
         const OPEN: [&str; 5] = ["kms_key_id", "key_enabled", "token_file", "service_url", "path"];
         let name = name.to_ascii_lowercase();
         let is_named = name.split('_').any(|word| SECRETS.contains(&word));
@@ -63,7 +64,7 @@ impl Default for RemoteOptions {
     }
 }
 
-/// Without the values of the settings, which may be secrets.
+/// Omits the values of the settings, which may be secrets.
 impl fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.settings.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,5 +1,5 @@
-//! One codec of a chain: made of a stage of a pipeline, run either way, with the faults of its elements and sizes, and how
-//! it encodes the values of an array that has been quantised before.
+//! One codec of a chain. It is made from a stage of a pipeline, runs in both directions, and reports faults of elements
+//! and sizes. Also how a chain encodes values that have been quantised before.
 
 use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
 use crate::codec::fault::Outcome;
@@ -9,7 +9,7 @@ use crate::grid::unravel;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
 
 impl BoundCodec {
-    /// A fault of this codec, which stands at `place` in its chain.
+    /// Makes a fault of this codec, whose index in its chain is `place`.
     pub fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
         ChainFault::new(place.to_string(), self.name.as_str(), kind)
     }
@@ -36,7 +36,7 @@ impl BoundCodec {
             Codec::Sharding(codec) => codec.decode(encoded, decoded, ws),
             Codec::BytesToBytes(codec) => {
                 let size = match self.decoded {
-                    // Then the room bounds what the chain does not.
+                    // The memory limit then replaces the missing limit of the chain.
                     Representation::Bytes(BytesSize::Unbounded) if ws.room.is_some() => BytesSize::Bounded(u64::MAX),
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
@@ -52,8 +52,8 @@ impl BoundCodec {
         }
     }
 
-    /// An array has one size, and anything else would be read past its end; so have bytes that nothing compressed,
-    /// and anything else is a truncated chunk.
+    /// Checks the size of a representation that has only one. An array would otherwise be read beyond its end. Bytes
+    /// that no codec compressed are otherwise a truncated chunk.
     fn expect_fixed_size(representation: &Representation, bytes: &[u8]) -> Outcome {
         match representation {
             Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
@@ -74,7 +74,7 @@ fn not_run() -> ChainFaultKind {
     CodecError::Bytes("this program does not run the codec".to_owned()).into()
 }
 
-/// The fault with the place of its element in the chunk, where it is that of an element.
+/// Adds the position in the chunk to a fault of an element.
 fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
     if let CodecError::Element { fault, position, .. } = &mut error {
         let place = frame.array().map(|array| unravel(fault.index as u64, &array.shape));
@@ -86,11 +86,11 @@ fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
 /// The size of the elements that a chain is bound for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ElementSize {
-    /// Of one size.
+    /// A fixed size.
     Fixed,
-    /// Of any.
+    /// Any size.
     Any,
-    /// Not looked at: what cannot be run is bound all the same, to be left as it is.
+    /// Elements are not decoded. Codecs that cannot run are bound nonetheless, to keep their results unchanged.
     Unread,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> 
         };
     };
     let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
-    // Half of the address space is more than any machine gives one chunk.
+    // A limit of half the address space is more than any machine has for one chunk.
     match total.map(usize::try_from) {
         Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
         _ => Err(BindError::TooLarge { shape: array.shape.clone() }),
@@ -125,7 +125,7 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: Eleme
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))
         }
         BoundConfiguration::BytesToBytes(codec) => Codec::BytesToBytes(codec.clone()),
-        // It is made again for the reason why it cannot run.
+        // It is made again to find the reason why it cannot run.
         BoundConfiguration::Other if stage.kind == Some(CodecKind::BytesToBytes) => {
             let bound = BytesCodec::new(&stage.name, stage.metadata.configuration.as_ref());
             Codec::BytesToBytes(bound.map_err(|error| unsupported(format!(": {error}")))?)
@@ -135,7 +135,7 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: Eleme
 }
 
 impl BoundChain {
-    /// True if both chains take values through the same `scale_offset` and `cast_value`, so that what one decodes has a
+    /// Returns true if both chains have the same `scale_offset` and `cast_value`. Values that one decodes then have a
     /// code in the other.
     pub fn casts_like(&self, other: &Self) -> bool {
         let is_value = |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
@@ -145,9 +145,9 @@ impl BoundChain {
             && two.next().is_none()
     }
 
-    /// Lets `cast_value` take the nearest code from now on, whatever its `rounding` says. Decoded codes lie within the
-    /// rounding of two operations of their own code, on either side of it: a directed rounding would take the next code
-    /// for half of them, each time that the chunks are encoded anew.
+    /// Makes `cast_value` use the nearest code from now on, whatever its `rounding` is. Decoded codes differ from their
+    /// exact values by the rounding of two operations, in either direction. A directed rounding would change half of
+    /// them to the next code, each time the chunks are encoded again.
     pub fn encode_to_nearest(&mut self) {
         (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {

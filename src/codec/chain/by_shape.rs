@@ -1,4 +1,4 @@
-//! A chain for chunks of another shape: those of a rectilinear grid are of many.
+//! Chains for chunks of other shapes, which a rectilinear grid has.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -9,22 +9,22 @@ use crate::grid::Grid;
 use crate::metadata::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
-/// The most shapes for which something is kept; what comes after begins anew.
+/// The most shapes that are kept. One more clears the list.
 const MOST_SHAPES: usize = 1 << 10;
 
-/// Values made for chunks of some shapes.
+/// Values that were made for chunks of some shapes.
 #[derive(Debug)]
 pub struct Shapes<T>(Mutex<HashMap<Vec<u64>, Arc<T>>>);
 
-/// The same, shared by threads and copies.
+/// Such values, shared by threads and copies.
 pub type ByShape<T> = Arc<Shapes<T>>;
 
-/// A value that belongs to the chunks of one shape: the same for all, or made for it.
+/// A value for the chunks of one shape.
 #[derive(Debug)]
 pub enum OfShape<'a, T> {
-    /// The same for all.
+    /// The value that is the same for all shapes.
     Same(&'a T),
-    /// Made for it.
+    /// A value made for this shape.
     Made(Arc<T>),
 }
 
@@ -63,13 +63,13 @@ impl<T> Deref for OfShape<'_, T> {
 }
 
 impl BoundChain {
-    /// The chain for the chunk of a grid at `indices`: itself, where the grid is regular. An error where the codecs do
-    /// not take a chunk of such a shape.
+    /// Returns the chain for the chunk of a grid at `indices`: this chain if the grid is regular. Fails if the codecs
+    /// do not support a chunk of that shape.
     pub fn for_chunk(&self, grid: &Grid, indices: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
         if grid.uniform().is_some() { Ok(OfShape::Same(self)) } else { self.for_shape(&grid.shape_of(indices)) }
     }
 
-    /// The chain for chunks of another shape.
+    /// Returns the chain for chunks of another shape.
     pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
         if self.decoded.shape == shape {
             return Ok(OfShape::Same(self));

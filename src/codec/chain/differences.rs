@@ -1,5 +1,5 @@
-//! Codecs beside each other that only move integers and take their differences, run as one: differences are taken where the
-//! elements lie, and transpositions that cancel are not carried out.
+//! Neighbouring codecs that only move integers and compute their differences, run as one. Differences are computed in
+//! place, and transpositions that cancel are skipped.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::kernel::differences::Differences;
 use crate::kernel::transpose::Transpose;
 use crate::pipeline::Representation;
 
-/// `transpose`, `numcodecs.delta` of integers and `cast_value` to the same type, with a difference among them.
+/// `transpose`, `numcodecs.delta` of integers and `cast_value` to the same type, with at least one difference.
 #[derive(Debug, Clone)]
 pub(super) struct DifferenceRun {
-    /// The codecs.
+    /// The indices of the codecs.
     pub(super) places: Range<usize>,
     /// The array in front of them; the one behind them has as many bytes.
     decoded: Representation,
@@ -27,13 +27,13 @@ pub(super) struct DifferenceRun {
 }
 
 impl DifferenceRun {
-    /// All of a chain's codecs, in their order.
+    /// Returns all runs in a chain, in order.
     pub(super) fn all(codecs: &[BoundCodec]) -> Vec<Self> {
         let mut all = Vec::new();
         let mut place = 0;
         while place < codecs.len() {
             let run = Self::at(codecs, place);
-            // What moves elements alone is not looked at again.
+            // A run that only moves elements is not examined again.
             place = run.as_ref().map_or(place, |run| run.places.end).max(place + 1);
             all.extend(run.filter(|run| !run.differences.is_empty()));
         }

@@ -1,4 +1,5 @@
-//! One pass over the values of a chunk, from the encoded array of one chain to that of the other: value codecs as its steps.
+//! One pass over the values of a chunk, from the encoded array of one chain to that of the other. Its steps are value
+//! codecs.
 
 use std::ops::Range;
 
@@ -31,27 +32,27 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
     program.push(step, StepOrigin::DataType);
 }
 
-/// True if a codec does not give every number back that it encodes: `delta` of floats, or a compressor that rounds.
+/// Returns true if a codec does not return every number exactly: `delta` of floats, or a compressor that rounds.
 pub fn rounds(codec: &BoundCodec) -> bool {
     let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
     is_delta(codec.codec.role()) || codec.codec.max_loss().is_some()
 }
 
-/// Whether one of the codecs from `first` on would spoil elements beside one that is no number: `delta` of floats loses all that
-/// follow a NaN in their chunk.
+/// Returns true if a codec from index `first` on would spoil elements next to a non-finite one. `delta` of floats loses
+/// all elements after a NaN in their chunk.
 pub(super) fn spreads(chain: &BoundChain, first: usize) -> bool {
     chain.codecs()[first..].iter().any(rounds)
 }
 
-/// A fill value as it is written beyond the edge of an array; 0 where it is no number, and a codec of the chain would spoil the
-/// elements beside it.
+/// Returns the fill value that is written beyond the edge of an array. An infinite or NaN fill value becomes 0 if a
+/// codec of the chain would spoil its neighbours.
 pub fn beyond_edge(chain: &BoundChain, data_type: &DataType, fill: &[u8]) -> Vec<u8> {
     let is_finite = data_type.number().is_none_or(|number| number_value(number, element_bits(fill)).is_finite());
     if !is_finite && spreads(chain, 0) { vec![0; fill.len()] } else { fill.to_vec() }
 }
 
-/// The element beyond the edge of an array, in front of codec `first`: the fill value or 0, or, where filters cannot
-/// encode that, what they make of a code of 0. Nobody reads it, and so it should not keep a chunk from being written.
+/// Returns the element beyond the edge of an array, before codec `first`: the fill value or 0. If filters cannot encode
+/// that, it is the decoded value of code 0. Nobody reads the element, so it must not prevent writing a chunk.
 pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let array = array_before(chain, first);
     let size = array.data_type.size().unwrap_or(1);
@@ -74,8 +75,8 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     if decodes && forward.run(&element, &mut code, &mut tiles, None).is_ok() { element } else { fill }
 }
 
-/// Values through the value codecs of a chain and back: what any reader gets of them. Values that have passed the
-/// first `kept` codecs before, and no other since, come as they are.
+/// Returns a program that runs the value codecs of a chain forward and back, as any reader sees the values. It is empty
+/// if the values have passed the first `kept` codecs and no other codec changes them.
 pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
     let moves = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Transpose(_) | Role::Reshape);
@@ -89,8 +90,8 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     program
 }
 
-/// The codecs of a chain up to the one at `last`, forward and backward; `None` where one of them does not take each element
-/// by itself.
+/// Returns programs for the codecs of a chain up to the one at index `last`, forward and backward. `None` if one of
+/// them does not convert each element by itself.
 pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 2]> {
     let places = value_places(chain, 0).filter(|places| places.contains(&last)).map(|_| 0..=last)?;
     let mut forward = ValueProgram::new(chain.decoded().data_type.size()?);
@@ -100,8 +101,8 @@ pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 
     Some([forward, backward])
 }
 
-/// True if what a reader gets of an element depends on that element alone, from codec `first` on: sums of floats
-/// depend on all before it, and so does what is rounded after differences were taken.
+/// Returns true if a decoded element depends on that encoded element alone, from codec `first` on. Sums of floats
+/// depend on all elements before. So do values that are rounded after the differences.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
     let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.role());
@@ -115,7 +116,7 @@ pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
         && codecs.all(|role| keeps(role) || (matches!(role, Role::Delta(_)) && exact(role)))
 }
 
-/// The array->array codecs from `first` on, up to one that does not take each element by itself.
+/// Returns the range of array->array codecs from `first` on, up to one that does not convert each element by itself.
 fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
     let goes_on = |codec: &&BoundCodec| {
         let is_by_element = !matches!(codec.codec.role(), Role::Delta(_) | Role::Packs);
@@ -125,12 +126,12 @@ fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
     (count > 0).then_some(first..first + count)
 }
 
-/// The array in front of the codec at `place`.
+/// Returns the array before the codec at index `place`.
 pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline::ArrayRepresentation {
     chain.codecs().get(place).and_then(|codec| codec.decoded.array()).unwrap_or(chain.decoded())
 }
 
-/// Appends the inverse of an array->array codec.
+/// Appends the decoding of an array->array codec.
 pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut [usize]) {
     if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
         let encoded = order.to_vec();
@@ -139,13 +140,13 @@ pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram,
     undo_values(chain, place, program);
 }
 
-/// Appends what that does to values.
+/// Appends the effect of decoding on values.
 fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let steps = value_steps(chain.codecs()[place].codec.role(), false);
     steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Source(place)));
 }
 
-/// Appends an array->array codec.
+/// Appends the encoding of an array->array codec.
 pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
     if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
         *order = permutation.iter().map(|dimension| order[*dimension]).collect();
@@ -153,13 +154,13 @@ pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram
     apply_values(chain, place, program);
 }
 
-/// Appends what that does to values.
+/// Appends the effect of encoding on values.
 fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
     let steps = value_steps(chain.codecs()[place].codec.role(), true);
     steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Destination(place)));
 }
 
-/// A codec as steps of a pass, in either direction.
+/// Returns the steps of a codec, in either direction.
 fn value_steps(role: Role<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
     match role {
         Role::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
@@ -174,7 +175,7 @@ fn value_steps(role: Role<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
     }
 }
 
-/// The order of the array's own dimensions, from that of the representation in front of codec `keep`.
+/// Returns the order of the array's own dimensions, from that of the representation before codec `keep`.
 fn array_order(source: &BoundChain, keep: usize, order: &[usize]) -> Vec<usize> {
     let mut order = order.to_vec();
     let mut ignored = ValueProgram::new(1);
@@ -184,39 +185,39 @@ fn array_order(source: &BoundChain, keep: usize, order: &[usize]) -> Vec<usize> 
     order
 }
 
-/// Bytes with each component of `width` reversed.
+/// Returns bytes with the order in each component of `width` bytes reversed.
 pub(super) fn swapped(bytes: &[u8], width: usize) -> Vec<u8> {
     let mut reversed = vec![0; bytes.len()];
     swap(bytes, &mut reversed, width);
     reversed
 }
 
-/// The pass, and where it stands in both chains.
+/// The pass, and its position in both chains.
 #[derive(Debug, Clone)]
 pub(super) struct Fused {
     pub(super) program: ValueProgram,
-    /// Where array dimension `i` stands in the source's encoded array: for naming an element.
+    /// The dimension of the source's encoded array for each dimension of the array, to name an element.
     pub(super) to_array: Vec<usize>,
     pub(super) encoded_shape: Vec<u64>,
     pub(super) transpose: Option<Transpose>,
-    /// The number of codecs of both chains that it leaves as they are.
+    /// The number of leading codecs of both chains that do not run.
     pub(super) keep: usize,
-    /// Places of the array->bytes codecs.
+    /// The indices of the array->bytes codecs.
     pub(super) source_bytes: usize,
     pub(super) destination_bytes: usize,
-    /// The destination's fill value as the buffer holds it before its array->bytes codec.
+    /// The bytes of the destination's fill value in the buffer that its array->bytes codec writes or reads.
     pub(super) fill: Option<Vec<u8>>,
 }
 
-/// The first codec of a chain that is run by itself: what stands behind its array->bytes codec at `place`, or this too
-/// where it is not `bytes`, which alone is part of the pass.
+/// Returns the index of the first codec that runs by itself after the pass. `place` is the index of the array->bytes
+/// codec. If it is `bytes`, it is part of the pass, and the result is the next index. Otherwise it is `place`.
 pub(super) fn pass_end(chain: &BoundChain, place: usize) -> usize {
     place + usize::from(matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. }))
 }
 
 impl Fused {
-    /// A fused pass, where both chains are made of value codecs, transposes, and `bytes` or another codec that gives
-    /// elements of a fixed size.
+    /// Plans a fused pass. `None` unless both chains consist of value codecs, transposes, and `bytes` or another codec
+    /// of fixed-size elements.
     pub(super) fn plan(
         source: &BoundChain,
         destination: &BoundChain,
@@ -224,7 +225,7 @@ impl Fused {
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
         let (source_bytes, destination_bytes) = (source.num_in_one_pass(), destination.num_in_one_pass());
-        // What both chains have in front of differences is undone with them.
+        // Equal codecs before differences are decoded together with these.
         let keep = keep.min(source_bytes).min(destination_bytes);
         let fusible = |chain: &BoundChain, place: usize| {
             let role = chain.codecs().get(place).map(|codec| codec.codec.role());
@@ -233,7 +234,8 @@ impl Fused {
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);
         }
-        // What holds nothing but the fill value is told before a filter: its codes may stand for other values too.
+        // A filter's codes may represent other values than the fill value, too. So chunks of only the fill value are
+        // found before a filter.
         let is_filter = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Filter { .. });
         if destination.codecs().iter().skip(keep).any(is_filter) {
             return Ok(None);
@@ -245,7 +247,7 @@ impl Fused {
             let steps = swap.map(ValueStep::Swap).into_iter().chain(check.cloned().map(ValueStep::Cast));
             steps.for_each(|step| program.push(step, StepOrigin::Source(source_bytes)));
         }
-        // Dimension i of the current frame stands at order[i] of the source's encoded array.
+        // Dimension i of the current shape is dimension order[i] of the source's encoded array.
         let mut order: Vec<usize> = (0..rank).collect();
         for place in (keep..source_bytes).rev() {
             undo(source, place, &mut program, &mut order);
@@ -273,8 +275,8 @@ impl Fused {
 }
 
 impl Conversion {
-    /// True if encoded chunks are elements that one pass turns into an encoded chunk: such a chunk can be converted
-    /// piece by piece while it is read. The bytes of both elements.
+    /// Returns the bytes of both elements if encoded chunks are elements that one pass converts to an encoded chunk.
+    /// Such a chunk can be converted in pieces while it is read. `None` otherwise.
     pub fn streams(&self) -> Option<(usize, usize)> {
         let Way::Fused(fused) = &self.way else { return None };
         let plain = |chain: &BoundChain, place: usize| {
@@ -286,7 +288,7 @@ impl Conversion {
         straight.then(|| fused.program.sizes()).filter(|(source, _)| source.is_power_of_two())
     }
 
-    /// Converts a piece of a chunk that streams, from byte `offset` of the encoded chunk on.
+    /// Converts a piece of a chunk that [`Conversion::streams`]. It begins at byte `offset` of the encoded chunk.
     pub fn run_piece(
         &self,
         piece: &[u8],
@@ -303,7 +305,7 @@ impl Conversion {
         })
     }
 
-    /// True if an encoded chunk of the destination that streams holds nothing but the fill value.
+    /// Returns true if an encoded chunk of a destination that [`Conversion::streams`] contains only the fill value.
     pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
         let Way::Fused(fused) = &self.way else { return false };
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);

@@ -1,5 +1,5 @@
-//! What every codec that takes an array is made with: how its configuration is read and bound to the chunk that reaches
-//! it, how it runs, and what the chain around it may know of it.
+//! The common parts of every codec whose input is an array. They read its configuration, bind it to its input, run it,
+//! and describe it to the chain.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -20,30 +20,30 @@ use crate::kernel::transpose::swap;
 use crate::memory::resize;
 use crate::metadata::extension::CodecMetadata;
 
-/// Everything that the program knows of a codec that takes an array.
+/// A codec whose input is an array: all that the program knows about it.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrayKind {
-    /// The members of the configuration, by what the document has.
+    /// The members of the configuration, which may depend on the metadata.
     pub(crate) members: fn(&CodecMetadata) -> &'static [Member],
-    /// Reads members that are as their table has them, or have been reported, and binds the codec to the array that
-    /// reaches it; `None` after a fault, and where no array does.
+    /// Reads the members and binds the codec to its input array. The members match their table, or a fault has been
+    /// reported. `None` after a fault, and if the input is not an array.
     pub(crate) make: fn(&mut Binding<'_>) -> Option<BoundArray>,
-    /// True if it may be bound to elements of a type that this program does not know.
+    /// True if the codec may be bound to elements of an unknown type.
     pub(crate) takes_any_type: bool,
-    /// The array after the codec, where nothing is wrong but it was not bound: as far as its metadata tell.
+    /// Returns the array after the codec if it has no fault but was not bound, as far as its metadata allows.
     pub(crate) output_unbound: fn(&CodecMetadata, &ArrayRepresentation) -> Option<ArrayRepresentation>,
     /// The form of the configuration in v2.
     pub v2: V2Form,
-    /// The id in v2 where it depends on the type of the elements, and the registry's row has none.
+    /// Returns the id in v2 if it depends on the type of the elements, and the registry's row has none.
     pub v2_id: fn(&DataType) -> Option<&'static str>,
-    /// The numpy types of the elements before and after the codec in v2, where its configuration does not say them.
+    /// The numpy types of the elements before and after the codec in v2, if its configuration does not contain them.
     pub v2_types: Option<(&'static str, &'static str)>,
-    /// True if v2 has it for elements of the machine's byte order alone, and machines are little endian.
+    /// True if v2 has the codec only for elements in the machine's byte order, and machines are little-endian.
     pub is_little_endian_in_v2: bool,
 }
 
 impl ArrayKind {
-    /// A codec whose configuration is the same in v2.
+    /// Makes a kind whose configuration is the same in v2.
     pub(crate) const fn new(
         members: fn(&CodecMetadata) -> &'static [Member],
         make: fn(&mut Binding<'_>) -> Option<BoundArray>,
@@ -60,8 +60,7 @@ impl ArrayKind {
         }
     }
 
-    /// Reads the configuration and binds it to the array that reaches the codec, where one does. Every fault is
-    /// collected, whatever else is wrong.
+    /// Reads the configuration and binds it to the input array, if there is one. All faults are collected.
     pub fn bind(
         &self,
         codec: &CodecMetadata,
@@ -69,7 +68,7 @@ impl ArrayKind {
         found: &mut Vec<Diagnostic>,
     ) -> BoundArray {
         let (members, is_valid) = Members::of_codec(codec, (self.members)(codec));
-        // A type that is not known has its own finding.
+        // An unknown type has its own diagnostic.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
         let taken = array.filter(|array| is_valid && (self.takes_any_type || is_known(array)));
         let mut to = Binding { codec, members, array: taken, num_read: None };
@@ -85,126 +84,124 @@ impl ArrayKind {
     }
 }
 
-/// The configuration of a codec, and the array that it is bound to.
+/// The configuration of a codec, and its input array while it is bound.
 pub(crate) struct Binding<'a> {
-    /// The codec, as the document has it.
+    /// The codec, as in the document.
     pub(crate) codec: &'a CodecMetadata,
-    /// The members of the configuration, and all findings.
+    /// The members of the configuration, and all diagnostics.
     pub(crate) members: Members<'a>,
     array: Option<&'a ArrayRepresentation>,
-    /// The number of findings of the configuration, once it is read.
+    /// The number of diagnostics of the configuration, once it is read.
     num_read: Option<usize>,
 }
 
 impl<'a> Binding<'a> {
-    /// The array that reaches the codec, which is asked for once the configuration is read: what is reported from then
-    /// on is of the binding. `None` where there is none, and after a fault of a member's form.
+    /// Returns the input array. Call it after the configuration is read: later diagnostics are about the binding.
+    /// `None` if there is no array, and after a fault in a member's form.
     pub(crate) fn array(&mut self) -> Option<&'a ArrayRepresentation> {
         self.num_read.get_or_insert(self.members.diagnostics.len());
         self.array
     }
 
-    /// Adds a fault of the codec.
     pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
         self.push(Diagnostic::new(code, message));
     }
 
-    /// Adds a finding of the codec.
     pub(crate) fn push(&mut self, found: Diagnostic) {
         self.members.diagnostics.push(found.at_pointer(self.codec.pointer.as_str()));
     }
 
-    /// Adds the fault of elements that the codec does not take, and gives nothing; `takes` begins the message.
+    /// Reports elements that the codec cannot encode, and returns `None`. The message begins with `takes`.
     pub(crate) fn refuse<T>(&mut self, code: Code, takes: impl Display) -> Option<T> {
         self.report(code, format!("{takes}, but its input is `{}`", self.array?.data_type));
         None
     }
 
-    /// The type of an array of numbers. Of any other array it adds a fault; `takes` begins its message.
+    /// Returns the type of an array of real numbers. Reports any other array with a message that begins with `takes`.
     pub(crate) fn real_number(&mut self, code: Code, takes: &str) -> Option<NumberType> {
         let number_type = self.array?.data_type.real_number();
         number_type.or_else(|| self.refuse(code, format!("{takes} integers and real floats")))
     }
 }
 
-/// A codec bound to the array that reaches it.
+/// A codec bound to its input array.
 #[derive(Debug, Clone, Default)]
 pub struct BoundArray {
-    /// The codec; `None` after a fault, and where it does not run here.
+    /// The codec. `None` after a fault, and if it does not run here.
     pub codec: Option<Arc<dyn Coder>>,
-    /// The chunk after it; `None` after a fault, and where only its kind tells.
+    /// The chunk after it. `None` after a fault, and if the codec's kind alone determines it.
     pub output: Option<Representation>,
 }
 
 impl BoundArray {
-    /// A codec that gives an array.
+    /// Makes a codec whose output is an array.
     pub(crate) fn to_array(codec: impl Coder + 'static, output: ArrayRepresentation) -> Self {
         BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Array(output)) }
     }
 
-    /// A codec that gives bytes.
+    /// Makes a codec whose output is bytes.
     pub(crate) fn to_bytes(codec: impl Coder + 'static, size: BytesSize) -> Self {
         BoundArray { codec: Some(Arc::new(codec)), output: Some(Representation::Bytes(size)) }
     }
 }
 
-/// A registered use of a codec that this program does not decode.
+/// Returns the diagnostic of a registered use of a codec that this program does not decode.
 pub(super) fn unsupported(codec: &str, data_type: &DataType) -> Diagnostic {
     let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
     Diagnostic::new(code::CODEC_UNSUPPORTED, message)
 }
 
-/// The effect of a codec on the elements of a chunk, as far as others make use of it.
+/// The effect of a codec on the elements of a chunk, as far as other code uses it.
 #[derive(Debug, Clone, Copy)]
 pub enum Role<'a> {
-    /// Takes each element by itself: `scale_offset`.
+    /// `scale_offset`, element by element.
     ScaleOffset(&'a ScaleOffset),
-    /// Takes each element by itself: `cast_value`.
+    /// `cast_value`, element by element.
     Cast {
-        /// Array to encoded type.
+        /// The cast from the array's type to the encoded type.
         encode: &'a Cast,
-        /// And back.
+        /// The cast back.
         decode: &'a Cast,
     },
-    /// Rounds each element by itself; decoding changes nothing.
+    /// Rounds each element by itself. Decoding changes nothing.
     BitRound(BitRound),
-    /// Takes each element by itself, as numcodecs does.
+    /// Changes each element by itself, as numcodecs does.
     Filter {
         /// The arithmetic on each element.
         filter: &'a ElementFilter,
-        /// Bytes of an element that are swapped before it.
+        /// The bytes of an element, if they are swapped before the filter.
         swap: Option<usize>,
     },
-    /// Takes differences between neighbours.
+    /// Stores differences between neighbours.
     Delta(&'a Delta),
-    /// Puts several elements into one.
+    /// Packs several elements into one.
     Packs,
     /// Permutes the dimensions: `encoded_shape[i] = decoded_shape[order[i]]`.
     Transpose(&'a [usize]),
-    /// Gives the elements another shape and moves none.
+    /// Changes the shape and moves no element.
     Reshape,
-    /// Gives the elements as they are.
+    /// Writes the elements unchanged.
     Bytes {
-        /// Component size, where the byte order is not this machine's.
+        /// The size of a component, if the byte order is not this machine's.
         swap: Option<usize>,
-        /// Holds the values of types with unused bits to their range.
+        /// Checks the range of values of types with unused bits.
         check: Option<&'a Cast>,
     },
-    /// Gives bytes that are no elements, and decodes to elements of a fixed size.
+    /// Writes bytes that are not elements, and decodes to elements of a fixed size.
     Compress,
-    /// Frames elements of any length.
+    /// Frames variable-length elements.
     Vlen(Vlen),
-    /// Anything else: it is run by itself.
+    /// Any other effect: the codec runs by itself.
     Other,
 }
 
-/// Makes a buffer so many bytes long; those that are new are zeros. What a document claims may be more than the machine
-/// has: then that is an error.
+/// Resizes a buffer to `size` bytes. New bytes are zero. The size in a document may exceed the memory of the machine,
+/// which is an error.
 pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), CodecError> {
     resize(buffer, size).map_err(|needed| CodecError::Memory { needed })
 }
 
-/// Copies elements, the bytes of each component of `width` swapped where there is one.
+/// Copies elements. If `width` is given, the bytes of each component of `width` bytes are swapped.
 pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) -> Result<(), CodecError> {
     let Some(width) = width else { return copy(source, target) };
     zeroed(target, source.len())?;
@@ -212,7 +209,7 @@ pub(super) fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<us
     Ok(())
 }
 
-/// Copies bytes, if there is memory for them.
+/// Copies bytes. It fails if there is not enough memory.
 pub(crate) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
     target.clear();
     reserve(target, source.len())?;
@@ -220,13 +217,12 @@ pub(crate) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError
     Ok(())
 }
 
-/// Casts every element.
 pub(super) fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
     let types = (cast.options().source, cast.options().target);
     convert(types, source, target, |source, target| cast.convert(source, target))
 }
 
-/// Makes elements of one type of those of another.
+/// Converts elements of one type to another with `run`.
 pub(super) fn convert(
     (from, to): (NumberType, NumberType),
     source: &[u8],

@@ -1,4 +1,4 @@
-//! `bitround`: how many bits are kept.
+//! `bitround`: keeps a number of leading bits.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
 
@@ -12,13 +12,13 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::bit_round::BitRound;
 use crate::metadata::extension::CodecMetadata;
 
-/// `bitround` and `numcodecs.bitround`. v2 has it for floats alone.
+/// `bitround` and `numcodecs.bitround`. v2 has it only for floats.
 pub(crate) static BITROUND: ArrayKind = ArrayKind {
     v2_id: |data_type| data_type.number().is_some_and(NumberType::is_float).then_some("bitround"),
     ..ArrayKind::new(members, bind)
 };
 
-/// numcodecs takes 0 as well.
+/// Returns the members. numcodecs accepts 0 as well.
 fn members(codec: &CodecMetadata) -> &'static [Member] {
     const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", Form::Integer(0, 64))];
     const OF_V3: &[Member] = &[Member::required("keepbits", Form::Integer(1, 64))];
@@ -59,20 +59,20 @@ impl Coder for BitRound {
     }
 }
 
-/// Bytes and form of a component, for the types of the page.
+/// Returns the bytes and the kind of a component, for the types of the page.
 fn component_of(data_type: &DataType) -> Option<(usize, Option<u32>)> {
     let number = match data_type {
         DataType::Time(_) => NumberType::of(ElementType::Int64),
         _ => data_type.components()?.0,
     };
-    // Of the small floats the page has those of 16 bits alone.
+    // The page has only the small floats of 16 bits.
     if !number.is_whole() || number.small_float().is_some_and(|float| float.bits() != 16) {
         return None;
     }
     Some((number.size(), number.fraction_bits()))
 }
 
-/// The fill value after `bitround`, which decoding leaves as it is.
+/// Returns the fill value after `bitround`, which decoding does not change.
 fn rounded_fill(codec: BitRound, data_type: &DataType, fill_value: &FillValue, to: &mut Binding<'_>) -> FillValue {
     let mut encoded = fill_value.clone();
     codec.encode(&mut encoded.0);

@@ -1,5 +1,5 @@
-//! `blosc` and `numcodecs.blosc`: the format of c-blosc 1, by the library of that name behind a safe interface: whole
-//! buffers, one thread, nothing kept between two calls.
+//! `blosc` and `numcodecs.blosc`: the format of c-blosc 1, with a safe interface to that library. It uses whole buffers
+//! and one thread, and keeps nothing between two calls.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/>
 
@@ -15,7 +15,6 @@ use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
 
-/// `blosc`.
 pub(crate) static BLOSC: BytesKind = BytesKind {
     v2: V2Form { members: NUMCODECS_MEMBERS, read: read_v2, write: write_v2 },
     shorthand: Some(Shorthand {
@@ -26,16 +25,15 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
     ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)))
 };
 
-/// `numcodecs.blosc`.
 pub(crate) static NUMCODECS: BytesKind =
     BytesKind { members: NUMCODECS_MEMBERS, make: make_numbered, v2: V2Form::SAME, shorthand: None, ..BLOSC };
 
-/// Bytes of the header, and so the most that blosc adds.
+/// Bytes of the header, which is the most that blosc adds.
 const HEADER: usize = 16;
 
 const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 const ZSTD: usize = 5;
-/// The bytes of the elements are grouped by significance, or their bits are.
+/// shuffle groups the bytes of the elements by significance, bitshuffle their bits.
 const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
 
 const MEMBERS: &[Member] = &[
@@ -46,7 +44,7 @@ const MEMBERS: &[Member] = &[
     Member::required("blocksize", Form::Integer(0, i32::MAX as i64)),
 ];
 
-/// The members of `numcodecs.blosc`: the shuffles are numbered, and -1 chooses by the size of an element.
+/// The members of `numcodecs.blosc`. The shuffles are numbers, and -1 chooses one by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
     Member::new("cname", Form::Choice(&COMPRESSORS), Absent::Text("lz4")),
     Member::new("clevel", Form::Integer(0, 9), Absent::Integer(5)),
@@ -55,7 +53,6 @@ const NUMCODECS_MEMBERS: &[Member] = &[
     Member::new("typesize", Form::Integer(1, i32::MAX as i64), Absent::Nothing),
 ];
 
-/// The place of a name.
 fn place(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
@@ -69,7 +66,7 @@ fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     with_shuffle(members, shuffle)
 }
 
-/// -1 chooses by the size of an element, which bytes do not have.
+/// Makes `numcodecs.blosc`. The shuffle -1 depends on the size of an element. Bytes have none, so it is 1 here.
 fn make_numbered(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
 }
@@ -84,10 +81,10 @@ fn with_shuffle(members: &Members<'_>, shuffle: usize) -> Option<Arc<dyn Coder>>
     }))
 }
 
-/// numcodecs numbers the shuffles and takes the element size from the array.
+/// Converts from numcodecs, which numbers the shuffles and uses the element size of the array.
 fn read_v2(mut members: Object, item_size: u64) -> InV3 {
     let shuffle = match members.get("shuffle").and_then(Json::as_i128) {
-        // Automatic: by the size of an element.
+        // Automatic: the size of an element decides.
         Some(-1) => Some(if item_size == 1 { "bitshuffle" } else { "shuffle" }),
         number => number.and_then(|number| SHUFFLES.get(usize::try_from(number).ok()?).copied()),
     };
@@ -95,13 +92,13 @@ fn read_v2(mut members: Object, item_size: u64) -> InV3 {
         members.insert("shuffle", shuffle);
     }
     if members.get("typesize").is_none_or(Json::is_null) {
-        // Blosc's header has a byte for it, and takes larger elements as bytes.
+        // The size has one byte in Blosc's header, and larger elements are shuffled as bytes.
         members.insert("typesize", if item_size <= 255 { item_size.max(1) } else { 1 });
     }
     (None, Some(members))
 }
 
-/// numcodecs numbers the shuffles, and takes the size of an element from the array.
+/// Converts to numcodecs, which numbers the shuffles and uses the element size of the array.
 fn write_v2(mut configuration: Object) -> Object {
     configuration.remove("typesize");
     let shuffle = configuration.get("shuffle").and_then(Json::as_str);
@@ -135,33 +132,32 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
     Ok(Some(configuration))
 }
 
-/// A configured `blosc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Blosc {
-    /// The place of the compressor in `NAMES`.
+    /// The index of the compressor in `NAMES`.
     compressor: usize,
-    /// 0 (stored) to 9.
+    /// From 0 (stored) to 9.
     level: u8,
-    /// The library's number for the filter before it.
+    /// The library's number of the shuffle.
     shuffle: usize,
-    /// Bytes of an element, at least 1; only the shuffles need it.
+    /// Bytes of an element, at least 1. Only the shuffles need it.
     element_bytes: usize,
-    /// Bytes of a block; 0 leaves the choice to the library.
+    /// Bytes of a block. With 0 the library chooses the size.
     block_bytes: usize,
 }
 
-/// The compressors, as `blosc` numbers them.
+/// The compressors, with the names and order of `blosc`.
 const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"zstd"];
 
 impl Coder for Blosc {
-    /// One thread: the outcome does not depend on how many there are.
+    /// Encodes with one thread. The number of threads does not change the result.
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let room = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
         reserve(out.bytes, room)?;
         let shuffle = c_int::try_from(self.shuffle).unwrap_or(0);
         let name = NAMES[self.compressor];
-        // SAFETY: `decoded` is read within its length, and `out` has `room` bytes to write to; they do not overlap. The
-        // name of the compressor ends with a zero, and nothing is kept.
+        // SAFETY: `decoded` is read within its length, and `out` has `room` bytes to write to. They do not overlap. The
+        // name of the compressor ends with a zero, and no pointer is kept.
         let written = unsafe {
             blosc_compress_ctx(
                 c_int::from(self.level),
@@ -178,7 +174,7 @@ impl Coder for Blosc {
         };
         match usize::try_from(written) {
             Ok(written) if written > 0 && written <= room => {
-                // SAFETY: so many bytes have been written, into the room that was reserved.
+                // SAFETY: `written` bytes have been written into the reserved memory.
                 unsafe { out.bytes.set_len(written) };
                 Ok(())
             }
@@ -204,39 +200,39 @@ impl Coder for Blosc {
         if size == 0 { Ok(()) } else { decompress(encoded, size, out.bytes) }
     }
 
-    /// Bytes that the library holds: buffers of a block, and the context of the compressor inside. A block is at most the chunk,
-    /// and where the library chooses its size, at most 8 MiB.
+    /// Estimates the library's memory: buffers of a block, and the context of the inner compressor. A block is at most
+    /// the chunk, and at most 8 MiB if the library chooses its size.
     fn context_bytes(&self, decoded: u64) -> u64 {
         const GREATEST_BLOCK: u64 = 8 << 20;
         const SMALL_CONTEXT: u64 = 512 << 10;
         let chosen = u64::try_from(self.block_bytes).unwrap_or(u64::MAX);
         let block = decoded.min(if chosen == 0 { GREATEST_BLOCK } else { chosen });
         let context = match (self.compressor, self.level) {
-            // Its levels, as blosc maps its own.
+            // blosc maps its levels to those of Zstandard in this way.
             (ZSTD, 9..) => super::zstd::context_bytes(22, block),
             (ZSTD, level) => super::zstd::context_bytes(i32::from(level) * 2 - 1, block),
             _ => SMALL_CONTEXT,
         };
-        // Encoding allocates the chunk anew, and three blocks.
+        // Encoding allocates a second chunk, and three blocks.
         decoded.saturating_add(block.saturating_mul(3)).saturating_add(context)
     }
 }
 
-/// Decompresses a buffer whose header was found to fit, to `size` bytes, into `decoded`, which is empty.
+/// Decompresses a buffer with a valid header to `size` bytes, into the empty `decoded`.
 fn decompress(encoded: &[u8], size: usize, decoded: &mut Vec<u8>) -> Result<(), CodecError> {
     let mut claimed = 0;
-    // SAFETY: the header is read within the length, and the size is a place to write to.
+    // SAFETY: the header is read within the length, and `claimed` may be written to.
     let state = unsafe { blosc_cbuffer_validate(encoded.as_ptr().cast(), encoded.len(), &raw mut claimed) };
     if (state, claimed) != (0, size) {
         return Err(CodecError::corrupt("the blosc header is not valid"));
     }
     reserve(decoded, size)?;
-    // SAFETY: the header was just found to fit the buffer, within which the library reads, and `decoded` has room for the
-    // `size` bytes that it may write.
+    // SAFETY: the header fits the buffer, within which the library reads, as was just checked. `decoded` has capacity
+    // for the `size` bytes that it may write.
     let written = unsafe { blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), size, 1) };
     match usize::try_from(written) {
         Ok(written) if written > 0 && written <= size => {
-            // SAFETY: so many bytes have been written, into the room that was reserved.
+            // SAFETY: `written` bytes have been written into the reserved memory.
             unsafe { decoded.set_len(written) };
             Ok(())
         }

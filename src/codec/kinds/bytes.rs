@@ -13,7 +13,7 @@ use crate::kernel::cast::Cast;
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Object;
 
-/// `bytes`. v2 has a byte order of its data type instead.
+/// `bytes`. v2 has a byte order in its data type instead.
 pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 const MEMBERS: &[Member] = &[Member::new("endian", Form::Choice(&["little", "big"]), Absent::Nothing)];
@@ -32,7 +32,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         to.push(found.with_help("use `vlen-utf8` for strings, `vlen-bytes` for bytes"));
         return None;
     }
-    // Such elements lie in memory as plain bytes all the same, and pass between two chains as such.
+    // Such elements are plain bytes in memory nonetheless, and are passed between two chains in this form.
     if matches!(data_type, DataType::Optional(_)) {
         let message = format!("`bytes` does not encode `{data_type}`; `zarrs.optional` does");
         to.report(code::CODEC_DATA_TYPE, message);
@@ -41,7 +41,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let endian = to.members.text_value("endian");
     if has_byte_order && endian.is_empty() {
         let message = format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
-        // Of the old name the page says that it is little endian, and that readers should warn.
+        // The page of the legacy name requires little-endian, and a warning of readers.
         let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
         let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
         let found = Diagnostic::new(code, message);
@@ -55,22 +55,21 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_bytes(Bytes { elements, written }, size))
 }
 
-/// `bytes` of one type of elements.
 #[derive(Debug, Clone)]
 struct Bytes {
     elements: Elements,
-    /// The metadata, without a byte order that says nothing.
+    /// The metadata, with a byte order only if it matters.
     written: Option<CodecMetadata>,
 }
 
-/// The form in which elements are stored; `check` holds the values of types with unused bits to their range.
+/// The stored form of elements. `check` checks the range of values of types with unused bits.
 #[derive(Debug, Clone)]
 enum Elements {
-    /// As they are, or with the bytes of each component of this size swapped.
+    /// Unchanged, or with the bytes of each component of this size swapped.
     Plain { swap: Option<usize>, check: Option<Cast> },
-    /// Fields of a struct; `None` where their order is this machine's.
+    /// Fields of a struct. `None` if their order is this machine's.
     Fields(Option<ByteSwap>),
-    /// A byte of which the upper bits are ignored: the registry lets a writer leave anything in them.
+    /// A byte whose upper bits are ignored: the registry allows a writer to leave any value in them.
     LowBits { bits: u32, is_signed: bool, check: Option<Cast> },
 }
 
@@ -90,19 +89,20 @@ impl Elements {
         }
     }
 
-    /// The way of a struct of which some fields are big endian.
+    /// Returns the form of a struct with some big-endian fields.
     fn of_fields(data_type: &DataType, big_endian: &[bool]) -> Self {
         let is_swapped: Vec<bool> = big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
         Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
     }
 
-    /// The component size that is swapped, where all are alike.
+    /// Returns the size of swapped components, if it is the same for all.
     fn swap(&self) -> Option<usize> {
         if let Elements::Plain { swap, .. } = self { *swap } else { None }
     }
 }
 
-/// The registry's numbers of less than a byte; integers that it does not have are held to their range on both ways.
+/// Returns true for the registry's numbers of less than a byte. The range of unregistered integers is checked in both
+/// directions.
 fn is_sub_byte(number_type: NumberType) -> bool {
     matches!(number_type.bits(), 2 | 4) || (number_type.is_float() && number_type.bits() < 8)
 }
@@ -144,7 +144,7 @@ impl Coder for Bytes {
         Ok(())
     }
 
-    /// The elements once more, where they are held to a range.
+    /// Counts the elements once more, if their range is checked.
     fn context_bytes(&self, decoded: u64) -> u64 {
         if let Elements::Plain { check: Some(_), .. } = self.elements { decoded } else { 0 }
     }

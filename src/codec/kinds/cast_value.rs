@@ -1,9 +1,9 @@
-//! `cast_value`: the type of the encoded values, and how values that it does not have are treated.
+//! `cast_value`: the type of the encoded values, and the treatment of values that it does not have.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
 //!
-//! Of an entry of `scalar_map` the side that is of `data_type` is read without knowing what reaches the codec, the other
-//! when it is bound. Of a repeated key the first entry counts.
+//! Each entry of `scalar_map` has a side of type `data_type`, which is read at once. The other side is read when the
+//! codec is bound to its input. The first entry of a repeated key is used.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::kernel::{OutOfRange, Rounding};
 use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
 use crate::metadata::json::{Json, Object};
 
-/// `cast_value`, which v2 has not.
+/// `cast_value`, which v2 does not have.
 pub(crate) static CAST_VALUE: ArrayKind = ArrayKind { output_unbound, ..ArrayKind::new(|_| MEMBERS, bind) };
 
 const ROUNDINGS: [(&str, Rounding); 5] = [
@@ -41,7 +41,7 @@ const MEMBERS: &[Member] = &[
     Member::new("scalar_map", Form::Any, Absent::Nothing),
 ];
 
-/// The type that is cast to.
+/// Returns the type of the encoded values.
 fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     let pointer = members.pointer_to("data_type");
     let read = DataType::read(json).map_err(|error| {
@@ -63,7 +63,7 @@ fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     number_type
 }
 
-/// Why values are lost where one type is a float that does not hold all integers of the other.
+/// Returns the warning that values are lost, if one type is a float without some integers of the other.
 fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnostic> {
     let (direction, integer, float) = if is_lossy(decoded, encoded) {
         ("encodes", decoded, encoded)
@@ -115,7 +115,6 @@ fn output_unbound(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<
     Some(ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None })
 }
 
-/// `cast_value` of one type.
 #[derive(Debug, Clone)]
 struct CastValue {
     encode: Cast,
@@ -131,7 +130,8 @@ impl Coder for CastValue {
         cast(&self.decode, encoded, out.bytes)
     }
 
-    /// Not a buffer, but it grows with the document: what an entry of a map takes in its table, and as it was read.
+    /// Estimates memory that grows with the document, although it is no buffer: each map entry in its table, and as
+    /// read.
     fn context_bytes(&self, _: u64) -> u64 {
         const ENTRY: u64 = 384;
         let [encode, decode] = [&self.encode, &self.decode].map(|cast| cast.options().scalar_map.len() as u64);
@@ -155,8 +155,8 @@ impl Coder for CastValue {
     }
 }
 
-/// The metadata of the casts of encoding and decoding: `rounding` other than nearest-even, `out_of_range` and `scalar_map`
-/// where there is something to say, no key twice.
+/// Returns the metadata of the casts of encoding and decoding. `rounding` (if not nearest-even), `out_of_range` and
+/// `scalar_map` are written only if needed, without repeated keys.
 pub fn to_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata {
     let mut configuration = Object::new().with("data_type", DataType::Number(encode.target).to_metadata());
     if encode.rounding != Rounding::default() {
@@ -184,24 +184,24 @@ fn name<T: PartialEq + Copy>(names: &[(&'static str, T)], value: T) -> &'static 
     names.iter().find(|entry| entry.1 == value).map_or("", |entry| entry.0)
 }
 
-/// True if a float type lacks values of an integer type: those beyond its significand, or beyond its range.
+/// Returns true if a float type lacks values of an integer type: those beyond its significand, or beyond its range.
 pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
     let (Some((_, greatest)), Some(format)) = (source.integer_bounds(), target.float_format()) else {
         return false;
     };
     // Only small floats have more precision than range, and one of them has no zero.
     let is_beyond = |float: SmallFloat| {
-        #[expect(clippy::cast_precision_loss, reason = "a bound that is rounded stays beyond theirs")]
+        #[expect(clippy::cast_precision_loss, reason = "rounding the greatest integer leaves it beyond their range")]
         let greatest = greatest as f64;
         format.is_unsigned() || float.to_f64(format.greatest()).is_some_and(|bound| greatest > bound)
     };
     greatest >= 1_i128 << (format.fraction_bits + 1) || target.small_float().is_some_and(is_beyond)
 }
 
-/// Errors are still kept where so many warnings are that no more of those are.
+/// The limit of errors is higher than that of warnings, so that many warnings hide no error.
 const MOST_ERRORS: usize = 2 * MAX_FAULTS;
 
-/// An entry of which only the side of `data_type` has been read.
+/// An entry whose side of type `data_type` has been read.
 struct HalfRead<'a> {
     /// Its position in the list.
     index: usize,
@@ -211,7 +211,7 @@ struct HalfRead<'a> {
     unread: &'a Json,
 }
 
-/// Reads `encode` and `decode`; the entries that are wrong are left out.
+/// Reads `encode` and `decode`. Invalid entries are left out.
 fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<HalfRead<'a>>; 2] {
     let Some(json) = members.get("scalar_map") else { return Default::default() };
     let Some(object) = json.as_object() else {
@@ -251,12 +251,13 @@ fn read_list<'a>(map: &mut Members<'a>, name: &str, target: Option<NumberType>) 
     entries
 }
 
-/// An entry in messages.
+/// Returns the name of an entry for messages.
 fn what(name: &str, index: usize) -> String {
     format!("entry {index} of `scalar_map.{name}`")
 }
 
-/// Reads the other side of each entry of a list, and keeps the first of each key; `None` where one is no value of `decoded`.
+/// Reads the other side of each entry of a list, and keeps the first entry of each key. `None` if a side is not a value
+/// of `decoded`.
 fn bind_map(
     (name, entries): (&str, &[HalfRead<'_>]),
     decoded: NumberType,
@@ -290,8 +291,8 @@ fn bind_map(
     Some(read.into_iter().map(|(_, pair)| pair).collect())
 }
 
-/// Reads one side of an entry; `None`, and an error among the findings, where it is no value. Of the findings after
-/// the first `before` no more are kept than a reader looks at; an error is always among them.
+/// Reads one side of an entry. `None` after an error if it is not a value. The findings after the first `before` are
+/// limited to a readable number, which always includes an error.
 fn side(
     (number_type, json): (NumberType, &Json),
     what: &str,

@@ -1,4 +1,4 @@
-//! Checksums of 32 bits, before or behind the bytes: `crc32c`, and those of numcodecs.
+//! Checksums of 32 bits, before or after the bytes: `crc32c`, and those of numcodecs.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/>
 
@@ -10,7 +10,7 @@ use super::members::{Absent, Form, Member, Members};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
-/// Where the checksum stands, before the bytes or behind them.
+/// Makes the member for the location of the checksum, before or after the bytes.
 const fn location(default: &'static str) -> Member {
     Member::new("location", Form::Choice(&["start", "end"]), Absent::Text(default))
 }
@@ -22,7 +22,7 @@ const OF_JENKINS: &[Member] = &[
     Member::new("prefix", Form::Any, Absent::Nothing),
 ];
 
-/// `crc32c`, Castagnoli's, which has no members.
+/// `crc32c`, the CRC of Castagnoli. It has no members.
 pub(crate) static CRC32C: BytesKind = BytesKind {
     v2: V2Form { read: read_v2, ..V2Form::SAME },
     shorthand: Some(Shorthand {
@@ -33,7 +33,6 @@ pub(crate) static CRC32C: BytesKind = BytesKind {
     ..kind(&[], |members, _| Some(checksum(members, crc32c)))
 };
 
-/// `numcodecs.crc32c`.
 pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| Some(checksum(members, crc32c)));
 
 /// `numcodecs.crc32`: the checksum of zlib and PNG.
@@ -43,10 +42,10 @@ pub(crate) static CRC32: BytesKind = kind(AT_START, |members, _| Some(checksum(m
 pub(crate) static ADLER32: BytesKind =
     kind(AT_START, |members, _| Some(checksum(members, |bytes, _| adler2::adler32_slice(bytes))));
 
-/// `numcodecs.fletcher32`: the checksum that HDF5 has, of big-endian words of 16 bits, each sum modulo 65535.
+/// `numcodecs.fletcher32`: the checksum of HDF5, over big-endian words of 16 bits, each sum modulo 65535.
 pub(crate) static FLETCHER32: BytesKind = kind(&[], |members, _| Some(checksum(members, |bytes, _| fletcher32(bytes))));
 
-/// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as HDF5 has it.
+/// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as in HDF5.
 pub(crate) static JENKINS_LOOKUP3: BytesKind = kind(OF_JENKINS, |members, _| Some(checksum(members, jenkins_lookup3)));
 
 /// Bytes of a checksum.
@@ -56,13 +55,12 @@ const fn kind(members: &'static [Member], make: Make) -> BytesKind {
     BytesKind { stores_checksum: |_| true, ..BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)) }
 }
 
-/// A checksum by its function.
 fn checksum(members: &Members<'_>, sum: fn(&[u8], u32) -> u32) -> Arc<dyn Coder> {
     let is_first = members.text_value("location") == "start";
     Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first })
 }
 
-/// numcodecs puts the checksum at the end, as v3 does, unless it is told otherwise.
+/// Converts from numcodecs, whose default location is the end, as in v3.
 fn read_v2(members: Object, _: u64) -> InV3 {
     match members.get("location") {
         Some(location) if Json::as_str(location) != Some("end") => (Some("numcodecs.crc32c"), Some(members)),
@@ -70,14 +68,13 @@ fn read_v2(members: Object, _: u64) -> InV3 {
     }
 }
 
-/// A configured checksum.
 #[derive(Debug, Clone, Copy)]
 struct Checksum {
-    /// The sum of bytes, from a seed.
+    /// The function of bytes and a seed.
     sum: fn(&[u8], u32) -> u32,
-    /// The seed, where the sum has one; else 0.
+    /// The seed, or 0 if the function has none.
     seed: u32,
-    /// True if it stands before the bytes.
+    /// True if the checksum is before the bytes.
     is_first: bool,
 }
 
@@ -114,10 +111,10 @@ fn crc32(bytes: &[u8], _: u32) -> u32 {
     sum.sum()
 }
 
-/// A byte that is left over counts as the upper one of a word. A sum of 65535 stays so where the words make it; only
-/// no words at all, or zeros alone, make 0.
+/// Computes the checksum. A single last byte is the upper one of a word. A sum of 65535 stays so if words make it. Only
+/// zeros, or no words at all, make 0.
 fn fletcher32(bytes: &[u8]) -> u32 {
-    /// So many words keep both sums within 32 bits.
+    /// The most words for which both sums fit into 32 bits.
     const BLOCK: usize = 360;
     let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
     let (mut first, mut second) = (0_u32, 0_u32);
@@ -137,7 +134,7 @@ fn fletcher32(bytes: &[u8]) -> u32 {
     (fold(second) << 16) | fold(first)
 }
 
-/// Published by its author in the public domain: <https://www.burtleburtle.net/bob/c/lookup3.c>.
+/// Computes the checksum, published by its author in the public domain: <https://www.burtleburtle.net/bob/c/lookup3.c>.
 fn jenkins_lookup3(bytes: &[u8], initval: u32) -> u32 {
     const START: u32 = 0xdead_beef;
     const BLOCK: usize = 12;
@@ -145,7 +142,7 @@ fn jenkins_lookup3(bytes: &[u8], initval: u32) -> u32 {
     let start = START.wrapping_add(bytes.len() as u32).wrapping_add(initval);
     let mut state = [start; 3];
     let mut rest = bytes;
-    // The last block is mixed in another way, be it whole or not.
+    // The last block is mixed in another way, complete or not.
     while rest.len() > BLOCK {
         let (block, following) = rest.split_at(BLOCK);
         add_words(&mut state, block);

@@ -1,6 +1,6 @@
-//! `conditional`: codecs of which a header in front of each chunk tells which it went through.
+//! `conditional`: codecs that may be skipped. A header before each chunk marks the codecs that encoded it.
 //!
-//! Written is what is smaller: a compressor that gains nothing is left out, a checksum or a shuffle never.
+//! The smaller result is written: a compressor that saves nothing is skipped, a checksum or a shuffle never.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/conditional>
 
@@ -14,20 +14,19 @@ use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, 
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
 
-/// `conditional`. Its size is told by the codecs inside.
+/// `conditional`. The codecs inside determine its size.
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
 
 const MEMBERS: &[Member] =
     &[Member::required("codecs", Form::Any), Member::new("header_bits", Form::Any, Absent::Nothing)];
 
-/// A configured `conditional`.
 #[derive(Debug)]
 struct Conditional {
-    /// The codecs inside, as the document has them.
+    /// The codecs inside, as in the document.
     metadata: Vec<CodecMetadata>,
-    /// The same, ready to run; the error says why one of them cannot.
+    /// The codecs inside, ready to run. The error is the reason why one of them cannot.
     codecs: Result<Vec<BytesCodec>, String>,
-    /// Bytes in front of a chunk that tell which codecs it went through.
+    /// Bytes before a chunk that mark the codecs that encoded it.
     header_bytes: usize,
 }
 
@@ -51,7 +50,7 @@ fn make(members: &mut Members<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
         members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
         return None;
     }
-    // Their faults are not said here: who reads the chain looks at each codec inside, too.
+    // Faults of the codecs inside are not reported here. The caller checks each codec inside a chain, too.
     let codecs = metadata.iter().map(|codec| BytesCodec::checked(codec, kind_of)).collect();
     let header_bytes = usize::try_from(header_bits / 8).ok()?;
     Some(Arc::new(Conditional { metadata, codecs, header_bytes }))
@@ -91,7 +90,7 @@ impl Coder for Conditional {
             let reason = format!("bit {place} of its header is set, which stands for no codec");
             return Err(CodecError::corrupt(reason));
         }
-        // What each codec that was applied decodes to, by those in front of it.
+        // The decoded size of each applied codec, from the codecs before it.
         let mut applied = Vec::new();
         let mut size = out.allowed;
         for (place, codec) in self.codecs().iter().enumerate().filter(|(place, _)| is_set(*place)) {
@@ -112,13 +111,13 @@ impl Coder for Conditional {
         Ok(())
     }
 
-    /// Two buffers beside those of its caller, and what the codecs keep.
+    /// Counts two buffers in addition to those of its caller, and the memory of the codecs.
     fn context_bytes(&self, decoded: u64) -> u64 {
         let contexts = self.codecs().iter().map(|codec| codec.context_bytes(decoded)).max();
         contexts.unwrap_or(0).saturating_add(decoded.saturating_mul(2))
     }
 
-    /// The header, and what any of the codecs may make of the bytes.
+    /// Adds the header to the greatest size that any of the codecs can produce.
     fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
         if self.codecs.is_err() {
             return BytesSize::Unbounded;
@@ -141,16 +140,15 @@ impl Coder for Conditional {
     }
 }
 
-/// The size after a codec of what has a size.
 fn after(codec: &BytesCodec, size: BytesSize) -> BytesSize {
     match codec.encoded_size(size.limited()) {
-        // The bound is that of what is written here; another compressor may be a little worse.
+        // The limit is that of the library used here. Another compressor may be a little worse.
         BytesSize::Bounded(limit) => BytesSize::Bounded(limit.saturating_add(limit / 4 + 1024)),
         size => size,
     }
 }
 
-/// The fault of a codec inside; that of a length stays one, that of the machine too.
+/// Returns the fault of a codec inside. A fault of a length or of memory keeps its kind.
 fn inside(codec: &str, error: CodecError) -> CodecError {
     match error {
         CodecError::Length { message, found } => {

@@ -1,5 +1,5 @@
-//! `gzip`, `numcodecs.gzip` and `numcodecs.zlib`: deflate streams (RFC 1951) with a header and a trailer, by contexts that
-//! are kept.
+//! `gzip`, `numcodecs.gzip` and `numcodecs.zlib`: deflate streams (RFC 1951) with a header and a trailer. Each thread
+//! reuses its contexts.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>, RFC 1950, RFC 1952
 
@@ -15,16 +15,15 @@ use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
 
-/// Compression level of numcodecs: -1 is zlib's own default, 6.
+/// The compression level of numcodecs. -1 is zlib's own default, 6.
 const ZLIB_LEVEL: &[Member] = &[Member::new("level", Form::Integer(-1, 9), Absent::Integer(1))];
 
 fn level(members: &Members<'_>) -> u32 {
     u32::try_from(members.integer_value::<i32>("level")).unwrap_or(6)
 }
 
-/// `gzip`.
 pub(crate) static GZIP: BytesKind = BytesKind {
-    // gzip ends in a CRC-32 of what it has compressed.
+    // gzip ends in a CRC-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form { read: read_v2, ..V2Form::with_defaults(ZLIB_LEVEL) },
     shorthand: Some(Shorthand {
@@ -35,7 +34,6 @@ pub(crate) static GZIP: BytesKind = BytesKind {
     ..BytesKind::new(MEMBERS, |members, _| Some(Arc::new(Gzip(level(members)))), SizeRule::AtMost(bound))
 };
 
-/// `numcodecs.gzip`.
 pub(crate) static NUMCODECS_GZIP: BytesKind =
     BytesKind { members: ZLIB_LEVEL, v2: V2Form::SAME, shorthand: None, ..GZIP };
 
@@ -44,7 +42,7 @@ pub(crate) static NUMCODECS_GZIP: BytesKind =
 struct Gzip(u32);
 
 fn read_v2(mut members: Object, _: u64) -> InV3 {
-    // zlib's own default, which v3 has no word for.
+    // zlib's own default, which v3 has no value for.
     if members.get("level").and_then(Json::as_i128) == Some(-1) {
         members.insert("level", 6_u64);
     }
@@ -61,7 +59,7 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
 }
 
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
-/// Byte of the header for the system that wrote it.
+/// The header byte for the operating system that wrote the stream.
 const UNKNOWN_SYSTEM: u8 = 255;
 const HEADER: usize = 10;
 const TRAILER: usize = 8;
@@ -84,7 +82,7 @@ impl Coder for Gzip {
         Ok(())
     }
 
-    /// Decodes every member.
+    /// Decodes all members.
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut rest = encoded;
         loop {
@@ -123,7 +121,7 @@ impl Coder for Gzip {
     }
 }
 
-/// Bytes behind the header of a member; `None` where no header is.
+/// Returns the bytes after the header of a member. `None` if there is no header.
 fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
     const HEADER_CRC: u8 = 2;
     const EXTRA: u8 = 4;
@@ -158,9 +156,8 @@ fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
     Ok(Some(rest))
 }
 
-/// `numcodecs.zlib`.
 pub(crate) static ZLIB: BytesKind = BytesKind {
-    // zlib ends in an Adler-32 of what it has compressed.
+    // zlib ends in an Adler-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form::with_defaults(ZLIB_LEVEL),
     ..BytesKind::new(ZLIB_LEVEL, |members, _| Some(Arc::new(Zlib(level(members)))), SizeRule::AtMost(bound))
@@ -188,24 +185,24 @@ impl Coder for Zlib {
     }
 }
 
-/// Compressors for one level, and decompressors, without and with a zlib header.
+/// Compressors for one level, and decompressors. The first of each is without a zlib header, the second with one.
 #[derive(Debug, Default)]
 struct DeflateContexts {
     encode: [Option<(u32, Compress)>; 2],
     decode: [Option<Decompress>; 2],
 }
 
-/// The bytes that a compressor and a decompressor hold, on the safe side.
+/// An upper limit for the bytes of a compressor and a decompressor.
 const CONTEXT_BYTES: u64 = 512 << 10;
 
-/// The greatest encoded size: as `deflateBound` has it for any parameters, and the gzip header and trailer.
+/// Returns the greatest encoded size: that of `deflateBound` for any parameters, plus the gzip header and trailer.
 ///
-/// Stored blocks alone would take less, but not every library falls back to them: level 1 of this one does not.
+/// Stored blocks alone need less, but not every library falls back to them. Level 1 of this one does not.
 fn bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded.div_ceil(8))?.checked_add(decoded.div_ceil(64))?.checked_add(5 + 18)
 }
 
-/// Deflate cannot shrink further than this (a length of 258 in 2 bits, in whole bytes).
+/// The greatest compression ratio of deflate (a length of 258 in 2 bits, in whole bytes).
 const GREATEST_RATIO: usize = 1032;
 
 impl DeflateContexts {
@@ -230,7 +227,7 @@ impl DeflateContexts {
         }
     }
 
-    /// Appends one stream to `decoded`; the bytes of `encoded` that it took.
+    /// Appends one stream to `decoded`, and returns the number of bytes of `encoded` that it read.
     fn inflate(
         &mut self,
         is_zlib: bool,
@@ -249,7 +246,7 @@ impl DeflateContexts {
         let most = encoded.len().saturating_mul(GREATEST_RATIO);
         reserve(decoded, most.min(bound.limit().saturating_sub(decoded.len())))?;
         let start = decoded.len();
-        // The stream is taken at once: what does not fit then passes the bound.
+        // One call decodes the whole stream, so output that does not fit exceeds the limit.
         let status = context
             .decompress_vec(encoded, decoded, FlushDecompress::Finish)
             .map_err(|error| CodecError::corrupt(error.message().unwrap_or("the stream is not valid")))?;

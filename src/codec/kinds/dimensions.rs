@@ -1,7 +1,8 @@
-//! `transpose`: the order of the dimensions; `reshape`: another shape for the same elements in the same order.
+//! `transpose` changes the order of the dimensions. `reshape` changes the shape and keeps the elements in the same
+//! order.
 //!
-//! Of `transpose` it reads "C" and "F", which version 1.0 of the specification had, and the empty permutation of an array
-//! without dimensions; it writes permutations.
+//! `transpose` reads "C" and "F", which version 1.0 of the specification had, and the empty permutation of an array
+//! without dimensions. It writes permutations.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>,
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
@@ -16,13 +17,13 @@ use crate::kernel::transpose::{Transpose, TransposeError};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
-/// `transpose`. v2 has an `order` of its own instead, which knows of two permutations.
+/// `transpose`. v2 has the `order` of the array instead, which allows two permutations.
 pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
     takes_any_type: true,
     ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind_transpose)
 };
 
-/// "C" and "F", by whether the dimensions are reversed.
+/// Reads "C" or "F". Returns true if the dimensions are reversed.
 fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> {
     if !["C", "F"].contains(&letter) {
         members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
@@ -87,17 +88,16 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
         return to.members.refuse(code::TRANSPOSE_ORDER, "order", message);
     }
     let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
-    // Of elements that are not looked at, or lie in no fixed places, only the order counts.
+    // For opaque or variable-length elements only the order counts.
     let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1));
     let output = ArrayRepresentation { shape, ..array.clone() };
     Some(BoundArray::to_array(Permuted { order, plan }, output))
 }
 
-/// A bound `transpose`.
 #[derive(Debug)]
 struct Permuted {
     order: Vec<usize>,
-    /// The moves of the elements; an error for a chunk that no memory holds.
+    /// The plan of the permutation, or an error if the chunk does not fit into memory.
     plan: Result<Transpose, TransposeError>,
 }
 
@@ -132,7 +132,7 @@ impl Coder for Permuted {
     }
 }
 
-/// `reshape`, which v2 has not.
+/// `reshape`, which v2 does not have.
 pub(crate) static RESHAPE: ArrayKind = ArrayKind {
     takes_any_type: true,
     ..ArrayKind::new(|_| const { &[Member::required("shape", Form::Any)] }, bind_reshape)
@@ -141,11 +141,11 @@ pub(crate) static RESHAPE: ArrayKind = ArrayKind {
 /// One dimension of the encoded shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ReshapeDimension {
-    /// So many elements.
+    /// A number of elements.
     Size(u64),
     /// The product of these dimensions of the decoded shape.
     Dimensions(Vec<usize>),
-    /// -1: as many as are left.
+    /// -1: the number of remaining elements.
     Rest,
 }
 
@@ -200,7 +200,7 @@ fn dimension(json: &Json) -> Option<ReshapeDimension> {
     }
 }
 
-/// The encoded shape of a chunk of `decoded`; the error says why there is none.
+/// Returns the encoded shape of a chunk of shape `decoded`. The error is the reason why there is none.
 fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec<u64>, String> {
     let too_many = || "the number of elements does not fit into 64 bits".to_owned();
     let total = num_elements(decoded).ok_or_else(too_many)?;
@@ -229,8 +229,8 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
     Ok(encoded)
 }
 
-/// Where a dimension is made of some of the input's, what stands before and behind it must be of one size on both
-/// sides: else its coordinates would not be theirs.
+/// Checks the position of each dimension that is the product of some of the input's. The products before and after it
+/// must be the same on both sides. Otherwise it would have other coordinates.
 fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64]) -> Result<(), String> {
     for (place, dimension) in shape.iter().enumerate() {
         let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
@@ -255,7 +255,7 @@ fn bind_reshape(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape: shape.ok()?, ..array.clone() }))
 }
 
-/// A bound `reshape`: elements stay where they are, and the shapes on both sides say all.
+/// A bound `reshape`. Elements do not move, and the shapes on both sides contain all information.
 #[derive(Debug)]
 struct Reshaped;
 

@@ -1,4 +1,4 @@
-//! Why bytes or elements cannot be encoded or decoded.
+//! Errors of encoding and decoding bytes or elements.
 
 use thiserror::Error;
 
@@ -9,105 +9,105 @@ use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::fallibly;
 use crate::with_element;
 
-/// Why a codec failed on a chunk.
+/// The reason why a codec failed on a chunk.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum CodecError {
     /// An element cannot be converted.
     #[error("{}", describe_element(*.fault, *.bits, *.types))]
     Element {
-        /// Why, and where in the buffer.
+        /// The reason, and the index in the buffer.
         fault: ElementFault,
-        /// Position in the array's frame, where it is known.
+        /// The position in the array's chunk, if it is known.
         position: Option<Box<[u64]>>,
         /// The value's bits.
         bits: u64,
         /// The types on both sides.
         types: Option<(NumberType, NumberType)>,
     },
-    /// Bytes that are no encoded chunk, or that cannot be encoded.
+    /// Bytes that are not an encoded chunk, or that cannot be encoded.
     #[error("{0}")]
     Bytes(String),
-    /// A stored checksum is not that of the bytes.
+    /// A stored checksum differs from that of the bytes.
     #[error("{0}")]
     Checksum(String),
-    /// The bytes decode to another length than the chain expects.
+    /// The decoded length is not the one that the chain expects.
     #[error("{message}")]
     Length {
-        /// The sentence.
+        /// The message.
         message: String,
-        /// The bytes found, where the codec tells that.
+        /// The number of bytes found, if the codec knows it.
         found: Option<u64>,
     },
-    /// The machine has no memory for the outcome; nothing is known of the chunk.
+    /// There is not enough memory for the result. The chunk may be valid.
     #[error("there is no memory for {}", bytes(*.needed))]
     Memory {
-        /// Bytes that were asked for; 0 where the library does not tell.
+        /// The requested bytes. 0 if the library does not report them.
         needed: u64,
     },
 }
 
 impl CodecError {
-    /// Bytes that are no encoded chunk.
+    /// Makes the error of bytes that are not an encoded chunk.
     pub(crate) fn bytes(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(reason.to_string())
     }
 
-    /// The format of a compressor is violated.
+    /// Makes the error of bytes that violate the format of a compressor.
     pub(crate) fn corrupt(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(format!("the encoded bytes are corrupt: {reason}"))
     }
 
-    /// The bytes cannot be encoded.
+    /// Makes the error of bytes that cannot be encoded.
     pub(super) fn encode(reason: impl std::fmt::Display) -> Self {
         CodecError::Bytes(format!("the bytes cannot be encoded: {reason}"))
     }
 
-    /// The encoded bytes end too early.
+    /// Makes the error of encoded bytes that end too early.
     pub(super) fn short(expected: usize, found: usize) -> Self {
         let message = format!("the encoded bytes are truncated: expected at least {expected}, found {found}");
         CodecError::Bytes(message)
     }
 
-    /// The encoded bytes, so many, end within the compressed stream.
+    /// Makes the error of `found` encoded bytes that end within the compressed stream.
     pub(super) fn no_end(found: usize) -> Self {
         CodecError::Bytes(format!("the encoded bytes are truncated: the stream of {found} bytes has no end"))
     }
 
-    /// So many bytes follow the end of the encoded ones.
+    /// Makes the error of `count` bytes after the end of the encoded ones.
     pub(super) fn trailing(count: usize) -> Self {
         CodecError::Bytes(format!("{count} bytes follow the end of the encoded bytes"))
     }
 
-    /// The decoded bytes have another length, or are claimed to have.
+    /// Makes the error of a wrong decoded length, actual or claimed.
     pub(super) fn length(expected: BytesSize, found: u64) -> Self {
         let message = format!("expected {expected} decoded bytes, found {found}");
         CodecError::Length { message, found: Some(found) }
     }
 
-    /// The decoded bytes pass the bound.
+    /// Makes the error of decoded bytes that exceed the limit.
     pub(super) fn too_long(expected: BytesSize) -> Self {
         CodecError::Length { message: format!("expected {expected} decoded bytes, found more"), found: None }
     }
 
-    /// A stored checksum is not that of the bytes.
+    /// Makes the error of a stored checksum that differs from that of the bytes.
     pub(super) fn checksum(expected: u32, found: u32) -> Self {
         let message = format!("wrong checksum: expected {expected:#010x} as stored, found {found:#010x}");
         CodecError::Checksum(message)
     }
 
-    /// There is no memory for so many bytes; 0 where the library does not tell.
+    /// Makes the error of missing memory for `needed` bytes. 0 if the library does not report them.
     pub(super) fn memory(needed: usize) -> Self {
         CodecError::Memory { needed: needed as u64 }
     }
 
-    /// The fault of an element of `source`.
+    /// Makes the error of an element of `source`.
     pub(super) fn element(fault: ElementFault, types: Option<(NumberType, NumberType)>, source: &[u8]) -> Self {
         let size = types.map_or(1, |(source, _)| source.size());
         let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
         CodecError::Element { fault, position: None, bits, types }
     }
 
-    /// The same with the name of the codec in front.
+    /// Adds the name of the codec before the message.
     pub(super) fn of_codec(mut self, codec: &str) -> Self {
         if let CodecError::Bytes(message) | CodecError::Checksum(message) | CodecError::Length { message, .. } =
             &mut self
@@ -119,7 +119,7 @@ impl CodecError {
 }
 
 impl BytesSize {
-    /// Refuses a size that does not fit.
+    /// Fails if a size does not fit.
     pub(super) fn check(self, found: usize) -> Result<(), CodecError> {
         let is_fixed = matches!(self, BytesSize::Fixed(_));
         let fits = if is_fixed { found == self.limit() } else { found <= self.limit() };
@@ -127,12 +127,12 @@ impl BytesSize {
     }
 }
 
-/// Makes room for so many bytes more.
+/// Reserves capacity for `more` elements. Fails if there is not enough memory.
 pub(crate) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
     fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| CodecError::memory(more.saturating_mul(size_of::<T>())))
 }
 
-/// A number's value as text: shortest decimal, or the words for what is not finite.
+/// Returns a number as text: the shortest decimal, or the word for NaN and infinities.
 pub fn number_text(number_type: NumberType, bits: u64) -> String {
     use crate::element::Element;
     if let Some(float) = number_type.small_float() {
@@ -141,7 +141,7 @@ pub fn number_text(number_type: NumberType, bits: u64) -> String {
     with_element!(number_type.element(), T => T::from_bits64(bits).to_string())
 }
 
-/// A number's value as a float64, for figures; integers beyond 2^53 are rounded.
+/// Returns a number as a float64, for figures. Integers beyond 2^53 are rounded.
 #[inline]
 #[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
 pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
@@ -161,7 +161,7 @@ pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
     }
 }
 
-/// The bounds of a type as text.
+/// Returns the range of a type as text.
 fn bounds_text(number_type: NumberType) -> String {
     if let Some(float) = number_type.small_float() {
         let format = float.format();
@@ -201,7 +201,7 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
     }
 }
 
-/// The option that would help against an element's fault, for a codec chain or a data type change.
+/// Returns help that names the option against an element's fault, for a codec chain or a data type change.
 pub fn element_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
         FaultKind::OutOfRange | FaultKind::ReservedCode => Some(

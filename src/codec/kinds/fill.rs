@@ -1,6 +1,6 @@
-//! Values in a configuration, and the fill value through a codec that changes numbers: encoded like an element, and
-//! proved to come back bit for bit (SEMANTICS: A1.8, A2.11, B17, B18). A missing chunk would otherwise read differently
-//! from a stored one.
+//! Values in a configuration, and the fill value through a codec that changes numbers. It is encoded like an element,
+//! and must decode to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read
+//! differently from a stored one.
 
 use super::array::Binding;
 use crate::data_type::{FillValue, FillValueError, Read, value_to_json};
@@ -49,7 +49,7 @@ pub(super) fn encoded_fill_value(
     Some(FillValue::from_bits(target, encoded))
 }
 
-/// The bits of a scalar that was read leniently or not at all; what is to be said goes to `diagnostics`.
+/// Returns the bits of a scalar. Its notes, or the error, are added to `diagnostics`.
 pub(super) fn scalar(
     (code, what): (Code, &str),
     read: Result<Read<u64>, FillValueError>,

@@ -1,6 +1,5 @@
-//! The filters of numcodecs that go from one type of numbers to another, and the byte order in which v2 gives them an
-//! element; `numcodecs.packbits`, which puts eight booleans into a byte of a row. The registry's `packbits` is another
-//! codec.
+//! The filters of numcodecs from one type of numbers to another, and the byte order of their input in v2. Also
+//! `numcodecs.packbits`, which packs eight booleans of a row into a byte. The registry's `packbits` is another codec.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
@@ -23,7 +22,7 @@ use crate::metadata::json::Json;
 /// `numcodecs.astype`, `numcodecs.delta`, `numcodecs.fixedscaleoffset` and `numcodecs.quantize`.
 pub(crate) static FILTER: ArrayKind = ArrayKind::new(members, bind_filter);
 
-/// A member that is a data type, and may be absent.
+/// Makes a member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
     Member::new(name, Form::DataType, Absent::Nothing)
 }
@@ -81,12 +80,12 @@ fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_array(Filter { arithmetic: arithmetic.ok()?, swap }, output(array, encoded)))
 }
 
-/// The array after a filter. What becomes of its fill value is not followed.
+/// Returns the array after a filter. Its fill value is not followed.
 fn output(array: &ArrayRepresentation, data_type: DataType) -> ArrayRepresentation {
     ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None }
 }
 
-/// A type as numpy calculates with it; times are integers.
+/// Returns a type as numpy calculates with it. Times are integers.
 fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
     match data_type {
         DataType::Bool => Some(NumpyType::Bool),
@@ -98,7 +97,7 @@ fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
     }
 }
 
-/// The arithmetic of the codec between two types. The error says what it takes.
+/// Returns the arithmetic of the codec between two types. The error names the types that it supports.
 fn arithmetic(to: &Binding<'_>, types: (NumpyType, NumpyType)) -> Result<ElementFilter, &'static str> {
     let number = |name: &str| to.members.get(name).and_then(python_number);
     match (to.codec.name.as_str(), types) {
@@ -115,11 +114,10 @@ fn arithmetic(to: &Binding<'_>, types: (NumpyType, NumpyType)) -> Result<Element
     }
 }
 
-/// A filter of two types.
 #[derive(Debug)]
 struct Filter {
     arithmetic: ElementFilter,
-    /// Bytes of an element that are swapped before it.
+    /// The bytes of an element, if they are swapped before the filter.
     swap: Option<usize>,
 }
 
@@ -154,14 +152,14 @@ impl Coder for Filter {
     }
 }
 
-/// Python reads `10` as an integer, `10.0` and `1e1` as floats.
+/// Reads a number as Python does: `10` is an integer, `10.0` and `1e1` are floats.
 fn python_number(json: &Json) -> Option<PythonNumber> {
     let integer = json.as_number()?.is_integer_literal().then(|| json.as_i128()).flatten();
     let float = || json.as_number().map(|number| PythonNumber::Float(number.as_f64()));
     integer.map(PythonNumber::Integer).or_else(float)
 }
 
-/// `numcodecs.packbits`, whose types numpy knows without a word in v2.
+/// `numcodecs.packbits`. Its numpy types are fixed, so that v2 does not contain them.
 pub(crate) static PACK_BOOLEANS: ArrayKind =
     ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new(|_| &[], bind_booleans) };
 
@@ -182,14 +180,14 @@ fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_array(PackBooleans { count }, output))
 }
 
-/// `numcodecs.packbits` of so many booleans: how many bits pad the last byte, then a bit for each, the most significant first.
-/// Whatever is not 0 is true.
+/// `numcodecs.packbits` of `count` booleans. The first byte is the number of padding bits in the last byte. Then each
+/// boolean is one bit, the most significant first. Any byte other than 0 is true.
 #[derive(Debug)]
 struct PackBooleans {
     count: usize,
 }
 
-/// The bits that pad the last byte of so many booleans.
+/// Returns the number of padding bits in the last byte of `count` booleans.
 fn padding(count: usize) -> u8 {
     u8::try_from(count.next_multiple_of(8) - count).unwrap_or(0)
 }

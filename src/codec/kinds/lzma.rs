@@ -1,9 +1,9 @@
-//! `numcodecs.lzma`: the container, the check, and a preset or a chain of filters, by the numbers of Python's module
-//! `lzma`. Streams are those of liblzma, which is what numcodecs uses.
+//! `numcodecs.lzma`: the container, the check, and a preset or a chain of filters, with the numbers of Python's module
+//! `lzma`. Streams are those of liblzma, which numcodecs uses.
 //!
-//! A dictionary longer than the data serves nothing, and memory for one is asked for before a byte is decoded: raw
-//! streams and encoders get one that is as long as the data at most. What an `.xz` or `.lzma` header claims is held
-//! to a limit.
+//! A dictionary longer than the data is useless, but its memory is allocated before a byte is decoded. So the
+//! dictionary of raw streams and encoders is at most as long as the data. The memory that an `.xz` or `.lzma` header
+//! claims is limited.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/lzma.html>,
 //! <https://docs.python.org/3/library/lzma.html>
@@ -20,7 +20,7 @@ use super::{BytesKind, Coder, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 
-/// `numcodecs.lzma`. A stream of what does not compress is longer by what the settings make of it.
+/// `numcodecs.lzma`. How much longer a stream of incompressible data is depends on the settings.
 pub(crate) static LZMA: BytesKind = BytesKind {
     stores_checksum,
     ..BytesKind::new(
@@ -35,43 +35,44 @@ pub(crate) static LZMA: BytesKind = BytesKind {
     )
 };
 
-/// An `.xz` stream (format 1, the default) has a checksum unless `check` is 0; the other two formats have none.
+/// Returns true for an `.xz` stream (format 1, the default) unless `check` is 0. The other two formats have no
+/// checksum.
 fn stores_checksum(configuration: Option<&Object>) -> bool {
     let number = |name| configuration.and_then(|members| members.get(name)).and_then(Json::as_u64);
     number("format").unwrap_or(1) == 1 && number("check") != Some(0)
 }
 
-/// `.xz` or `.lzma` when it is read; nothing is written so.
+/// `.xz` or `.lzma`, only to read.
 const AUTO: u32 = 0;
 /// `.xz`, the default.
 const XZ: u32 = 1;
-/// `.lzma`, the format before `.xz`.
+/// `.lzma`, the older format.
 const ALONE: u32 = 2;
-/// No container: the filters tell all.
+/// No container: the filters describe the stream.
 const RAW: u32 = 3;
 
-/// Python's bit for the slow variant of a preset.
+/// Python's flag for the slow variant of a preset.
 const EXTREME: u32 = 1 << 31;
-/// The preset where none is named.
+/// The default preset.
 const USUAL: u32 = 6;
 
 /// Python's `FILTER_LZMA1`.
 const LZMA1: i64 = 0x4000_0000_0000_0001;
 const LZMA2: i64 = 0x21;
 const DELTA: i64 = 3;
-/// liblzma takes no more filters.
+/// The limit of liblzma.
 const MAX_FILTERS: usize = 4;
 
-/// Bytes of the dictionaries of the presets (xz(1), "-0 ... -9").
+/// Bytes of the dictionary of each preset (xz(1), "-0 ... -9").
 const DICTIONARIES: [u32; 10] =
     [1 << 18, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 23, 1 << 24, 1 << 25, 1 << 26];
-/// The least dictionary.
+/// Bytes of the smallest dictionary.
 const LEAST_DICTIONARY: u64 = 4096;
 
-/// The most that a decoder may ask for: twice the dictionary of the highest preset.
+/// The most bytes that a decoder may allocate: twice the dictionary of the highest preset.
 const MEMORY_LIMIT: u64 = 128 << 20;
 
-/// The members of a compressor; `preset` and `mf` have gaps in their ranges, which are looked at later.
+/// The members of a compressor. The ranges of `preset` and `mf` have gaps, which are checked later.
 const OF_COMPRESSOR: &[Member] = &[
     ID,
     Member::new("preset", Form::Any, Absent::Nothing),
@@ -95,25 +96,21 @@ const fn in_range(name: &'static str, least: i64, greatest: i64) -> Member {
 /// An entry of `filters`.
 #[derive(Debug, Clone, PartialEq)]
 struct LzmaFilter {
-    /// Python's number: a compressor (LZMA2 or LZMA1), differences of bytes, or, from 4 to 9, one that makes machine code
-    /// compress better.
+    /// Python's number: a compressor (LZMA2 or LZMA1), differences of bytes, or from 4 to 9 a filter for machine code.
     id: i64,
-    /// Its members, none out of range.
+    /// Its members, all in range.
     members: Object,
 }
 
-/// A configured `numcodecs.lzma`.
 #[derive(Debug, Clone, PartialEq)]
 struct Lzma {
-    /// The container.
     format: u32,
-    /// The checksum by Python's number; absent: that of the container.
+    /// The checksum by Python's number. `None` means that of the container.
     check: Option<u32>,
-    /// The filters; a preset is one compressor.
+    /// The filters. A preset is one compressor.
     filters: Vec<LzmaFilter>,
 }
 
-/// Reads the configuration.
 fn read(members: &mut Members<'_>) -> Option<Lzma> {
     let is_check = |check| [-1, 0, 1, 4, 10].contains(&check);
     let checks = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
@@ -123,13 +120,13 @@ fn read(members: &mut Members<'_>) -> Option<Lzma> {
         Some(json) => read_filters(members, json),
         None => Some(Vec::new()),
     };
-    // -1 is as good as nothing.
+    // -1 means the same as an absent check.
     let check = check.ok()?.and_then(|check| u32::try_from(check).ok());
     let (filters, preset, format) = (filters?, preset.ok()?, members.integer_value("format"));
     if format > RAW { None } else { whole(Lzma { format, check, filters }, preset, members) }
 }
 
-/// A number that may be absent; an error after a fault.
+/// Reads a number that may be absent. Fails after a fault is reported.
 fn read_number(
     members: &mut Members<'_>,
     name: &str,
@@ -144,7 +141,7 @@ fn read_number(
     number.map(Some).ok_or(())
 }
 
-/// The preset, which may be absent; an error after a fault.
+/// Reads the preset, which may be absent. Fails after a fault is reported.
 fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
     let is_taken = |preset: i64| (0..=9).contains(&(preset & !i64::from(EXTREME)));
     let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
@@ -152,7 +149,7 @@ fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
     Ok(preset.and_then(|preset| u32::try_from(preset).ok()))
 }
 
-/// Refuses the members that Python's module does not take together; a preset becomes the filter that it stands for.
+/// Rejects members that Python's module does not allow together. Replaces a preset by its filter.
 fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>) -> Option<Lzma> {
     let fault = |members: &mut Members<'_>, name: &str, what: &str| {
         members.refuse(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"))
@@ -185,7 +182,7 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
     }
 }
 
-/// `None` after a fault.
+/// Reads the filters. `None` after a fault.
 fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter>> {
     let Some(entries) = json.as_array().filter(|entries| (1..=MAX_FILTERS).contains(&entries.len())) else {
         let expected = format!("a list of 1 to {MAX_FILTERS} filters");
@@ -204,7 +201,7 @@ fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter
     Some(filters)
 }
 
-/// One filter, with the members that its `id` allows.
+/// Reads a filter with the members that its `id` allows.
 fn read_filter(entry: &Object, pointer: String, found: &mut Vec<Diagnostic>) -> Option<LzmaFilter> {
     let table = match entry.get("id").and_then(Json::as_i128) {
         Some(3) => OF_DELTA,
@@ -220,7 +217,7 @@ fn read_filter(entry: &Object, pointer: String, found: &mut Vec<Diagnostic>) -> 
     id.map(|id| LzmaFilter { id, members: entry.clone() })
 }
 
-/// True if a compressor takes its values; reports where it does not.
+/// Returns true if the values of a compressor's members are allowed together. Reports them if not.
 fn are_taken_together(members: &mut Members<'_>) -> bool {
     let is_finder = |finder| matches!(finder, 3 | 4 | 18..=20);
     let finders = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
@@ -245,18 +242,18 @@ impl LzmaFilter {
         matches!(self.id, LZMA1 | LZMA2)
     }
 
-    /// Bytes of the dictionary of a compressor: what is asked for, but no more than the data.
+    /// Returns the bytes of a compressor's dictionary: the size in the configuration, limited to that of the data.
     fn dictionary(&self, data: u64) -> u32 {
         let level = usize::try_from(self.value("preset").unwrap_or(USUAL) & !EXTREME).unwrap_or(usize::MAX);
         let wanted = self.value("dict_size").or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
         u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
     }
 
-    /// The library's options of a compressor, with a dictionary no longer than `size`.
+    /// Returns the library's options of a compressor, with a dictionary of at most `size` bytes.
     fn options(&self, size: u64) -> Result<LzmaOptions, Error> {
         let mut own = LzmaOptions::new_preset(self.value("preset").unwrap_or(USUAL))?;
         own.dict_size(self.dictionary(size));
-        // Every preset has these three.
+        // These three values are the same in every preset.
         own.literal_context_bits(self.value("lc").unwrap_or(3));
         own.literal_position_bits(self.value("lp").unwrap_or(0));
         own.position_bits(self.value("pb").unwrap_or(2));
@@ -283,7 +280,7 @@ impl LzmaFilter {
 }
 
 impl Lzma {
-    /// The chain, with dictionaries no longer than `size`.
+    /// Returns the chain of filters, with dictionaries of at most `size` bytes.
     fn chain(&self, size: u64) -> Result<Filters, Error> {
         let mut chain = Filters::new();
         for filter in &self.filters {
@@ -317,7 +314,7 @@ impl Lzma {
             (XZ, _) => Stream::new_stream_encoder(&self.chain(size)?, check),
             (ALONE, Some(filter)) => Stream::new_lzma_encoder(&filter.options(size)?),
             (RAW, _) => Stream::new_raw_encoder(&self.chain(size)?),
-            // numcodecs refuses to write `AUTO`, which says nothing of what is to be written.
+            // numcodecs refuses to write `AUTO`, which does not name a format.
             _ => Err(Error::Options),
         }
     }
@@ -346,7 +343,7 @@ impl Coder for Lzma {
         }
     }
 
-    /// Decodes every stream; the buffer grows with what they hold.
+    /// Decodes all streams. The buffer grows as data is decoded.
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         const XZ_MAGIC: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
         let mut rest = encoded;
@@ -366,8 +363,8 @@ impl Coder for Lzma {
         }
     }
 
-    /// By the bytes of the dictionary, for each of which an encoder holds hash and tree too; a decoder holds less, but for
-    /// the dictionary that a header may claim.
+    /// Estimates from the dictionary: an encoder also has a hash and a tree for each of its bytes. A decoder needs
+    /// less, except for the dictionary that a header may claim.
     fn context_bytes(&self, decoded: u64) -> u64 {
         const RATIO: u64 = 12;
         const STATE: u64 = 512 << 10;

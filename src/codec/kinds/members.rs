@@ -1,5 +1,5 @@
-//! The members of configurations: the form of each and its value where it is absent, in tables, and strict reading by
-//! them: each fault becomes a diagnostic at its pointer. numcodecs takes null for nothing.
+//! Tables of the members of configurations: the form of each and its value if absent. The members are read strictly by
+//! them, and each fault becomes a diagnostic at its pointer. numcodecs reads null as absent.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/>
 
@@ -13,59 +13,50 @@ use crate::metadata::json::{Json, Object, member_pointer};
 /// The form of a member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
-    /// An integer of a range.
+    /// An integer from the first to the second number.
     Integer(i64, i64),
-    /// A number.
     Number,
-    /// A boolean.
     Boolean,
-    /// One of some strings.
+    /// One of these strings.
     Choice(&'static [&'static str]),
-    /// A data type as numpy writes it.
+    /// A data type in numpy's notation.
     DataType,
-    /// Anything; numcodecs says more.
+    /// Any value. The codec checks it itself.
     Any,
 }
 
-/// The value that numcodecs takes for an absent member.
+/// The value that numcodecs uses for an absent member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Absent {
-    /// It takes no absence.
+    /// The member is required.
     Refused,
-    /// It goes without.
+    /// There is no value.
     Nothing,
-    /// An integer.
     Integer(i64),
-    /// A boolean.
     Boolean(bool),
-    /// A string.
     Text(&'static str),
 }
 
 /// A member of a configuration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
-    /// The name.
     pub(crate) name: &'static str,
-    /// The form.
     pub(crate) form: Form,
-    /// The value where it is absent.
     pub(crate) absent: Absent,
 }
 
 impl Member {
-    /// A member that may be absent.
+    /// Makes a member that may be absent.
     pub(crate) const fn new(name: &'static str, form: Form, absent: Absent) -> Self {
         Member { name, form, absent }
     }
 
-    /// A member that must be there.
     pub(crate) const fn required(name: &'static str, form: Form) -> Self {
         Member { name, form, absent: Absent::Refused }
     }
 }
 
-/// Sets the members that numcodecs gives a value where the document has none.
+/// Adds numcodecs' values for members that the document does not have.
 pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
     for member in table {
         let value = match member.absent {
@@ -80,7 +71,7 @@ pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
     }
 }
 
-/// A number type as numpy writes it: `<f4`, `|u1`, `i2`, `float32`, `bool`. The byte order does not matter: an array
+/// Reads a number type in numpy's notation: `<f4`, `|u1`, `i2`, `float32`, `bool`. The byte order is ignored: an array
 /// has none between codecs.
 pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
     let plain = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
@@ -106,7 +97,7 @@ pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
     DataType::from_name(&format!("{family}{bits}")).filter(is_numpy)
 }
 
-/// The members of a configuration, or of an object inside of one.
+/// The members of a configuration, or of an object inside one.
 pub(crate) struct Members<'a> {
     codec: &'a str,
     object: Option<&'a Object>,
@@ -117,13 +108,13 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The configuration of a codec, checked against `table`; false where a member is not as it has it.
+    /// Reads the configuration of a codec and checks it against `table`. Returns false if a member does not match.
     pub(crate) fn of_codec(codec: &'a CodecMetadata, table: &'static [Member]) -> (Self, bool) {
         let CodecMetadata { name, configuration, pointer, .. } = codec;
         Self::of_table(name, configuration.as_ref(), format!("{pointer}/configuration"), table)
     }
 
-    /// Reads an object, itself at `pointer`, and checks its members against `table`; faults are reported.
+    /// Reads an object at `pointer` and checks its members against `table`. Faults are reported.
     pub(crate) fn of_table(
         codec: &'a str,
         object: Option<&'a Object>,
@@ -142,7 +133,7 @@ impl<'a> Members<'a> {
         (members, is_valid)
     }
 
-    /// An object inside of a configuration, itself at `pointer`.
+    /// Reads an object at `pointer` inside a configuration.
     pub(crate) fn of(codec: &'a str, object: Option<&'a Object>, pointer: String, known: &[&'static str]) -> Self {
         let mut members =
             Members { codec, object, pointer, table: &[], is_absence_reported: false, diagnostics: Vec::new() };
@@ -161,22 +152,21 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// The pointer to a member.
     pub(crate) fn pointer_to(&self, name: &str) -> String {
         member_pointer(&self.pointer, name)
     }
 
-    /// A member that may be absent.
+    /// Returns a member that may be absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Json> {
         self.object.and_then(|object| object.get(name))
     }
 
-    /// A member that is given; numcodecs takes null for nothing.
+    /// Returns a member that is present. For numcodecs, null is absent.
     pub(crate) fn given(&self, name: &str) -> Option<&'a Json> {
         self.get(name).filter(|json| !json.is_null() || !self.codec.starts_with("numcodecs."))
     }
 
-    /// False where a value has not the form of its member.
+    /// Checks that a value has the form of its member.
     fn check(&mut self, member: &Member, json: &Json) -> bool {
         let name = member.name;
         let (is_right, expected) = match member.form {
@@ -203,26 +193,26 @@ impl<'a> Members<'a> {
         self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
     }
 
-    /// The integer that the table allows, or gives; 0 where it gives none, or the type does not hold it.
+    /// Returns the integer, or the table's default. It is 0 if there is no default, or `T` cannot represent the value.
     pub(crate) fn integer_value<T: TryFrom<i128> + Default>(&self, name: &str) -> T {
         let default = || if let Absent::Integer(value) = self.absent(name) { value.into() } else { 0 };
         let value = self.given(name).and_then(Json::as_i128).unwrap_or_else(default);
         T::try_from(value).unwrap_or_default()
     }
 
-    /// The boolean that the table allows, or gives.
+    /// Returns the boolean, or the table's default.
     pub(crate) fn boolean_value(&self, name: &str) -> bool {
         let default = matches!(self.absent(name), Absent::Boolean(true));
         self.given(name).and_then(Json::as_bool).unwrap_or(default)
     }
 
-    /// The string that the table allows, or gives.
+    /// Returns the string, or the table's default.
     pub(crate) fn text_value(&self, name: &str) -> &'a str {
         let default = if let Absent::Text(text) = self.absent(name) { text } else { "" };
         self.given(name).and_then(Json::as_str).unwrap_or(default)
     }
 
-    /// One of some strings, the first where none is given; `None` after a fault.
+    /// Returns the choice of one of some strings, or the first if the member is absent. `None` after a fault.
     pub(crate) fn choice_or_first<T: Clone>(&mut self, name: &str, choices: &[(&str, T)]) -> Option<T> {
         match self.given(name) {
             Some(json) => self.choice(name, json, choices),
@@ -247,25 +237,24 @@ impl<'a> Members<'a> {
         None
     }
 
-    /// Adds a fault of a member.
     pub(crate) fn report(&mut self, code: Code, name: &str, message: impl Into<String>) {
         let diagnostic = Diagnostic::new(code, message).at_pointer(self.pointer_to(name));
         self.diagnostics.push(diagnostic);
     }
 
-    /// The same, and gives nothing.
+    /// Reports a fault of a member and returns `None`.
     pub(crate) fn refuse<T>(&mut self, code: Code, name: &str, message: impl Into<String>) -> Option<T> {
         self.report(code, name, message);
         None
     }
 
-    /// Adds a fault: a member is not what it should be.
+    /// Reports a member that is not as expected.
     pub(crate) fn report_found(&mut self, code: Code, name: &str, expected: &str, found: &Json) {
         let message = format!("`{name}` of `{}`: expected {expected}, found {}", self.codec, shown(found));
         self.report(code, name, message);
     }
 
-    /// One of some strings.
+    /// Returns the choice of one of some strings. Reports any other value.
     pub(crate) fn choice<T: Clone>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
         let found = json.as_str().and_then(|text| choices.iter().find(|choice| choice.0 == text));
         if found.is_none() {
@@ -276,7 +265,7 @@ impl<'a> Members<'a> {
         found.map(|choice| choice.1.clone())
     }
 
-    /// An integer of a range.
+    /// Returns an integer of a range. Reports any other value.
     pub(crate) fn integer<T>(&mut self, name: &str, json: &Json, range: RangeInclusive<T>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
@@ -290,12 +279,12 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The code for a wrong value, or for one that is not even of the right JSON type.
+/// Returns the code for a wrong value, or for a value of the wrong JSON type.
 pub(crate) const fn wrong(is_type_right: bool) -> Code {
     if is_type_right { code::CONFIGURATION_VALUE } else { code::CONFIGURATION_TYPE }
 }
 
-/// A JSON value as a message shows it: short, whatever the document holds.
+/// Returns a JSON value for a message, shortened.
 pub(crate) fn shown(json: &Json) -> String {
     match json {
         Json::Bool(value) => value.to_string(),

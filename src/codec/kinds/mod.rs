@@ -1,23 +1,22 @@
 //! The codecs, a file each or some that are alike: the configuration, what it encodes to, encoding and decoding, the
 //! memory that it takes, its form in v2, and the word that stands for it on the command line.
 //!
-//! A new codec gives a [`BytesKind`] or an [`ArrayKind`], and a row in
-//! [`registry`](super::registry). It needs to know of no document and no chain: what reaches it comes in, what it makes
-//! of it goes out.
+//! A new codec needs a [`BytesKind`] or an [`ArrayKind`], and a row in [`registry`](super::registry). It needs no
+//! knowledge of documents and chains: it gets its input and returns its output.
 //!
-//! A decoder writes at most what the chain expects of it: a header that claims more is an error before anything is
-//! allocated, a stream that turns out longer is one as soon as it passes the bound. What a compressor of bytes sets up
-//! for a chunk is kept by the thread for the next one ([`Contexts`]).
+//! A decoder writes at most as much as the chain expects. A header that claims more is an error before any allocation.
+//! A stream that is longer than the limit is an error as soon as it exceeds it. Each thread keeps the contexts of
+//! bytes->bytes compressors for the next chunk ([`Contexts`]).
 
-// What every codec is made with.
+// Used by every codec.
 pub mod array;
 mod contexts;
 pub(crate) mod error;
 pub(crate) mod members;
 mod representation;
-// What several codecs share.
+// Shared by several codecs.
 mod fill;
-// The codecs that take an array.
+// Codecs whose input is an array.
 pub mod bitround;
 pub mod bytes;
 pub mod cast_value;
@@ -29,7 +28,7 @@ pub mod scale_offset;
 pub mod vlen;
 pub mod zfp;
 pub mod zfpy;
-// The codecs that turn bytes into bytes.
+// bytes->bytes codecs.
 pub mod blosc;
 pub mod checksum;
 pub mod conditional;
@@ -51,61 +50,59 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use members::{Member, Members};
 
-/// Makes a codec of its configuration, whose members are as their table has them, or have been reported; what is wrong
-/// beyond that is reported too.
+/// Makes a codec from its configuration. The members match their table, or a fault has been reported. Other faults are
+/// reported here.
 pub(crate) type Make = fn(&mut Members<'_>, KindOf) -> Option<Arc<dyn Coder>>;
 
-/// Everything that the program knows of a bytes->bytes codec.
+/// A bytes->bytes codec: all that the program knows about it.
 #[derive(Debug, Clone, Copy)]
 pub struct BytesKind {
-    /// The members of the configuration.
     pub(crate) members: &'static [Member],
-    /// Makes it.
     pub(crate) make: Make,
-    /// The greatest size of encoded bytes.
+    /// The rule for the greatest size of encoded bytes.
     pub size: SizeRule,
-    /// True if chunks hold a checksum, by the configuration alone, be it right or not.
+    /// Returns true if chunks contain a checksum, decided by the configuration alone, whether valid or not.
     pub stores_checksum: fn(Option<&Object>) -> bool,
     /// The form of the configuration in v2.
     pub v2: V2Form,
-    /// The word of the command line; `None` where that takes JSON.
+    /// The word of the command line. `None` if the command line needs JSON.
     pub shorthand: Option<Shorthand>,
 }
 
 impl BytesKind {
-    /// A codec without a checksum or a shorthand, whose configuration is the same in v2.
+    /// Makes a kind without a checksum or a shorthand, whose configuration is the same in v2.
     pub(crate) const fn new(members: &'static [Member], make: Make, size: SizeRule) -> Self {
         BytesKind { members, make, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
     }
 }
 
-/// The registry's answer to the name of a codec that stands inside another.
+/// The answer of the registry to the name of a codec inside another codec.
 #[derive(Debug, Clone, Copy)]
 pub enum InnerKind {
     /// This program does not run it.
     NotRun,
     /// It turns bytes into bytes.
     Bytes(&'static BytesKind),
-    /// It takes or gives an array.
+    /// Its input or output is an array.
     Array,
 }
 
-/// Finds the kind of a codec inside of another: the registry stands above the codecs.
+/// Finds the kind of a codec inside another codec. It is a function because the registry is a layer above the codecs.
 pub type KindOf = fn(&str) -> InnerKind;
 
-/// Where a codec writes to, and what it may use for that.
+/// The output buffer of a codec, and the resources that it may use.
 #[derive(Debug)]
 pub struct Output<'a> {
-    /// Empty for codecs that turn bytes into bytes; what others find in it they replace.
+    /// Empty for bytes->bytes codecs. Other codecs replace the contents.
     pub bytes: &'a mut Vec<u8>,
-    /// The size of what is decoded: no more memory is given to `bytes`. The shape says it where an array is decoded.
+    /// The size of the decoded data, and the limit for the memory of `bytes`. For a decoded array the shape has it.
     pub allowed: BytesSize,
     /// Compressor contexts.
     pub contexts: &'a mut Contexts,
 }
 
-/// A codec with its configuration, bound to a chunk where it takes an array: elements lie in C order, in the byte order of
-/// this machine.
+/// A codec with its configuration, bound to a chunk if its input is an array. Elements are in C order, in the byte
+/// order of this machine.
 pub trait Coder: Debug + Send + Sync {
     /// Encodes a chunk.
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError>;
@@ -113,99 +110,100 @@ pub trait Coder: Debug + Send + Sync {
     /// Decodes a chunk.
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError>;
 
-    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    /// Returns the bytes of memory that it needs in addition to its buffers to encode or decode `_decoded` bytes.
     fn context_bytes(&self, _decoded: u64) -> u64 {
         0
     }
 
-    /// The effect on elements, for the chain around it: neighbours are joined into one pass, dimensions followed.
+    /// Returns the effect on elements, by which the chain joins neighbouring codecs into one pass and follows
+    /// dimensions.
     fn role(&self) -> Role<'_> {
         Role::Other
     }
 
-    /// By how much a number that it encodes may come back changed at most: `None` where every bit comes back, infinity
-    /// where nothing bounds it.
+    /// Returns the greatest change of a number by encoding and decoding. `None` if every bit is kept, infinity if there
+    /// is no limit.
     fn max_loss(&self) -> Option<f64> {
         None
     }
 
-    /// Why it cannot run, where it cannot.
+    /// Returns the reason if it cannot run.
     fn refusal(&self) -> Option<String> {
         None
     }
 
-    /// Its metadata as they are written, without what says nothing; `None` where they stay as they are.
+    /// Returns its metadata as written, without members that equal their defaults. `None` if they stay unchanged.
     fn written(&self) -> Option<CodecMetadata> {
         None
     }
 
-    /// The codec that takes the nearest code for a value whatever its rounding says; `None` where it does anyway.
+    /// Returns the codec that uses the nearest code for a value, whatever its rounding is. `None` if it already does.
     fn to_nearest(&self) -> Option<Arc<dyn Coder>> {
         None
     }
 
-    /// The size that bytes encode to, where the rule of the kind does not tell it for every configuration.
+    /// Returns the encoded size, for configurations whose size the rule of the kind does not determine.
     fn encoded_size(&self, rule: SizeRule, decoded: BytesSize) -> BytesSize {
         rule.of(decoded)
     }
 
-    /// True if these encoded bytes hold a checksum, where they tell it themselves.
+    /// Returns true if these encoded bytes contain a checksum. `None` if the bytes do not show it.
     fn holds_checksum(&self, _encoded: &[u8]) -> Option<bool> {
         None
     }
 
-    /// The codecs inside of this one, in encode order.
+    /// Returns the codecs inside this one, in encode order.
     fn inner(&self) -> &[CodecMetadata] {
         &[]
     }
 }
 
-/// A codec of v2 as v3 has it: the name, where it is not that of the registry's row, and the configuration.
+/// A v2 codec in v3: the name if the registry's row has another name, and the configuration.
 pub type InV3 = (Option<&'static str>, Option<Object>);
 
-/// The configuration of a word; the error says what is expected, or nothing where there are too many parts.
+/// The configuration of a word. The error contains what is expected, or nothing if there are too many parts.
 pub type ShorthandRead = Result<Option<Object>, Option<String>>;
 
-/// The form of a configuration in v2, that is in numcodecs. The `id` stands in the registry.
+/// The form of a configuration in v2, which is that of numcodecs. The `id` is in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct V2Form {
-    /// The members, with what numcodecs takes for those that are absent, where v3 needs them.
+    /// The members, with numcodecs' defaults for absent ones that v3 needs.
     pub(crate) members: &'static [Member],
-    /// From the members without `id`, and the bytes of an element that reaches the codec.
+    /// Converts the members without `id`. The number is the bytes of an element that reaches the codec.
     pub(crate) read: fn(Object, u64) -> InV3,
-    /// To the members beside `id`.
+    /// Returns the members in addition to `id`.
     pub write: fn(Object) -> Object,
 }
 
 impl V2Form {
-    /// Members as they stand in v3.
+    /// The same members as in v3.
     pub(crate) const SAME: V2Form =
         V2Form { members: &[], read: |members, _| (None, Some(members)), write: |members| members };
 
-    /// Members as they stand in v3, where none may be absent.
+    /// Makes a form with the same members as in v3, where none may be absent.
     pub(crate) const fn with_defaults(members: &'static [Member]) -> V2Form {
         V2Form { members, ..V2Form::SAME }
     }
 
-    /// The members without `id` as v3 has them; an element that reaches the codec has `item_size` bytes.
+    /// Converts the members without `id` to v3. An element that reaches the codec has `item_size` bytes.
     pub fn in_v3(&self, mut members: Object, item_size: u64) -> InV3 {
         members::fill(&mut members, self.members);
         (self.read)(members, item_size)
     }
 }
 
-/// The word of a codec on the command line, with what follows it after colons: `zstd:5:checksum`.
+/// The word of a codec on the command line, with its parts after colons: `zstd:5:checksum`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shorthand {
     /// The word with its parts, as messages list it: `zstd[:LEVEL][:checksum]`.
     pub usage: &'static str,
-    /// Names of other programs, each with the word to take instead.
+    /// Names in other programs, each with the word to use instead.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// From the parts after the word, and the whole.
+    /// Reads the configuration from the parts after the word and the whole text.
     pub read: fn(&[&str], &str) -> ShorthandRead,
 }
 
-/// A level of a shorthand.
+/// Reads the level of a shorthand. The error contains the valid levels.
 pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
     let level = text.parse().ok().filter(|level| (least..=greatest).contains(level));
     level.ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
@@ -221,7 +219,7 @@ pub struct BytesCodec {
 }
 
 impl BytesCodec {
-    /// Reads the configuration of a codec of this kind.
+    /// Reads the configuration of a codec of this kind. `None` after a fault.
     pub(crate) fn parse(
         kind: &'static BytesKind,
         codec: &CodecMetadata,
@@ -234,13 +232,13 @@ impl BytesCodec {
         transform.map(|transform| Self::of(codec, kind, transform))
     }
 
-    /// A codec that was made by other means.
+    /// Makes a codec from a coder that was made elsewhere.
     pub(crate) fn of(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
         let CodecMetadata { name, configuration, .. } = codec.clone();
         BytesCodec { name, configuration, kind, transform: coder }
     }
 
-    /// A codec ready to run; the error says why it cannot.
+    /// Makes a codec that can run. The error is the reason why it cannot.
     pub(crate) fn checked(codec: &CodecMetadata, kind_of: KindOf) -> Result<Self, String> {
         let kind = match kind_of(&codec.name) {
             InnerKind::Bytes(kind) => kind,
@@ -260,7 +258,7 @@ impl BytesCodec {
         Err(format!("`{}`: {reason}", codec.name))
     }
 
-    /// The name in metadata.
+    /// Returns the name in metadata.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -273,7 +271,8 @@ impl BytesCodec {
         result.map_err(|error| error.of_codec(&self.name))
     }
 
-    /// Decodes `encoded` into `decoded`, whose contents are replaced; the outcome has the size of `bound`.
+    /// Decodes `encoded` into `decoded`, whose contents are replaced. It fails if the size of the output is not that of
+    /// `bound`.
     pub fn decode(
         &self,
         encoded: &[u8],
@@ -287,28 +286,28 @@ impl BytesCodec {
         result.and_then(|()| bound.check(decoded.len())).map_err(|error| error.of_codec(&self.name))
     }
 
-    /// Bytes of memory that it holds beside its buffers while it encodes, and decodes, so many bytes.
+    /// Returns the bytes of memory that it needs in addition to its buffers to encode or decode `decoded` bytes.
     pub fn context_bytes(&self, decoded: u64) -> u64 {
         self.transform.context_bytes(decoded)
     }
 
-    /// The size that bytes of this size encode to.
+    /// Returns the encoded size of bytes of this size.
     pub fn encoded_size(&self, decoded: BytesSize) -> BytesSize {
         self.transform.encoded_size(self.kind.size, decoded)
     }
 
-    /// True if these encoded bytes hold a checksum, which decoding verifies.
+    /// Returns true if these encoded bytes contain a checksum, which decoding verifies.
     pub fn holds_checksum(&self, encoded: &[u8]) -> bool {
         let by_configuration = || (self.kind.stores_checksum)(self.configuration.as_ref());
         self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)
     }
 
-    /// The codecs inside of this one, in encode order.
+    /// Returns the codecs inside this one, in encode order.
     pub fn inner(&self) -> &[CodecMetadata] {
         self.transform.inner()
     }
 
-    /// Why it cannot run, where a codec inside of it cannot.
+    /// Returns the reason if it cannot run because a codec inside it cannot.
     pub fn refusal(&self) -> Option<String> {
         self.transform.refusal()
     }
@@ -318,7 +317,7 @@ impl BytesCodec {
 #[cfg(feature = "zarrs")]
 mod tests;
 
-/// A codec by itself, for tests.
+/// Codecs without a chain, for tests.
 #[cfg(test)]
 pub(crate) mod coding {
     use super::{BytesSize, CodecError, Coder, Contexts, Output};
@@ -332,22 +331,22 @@ pub(crate) mod coding {
         Ok(bytes)
     }
 
-    /// The bytes that a codec makes of these.
+    /// Returns the bytes as the codec encodes them.
     pub(crate) fn encoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         run(|out| coder.encode(bytes, out), BytesSize::Bounded(u64::MAX))
     }
 
-    /// The bytes that these were made of.
+    /// Returns the decoded bytes.
     pub(crate) fn decoded(coder: &dyn Coder, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         decoded_within(coder, bytes, BytesSize::Bounded(u64::MAX))
     }
 
-    /// The same, within a bound.
+    /// Returns the decoded bytes, within a limit.
     pub(crate) fn decoded_within(coder: &dyn Coder, bytes: &[u8], allowed: BytesSize) -> Result<Vec<u8>, CodecError> {
         run(|out| coder.decode(bytes, out), allowed)
     }
 
-    /// Bytes that no codec shrinks.
+    /// Returns bytes that no codec shrinks.
     pub(crate) fn noise(length: usize) -> Vec<u8> {
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let next = || {

@@ -1,5 +1,5 @@
-//! `numcodecs.bz2`; `numcodecs.lz4`, the number of decoded bytes in 32 bits of little endian, then one LZ4 block; and
-//! `numcodecs.shuffle`, the first byte of each element, then the second of each, and so on.
+//! `numcodecs.bz2`, `numcodecs.lz4` and `numcodecs.shuffle`. lz4 has the number of decoded bytes in 32 bits,
+//! little-endian, then one LZ4 block. shuffle has the first byte of each element, then the second of each, and so on.
 //!
 //! Format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
 
@@ -16,9 +16,8 @@ use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
 const OF_BZ2: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
 
-/// `numcodecs.bz2`.
 pub(crate) static BZ2: BytesKind = BytesKind {
-    // bz2 ends in a CRC-32 of what it has compressed.
+    // bz2 ends in a CRC-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form::with_defaults(OF_BZ2),
     ..BytesKind::new(
@@ -29,11 +28,11 @@ pub(crate) static BZ2: BytesKind = BytesKind {
     )
 };
 
-/// `numcodecs.bz2` by the hundreds of kilobytes of a block, from 1 to 9.
+/// `numcodecs.bz2` with its level from 1 to 9, which is the block size in 100 kB.
 #[derive(Debug)]
 struct Bz2(u32);
 
-/// The bytes that a compressor and a decompressor of level 9 hold, by bzip2's manual.
+/// The bytes of a compressor and a decompressor of level 9, from bzip2's manual.
 const CONTEXT_BYTES: u64 = 12 << 20;
 
 impl Coder for Bz2 {
@@ -42,7 +41,7 @@ impl Coder for Bz2 {
         encoder.read_to_end(out.bytes).map(drop).map_err(CodecError::encode)
     }
 
-    /// Decodes every stream; the buffer grows with what they hold.
+    /// Decodes all streams. The buffer grows as data is decoded.
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut rest = encoded;
         while !rest.is_empty() {
@@ -67,8 +66,8 @@ impl Coder for Bz2 {
     }
 }
 
-/// Appends one stream; the bytes that it took. `step` decodes into the room that a buffer has, and gives the bytes that have
-/// been taken in all, and whether that was the end.
+/// Decodes one stream, appends it, and returns the bytes that it read. `step` decodes into the free capacity of a
+/// buffer. It returns the number of all bytes read so far, and true at the end.
 pub(super) fn decode_stream(
     encoded: &[u8],
     out: &mut Output<'_>,
@@ -90,7 +89,7 @@ pub(super) fn decode_stream(
         if is_end {
             return Ok(total);
         }
-        // Neither more room nor more input is to come.
+        // Neither more capacity nor more input follows.
         if total == consumed && out.bytes.len() == before && before < out.bytes.capacity() {
             return Err(CodecError::no_end(encoded.len()));
         }
@@ -98,30 +97,30 @@ pub(super) fn decode_stream(
     }
 }
 
-/// `numcodecs.lz4`.
 pub(crate) static LZ4: BytesKind = BytesKind::new(
     &[Member::new("acceleration", Form::Integer(i32::MIN as i64, i32::MAX as i64), Absent::Integer(1))],
     |members, _| Some(Arc::new(Lz4(members.integer_value("acceleration")))),
     SizeRule::AtMost(lz4_bound),
 );
 
-/// `numcodecs.lz4` by how much faster and worse it compresses; less than 1 is 1, as numcodecs has it.
+/// `numcodecs.lz4` with its acceleration, which makes it faster and the result larger. Less than 1 means 1, as in
+/// numcodecs.
 #[derive(Debug)]
 struct Lz4(i32);
 
-/// Bytes in front of the block.
+/// Bytes before the block.
 const HEADER: usize = 4;
 
-/// The most bytes that numcodecs encodes or decodes, and the library.
+/// The most bytes that numcodecs and the library encode or decode.
 const GREATEST: usize = 0x7e00_0000;
 
-/// A block cannot decode to more than so many times its bytes: a byte of a length adds 255.
+/// The greatest ratio of a block's decoded bytes to its own: a byte of a length adds 255.
 const GREATEST_RATIO: usize = 255;
 
-/// The bytes that the compressor keeps on the stack.
+/// Bytes of the compressor on the stack.
 const LZ4_CONTEXT_BYTES: u64 = 32 << 10;
 
-/// The greatest encoded size, as `LZ4_compressBound` has it, and the header.
+/// Returns the greatest encoded size, that of `LZ4_compressBound` plus the header.
 fn lz4_bound(decoded: u64) -> Option<u64> {
     decoded.checked_add(decoded / 255)?.checked_add(16 + HEADER as u64)
 }
@@ -148,7 +147,7 @@ impl Coder for Lz4 {
         let claimed = u32::from_le_bytes(*header);
         let size = usize::try_from(claimed).unwrap_or(usize::MAX);
         out.allowed.check(size)?;
-        // The library counts in 32 bits with a sign, and memory is given for what the block can hold alone.
+        // The library's sizes are signed 32-bit integers. The memory is limited to what the block can contain.
         let is_held = size.max(block.len()) <= GREATEST && size / GREATEST_RATIO <= block.len();
         let Some(signed) = i32::try_from(claimed).ok().filter(|_| is_held) else {
             return Err(CodecError::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
@@ -158,7 +157,7 @@ impl Coder for Lz4 {
         let written = decompress_to_buffer(block, Some(signed), out.bytes)
             .map_err(|_| CodecError::corrupt("the LZ4 block is not valid"))?;
         out.bytes.truncate(written);
-        // A block that ends before the size of its header is reached is truncated.
+        // A block that ends before the size in its header is truncated.
         if written == size { Ok(()) } else { Err(CodecError::length(out.allowed, written as u64)) }
     }
 
@@ -167,15 +166,13 @@ impl Coder for Lz4 {
     }
 }
 
-/// `numcodecs.shuffle`.
 pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
     &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))],
-    // 0 is as good as 1.
+    // 0 means the same as 1.
     |members, _| Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) })),
     SizeRule::Same,
 );
 
-/// A configured `numcodecs.shuffle`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shuffle {
     /// Bytes of an element, at least 1.
@@ -205,7 +202,7 @@ impl Coder for Shuffle {
     }
 }
 
-/// The number of elements; a part of one is refused, as numcodecs refuses it.
+/// Returns the number of elements. It fails for a partial one, as numcodecs does.
 fn elements(element_size: usize, bytes: &[u8]) -> Result<usize, CodecError> {
     if !bytes.len().is_multiple_of(element_size) {
         let reason = format!("{} bytes are not a whole number of elements of {element_size}", bytes.len());

@@ -1,4 +1,4 @@
-//! `packbits`: which bits of an element are kept, and how the padding is told.
+//! `packbits`: stores only some bits of each element, and optionally the number of padding bits.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 
@@ -10,22 +10,22 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{Element, ElementType, NumberType};
 
-/// `packbits`, which v2 has not: what numcodecs calls so is `numcodecs.packbits`.
+/// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
 
-/// Where the number of padding bits is written.
+/// The location of the number of padding bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PaddingEncoding {
-    /// Nowhere.
+    /// It is not stored.
     None,
     /// In a byte before the packed bits.
     FirstByte,
-    /// In a byte after them.
+    /// In a byte after the packed bits.
     LastByte,
 }
 
-/// `packbits` for one data type. Bits go from the least significant up, element after element; what is left of the last
-/// byte is zero. Where a padding byte is configured it is written for types of whole bytes as well.
+/// `packbits` for one data type. Bits are stored from the least significant up, element after element. Unused bits of
+/// the last byte are zero. A configured padding byte is also written for types of whole bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackBits {
     /// Bytes of a component in memory.
@@ -36,13 +36,12 @@ struct PackBits {
     is_signed: bool,
     /// Bits of a component that count: 1 for `bool`, 10 for `uint10`.
     bits: u32,
-    /// The lowest bit that is kept.
+    /// The lowest bit that is stored.
     first_bit: u32,
-    /// The highest bit that is kept.
+    /// The highest bit that is stored.
     last_bit: u32,
-    /// Where the number of padding bits is written.
+    /// The location of the number of padding bits.
     padding_encoding: PaddingEncoding,
-    /// Elements of a chunk.
     num_elements: u64,
 }
 
@@ -107,7 +106,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 }
 
 impl PackBits {
-    /// Bits of a component that are stored.
+    /// Returns the number of bits of a component that are stored.
     const fn stored_bits(&self) -> u32 {
         self.last_bit - self.first_bit + 1
     }
@@ -116,7 +115,8 @@ impl PackBits {
         usize::from(self.padding_encoding != PaddingEncoding::None)
     }
 
-    /// Packed bytes of a chunk, and bits of padding in the last; `None` where they do not fit in memory.
+    /// Returns the packed bytes of a chunk, and the number of padding bits in the last. `None` if they do not fit into
+    /// memory.
     fn layout(&self) -> Option<(usize, u8)> {
         let num_components = self.num_elements.checked_mul(self.num_components as u64)?;
         let bits = u128::from(num_components) * u128::from(self.stored_bits());
@@ -124,7 +124,7 @@ impl PackBits {
         Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?))
     }
 
-    /// The same, and bytes of a decoded chunk.
+    /// Returns the layout, and the bytes of a decoded chunk.
     fn sizes(&self) -> Result<(usize, u8, usize), CodecError> {
         let element = self.component_size * self.num_components;
         let decoded = usize::try_from(self.num_elements).ok().and_then(|count| count.checked_mul(element));
@@ -163,7 +163,7 @@ impl PackBits {
         Ok(())
     }
 
-    /// Checks length and padding; the packed bytes alone.
+    /// Checks length and padding, and returns the packed bytes without the padding byte.
     fn check<'a>(&self, encoded: &'a [u8], packed: usize, padding: u8) -> Result<&'a [u8], CodecError> {
         let expected = packed + self.num_padding_bytes();
         let split = match self.padding_encoding {
@@ -193,7 +193,7 @@ impl PackBits {
         let Self { first_bit, is_signed, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
-        // The shift that puts the highest stored bit on top, so that the way back extends the sign.
+        // The shift moves the highest stored bit to the top, so that shifting back extends the sign.
         let sign = 64 - width;
         let (mut word, mut filled) = (0_u128, 0_u32);
         let mut rest = packed;
@@ -203,7 +203,7 @@ impl PackBits {
                 (next, size, rest) = match (rest.split_first_chunk::<8>(), rest.split_first()) {
                     (Some((word, following)), _) => (u64::from_le_bytes(*word), 64, following),
                     (None, Some((&byte, following))) => (u64::from(byte), 8, following),
-                    // The length has been checked: there is always a byte left.
+                    // The length has been checked, so there is always a byte left.
                     (None, None) => (0, 8, rest),
                 };
                 word |= u128::from(next) << filled;
@@ -217,8 +217,8 @@ impl PackBits {
         }
     }
 
-    /// True if a zero-extended pattern is a value of the type. A component of fewer bits than its primitive must be one, or
-    /// it would come back as another, unless bits are cut off on purpose.
+    /// Returns true if a zero-extended pattern is a value of the type. A component of fewer bits than its primitive
+    /// would otherwise decode to another value, unless bits are removed on purpose.
     const fn holds(&self, pattern: u64) -> bool {
         let Self { component_size, bits, is_signed, .. } = *self;
         if bits as usize == component_size * 8 || self.first_bit > 0 || self.last_bit < bits - 1 {
@@ -275,12 +275,12 @@ impl Coder for PackBits {
     }
 }
 
-/// The low `count` (1 to 64) bits set.
+/// Returns a mask of the low `count` (1 to 64) bits.
 const fn low_bits(count: u32) -> u64 {
     u64::MAX >> (64 - count)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low word is what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "only the low word is needed")]
 const fn low_word(word: u128) -> u64 {
     word as u64
 }

@@ -1,7 +1,7 @@
-//! `numcodecs.pcodec`: numbers compressed by the library pco, a "standalone" file of chunks with one page each. A chunk says
-//! all that its decoder needs.
+//! `numcodecs.pcodec`: numbers compressed by the library pco. The format is a "standalone" file of chunks with one page
+//! each. A chunk contains all parameters for its decoder.
 //!
-//! What is decoded is bounded by the numbers that are expected: a page that claims more is refused before it is read.
+//! The decoder never decodes more than the expected numbers. A page that claims more is an error before it is read.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/pcodec.html>,
 //! <https://github.com/pcodec/pcodec/blob/main/docs/format.md>
@@ -24,15 +24,12 @@ use crate::diagnostic::code;
 use crate::element::{ElementType, NumberType};
 use crate::with_element;
 
-/// `numcodecs.pcodec`.
 pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
-/// `numcodecs.pcodec` of a chunk.
 #[derive(Debug)]
 struct Pcodec {
-    /// The type of the numbers.
     element: ElementType,
-    /// Their number: complex elements are two each. `None` for more than memory can hold.
+    /// The number of numbers: complex elements are two each. `None` if it overflows.
     num_numbers: Option<u64>,
     /// Level, mode and differences.
     config: ChunkConfig,
@@ -40,10 +37,9 @@ struct Pcodec {
     page_size: usize,
 }
 
-/// The name of the codec.
 const NAME: &str = "numcodecs.pcodec";
 
-/// The most numbers that the format keeps together.
+/// The limit of the format for numbers in a page.
 const MAX_PAGE_SIZE: usize = 1 << 24;
 
 const MEMBERS: &[Member] = &[
@@ -55,7 +51,7 @@ const MEMBERS: &[Member] = &[
     Member::new("equal_pages_up_to", Form::Integer(1, i64::MAX), Absent::Integer(1 << 18)),
 ];
 
-/// `delta_spec`, and the order that some of its words take.
+/// Reads `delta_spec`, and the order that belongs to some of its words.
 fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
     let choices = [
         ("auto", DeltaSpec::Auto),
@@ -67,7 +63,7 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
     let word = members.choice_or_first("delta_spec", &choices);
     let order = members.given("delta_encoding_order").map(|json| members.integer("delta_encoding_order", json, 0..=7));
     let expected = match (word?, order) {
-        // numcodecs took an order alone before it had a word for it.
+        // Older versions of numcodecs had an order without a word.
         (DeltaSpec::Auto | DeltaSpec::TryConsecutive(_), Some(order)) => {
             return order.map(DeltaSpec::TryConsecutive);
         }
@@ -79,7 +75,7 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
     members.refuse(code::CONFIGURATION_VALUE, "delta_encoding_order", message)
 }
 
-/// The numbers of a data type that is taken, and how many an element has.
+/// Returns the type of the numbers in a supported data type, and how many an element has.
 fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
     let whole = |number: &NumberType| {
         let is_taken = number.is_whole() && number.small_float().is_none() && number.size() > 1;
@@ -93,7 +89,7 @@ fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
     }
 }
 
-/// The configuration, and the most numbers of a page.
+/// Reads the configuration, and the most numbers of a page.
 fn read(members: &mut Members<'_>) -> Option<(ChunkConfig, usize)> {
     let mode = if members.text_value("mode_spec") == "classic" { ModeSpec::Classic } else { ModeSpec::Auto };
     let config = ChunkConfig::default().with_compression_level(members.integer_value("level")).with_mode_spec(mode);
@@ -114,10 +110,10 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 }
 
 impl Pcodec {
-    /// The most bytes of a chunk, by the format: a header, and for each page its own and the numbers as they are. `None`
-    /// where that overflows.
+    /// Returns the most bytes of a chunk in this format: a header, and for each page its own header and uncompressed
+    /// numbers. `None` if the size overflows.
     fn max_encoded_bytes(&self) -> Option<u64> {
-        // Mode, differences and the one bin that holds any number, with what an encoder leaves free.
+        // The mode, the differences and one bin of any number, with the bytes that an encoder leaves unused.
         const PAGE: u64 = 256;
         const HEADER: u64 = 32;
         let pages = self.num_numbers?.div_ceil(self.page_size as u64);
@@ -129,8 +125,8 @@ impl Pcodec {
 impl Coder for Pcodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.bytes.clear();
-        // At once: a buffer that grows is copied, and takes three times its length meanwhile. Room that is not used takes no
-        // memory.
+        // All capacity is reserved at once, because a growing buffer is copied and meanwhile needs three times its
+        // length. Unused capacity occupies no memory.
         reserve(out.bytes, self.max_encoded_bytes().map_or(usize::MAX, size))?;
         with_element!(self.element, T => encode::<T>(decoded, &self.config, self.page_size, out.bytes))
     }
@@ -141,8 +137,8 @@ impl Coder for Pcodec {
         with_element!(self.element, T => decode::<T>(encoded, expected, out.bytes))
     }
 
-    /// Bytes that an encoder holds: for each number of a page what it is split into, its differences, a sorted copy and what
-    /// is looked up; a decoder holds less.
+    /// Estimates the bytes of an encoder. For each number of a page they are its parts, its differences, a sorted copy
+    /// and lookup tables. A decoder needs less.
     fn context_bytes(&self, decoded: u64) -> u64 {
         const OF_A_NUMBER: u64 = 128;
         const TABLES: u64 = 4 << 20;
@@ -162,13 +158,13 @@ impl From<PcoError> for CodecError {
     }
 }
 
-/// Bytes as numbers; a copy where they do not lie as numbers do.
+/// Returns bytes as numbers. It is a copy if the bytes are not aligned for numbers.
 pub(super) fn numbers<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
     bytemuck::try_cast_slice(bytes).map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(bytes)), Cow::Borrowed)
 }
 
-/// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a buffer that is
-/// there: the library's function would allocate one of its own, by a size that it guesses from the first page.
+/// Writes the same bytes as `pco::standalone::simple_compress` with equal pages, page by page into a given buffer. The
+/// library's function would allocate its own, with a size that it estimates from the first page.
 fn encode<T: Number + Pod>(
     decoded: &[u8],
     config: &ChunkConfig,
@@ -189,7 +185,7 @@ fn encode<T: Number + Pod>(
 }
 
 fn decode<T: Number + Pod>(encoded: &[u8], expected: usize, decoded: &mut Vec<u8>) -> Result<(), CodecError> {
-    // The library takes whole batches of 256 numbers.
+    // The library decodes whole batches of 256 numbers.
     let mut buffer = vec![T::zeroed(); expected.next_multiple_of(256).min(4096)];
     let (file, mut rest) = FileDecompressor::new(encoded)?;
     let mut left = expected;

@@ -1,4 +1,5 @@
-//! What a chunk is between two codecs, an array of elements or bytes, and sizes before and after a codec.
+//! The representation of a chunk between two codecs: an array of elements, or bytes. Also sizes before and after a
+//! codec.
 
 use crate::data_type::{DataType, FillValue};
 use crate::grid::num_elements;
@@ -6,11 +7,11 @@ use crate::grid::num_elements;
 /// A chunk as an array: C order, elements in the byte order of this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayRepresentation {
-    /// The type of its elements.
+    /// The type of the elements.
     pub data_type: DataType,
-    /// Its shape, in elements.
+    /// The shape, in elements.
     pub shape: Vec<u64>,
-    /// The value of absent elements; `None` where no fill value is followed through the chain.
+    /// The value of absent elements. `None` if the chain does not follow a fill value.
     pub fill_value: Option<FillValue>,
 }
 
@@ -24,19 +25,19 @@ pub enum Representation {
 }
 
 impl ArrayRepresentation {
-    /// Elements of the chunk; `None` where the product overflows.
+    /// Returns the number of elements of the chunk. `None` if the product overflows.
     pub fn num_elements(&self) -> Option<u64> {
         num_elements(&self.shape)
     }
 
-    /// Bytes of the chunk in memory; `None` where the type has no fixed size or the product overflows.
+    /// Returns the bytes of the chunk in memory. `None` if the type has no fixed size, or if the product overflows.
     pub fn num_bytes(&self) -> Option<u64> {
         self.num_elements()?.checked_mul(u64::try_from(self.data_type.size()?).ok()?)
     }
 
-    /// The most bytes that the chunk may have once it is encoded to this; more is a fault.
+    /// Returns the most bytes that the chunk may have in this encoded representation. More is a fault.
     pub fn max_encoded_bytes(&self, encoded: &Representation) -> u64 {
-        // A compressor that gives no bound is allowed twice the decoded chunk and a mebibyte.
+        // A compressor without a limit may use twice the decoded chunk and 1 MiB.
         let decoded = self.num_bytes().unwrap_or(u64::MAX);
         let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
         encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
@@ -44,12 +45,12 @@ impl ArrayRepresentation {
 }
 
 impl Representation {
-    /// The array, where it is one.
+    /// Returns the array. `None` for bytes.
     pub fn array(&self) -> Option<&ArrayRepresentation> {
         if let Representation::Array(array) = self { Some(array) } else { None }
     }
 
-    /// The most bytes of it in memory.
+    /// Returns its most bytes in memory. `None` if there is no limit.
     pub fn max_bytes(&self) -> Option<u64> {
         match self {
             Representation::Array(array) => array.num_bytes(),
@@ -58,10 +59,10 @@ impl Representation {
     }
 }
 
-/// The most that a chunk may decode to where nothing tells a bound: 1 GiB.
+/// The most decoded bytes of a chunk without another limit: 1 GiB.
 const MAX_UNBOUNDED_BYTES: usize = 1 << 30;
 
-/// A count of bytes as one of memory: where it is more, so much that nothing has it.
+/// Returns a number of bytes as `usize`. A larger one becomes `usize::MAX`, which no machine can allocate.
 pub(super) fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
@@ -69,31 +70,31 @@ pub(super) fn size(bytes: u64) -> usize {
 /// The size of a chunk as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BytesSize {
-    /// Always this many.
+    /// Exactly this number of bytes.
     Fixed(u64),
-    /// At most this many.
+    /// At most this number of bytes.
     Bounded(u64),
-    /// Not known from the metadata.
+    /// Unknown from the metadata.
     Unbounded,
 }
 
 impl BytesSize {
-    /// The most bytes that there can be.
+    /// Returns the most bytes. `None` if the metadata does not limit them.
     pub const fn bound(self) -> Option<u64> {
         if let BytesSize::Fixed(bytes) | BytesSize::Bounded(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// The most bytes to which a chunk of this size may decode.
+    /// Returns the most bytes to which a chunk of this size may decode.
     pub fn limit(self) -> usize {
         self.bound().map_or(MAX_UNBOUNDED_BYTES, size)
     }
 
-    /// The same, bounded by the limit where nothing else bounds it.
+    /// Returns this size, or one bounded by [`BytesSize::limit`] if it is unbounded.
     pub(crate) fn limited(self) -> BytesSize {
         if self == BytesSize::Unbounded { BytesSize::Bounded(self.limit() as u64) } else { self }
     }
 
-    /// At most this many bytes, where that is known.
+    /// Returns the size of at most `bytes` bytes. `None` means unbounded.
     pub fn at_most(bytes: Option<u64>) -> BytesSize {
         bytes.map_or(BytesSize::Unbounded, BytesSize::Bounded)
     }
@@ -105,21 +106,21 @@ impl std::fmt::Display for BytesSize {
     }
 }
 
-/// The change that a codec makes to the size of any bytes.
+/// The change of size by a codec, for any bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum SizeRule {
-    /// Not at all.
+    /// The size stays the same.
     Same,
-    /// So many bytes more.
+    /// The size grows by this number of bytes.
     Plus(u64),
-    /// To at most what the function gives for so many bytes; `None` where that overflows.
+    /// The function returns the greatest size for a number of bytes. `None` if it overflows.
     AtMost(fn(u64) -> Option<u64>),
-    /// There is no bound.
+    /// There is no limit.
     Unbounded,
 }
 
 impl SizeRule {
-    /// The size after the codec.
+    /// Returns the size after the codec.
     pub fn of(self, decoded: BytesSize) -> BytesSize {
         match (self, decoded) {
             (SizeRule::Same, size) => size,

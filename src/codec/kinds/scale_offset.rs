@@ -1,4 +1,4 @@
-//! `scale_offset`: two scalars of the data type that reaches the codec.
+//! `scale_offset`: two scalars of the codec's input data type.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
@@ -14,7 +14,7 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
-/// `scale_offset`, which v2 has not.
+/// `scale_offset`, which v2 does not have.
 pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {
     output_unbound: |_, array| Some(ArrayRepresentation { fill_value: None, ..array.clone() }),
     ..ArrayKind::new(|_| MEMBERS, bind)
@@ -25,7 +25,7 @@ const MEMBERS: &[Member] =
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
 
-/// True if a member, where there is one, has the form of some number: a number, or a string as floats have them.
+/// Returns true if a member is absent, or has the form of a number or a float's string. Reports any other.
 fn has_scalar_form(members: &mut Members<'_>, name: &str) -> bool {
     let Some(json) = members.get(name) else { return true };
     let is_scalar = matches!(json, Json::Number(_) | Json::String(_));
@@ -36,7 +36,7 @@ fn has_scalar_form(members: &mut Members<'_>, name: &str) -> bool {
     is_scalar
 }
 
-/// The metadata, without the members that say nothing: an offset of 0, a scale of 1.
+/// Returns the metadata, without an offset of 0 and a scale of 1.
 pub fn to_metadata(codec: &ScaleOffset) -> CodecMetadata {
     let (number_type, mut configuration) = (codec.number_type(), Object::new());
     if let Some(offset) = codec.offset().filter(|&bits| !is_zero(number_type, bits)) {
@@ -48,12 +48,11 @@ pub fn to_metadata(codec: &ScaleOffset) -> CodecMetadata {
     CodecMetadata::new("scale_offset", Some(configuration).filter(|members| !members.is_empty()))
 }
 
-/// True if bits are 0, or -0.0.
+/// Returns true for the bits of 0 or -0.0.
 fn is_zero(number_type: NumberType, bits: u64) -> bool {
     number_type.float_format().map_or(bits == 0, |format| format.is_zero(bits))
 }
 
-/// The bits of 1.
 const fn one(number_type: NumberType) -> u64 {
     match number_type.float_format() {
         Some(format) if format.is_unsigned() => format.bias.unsigned_abs() as u64,

@@ -1,5 +1,5 @@
-//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: elements of any length, each with its length before it. They have no
-//! members, and the same framing; the last takes either data type.
+//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: variable-length elements, each after its length. They have no
+//! members, and the same framing. The last one supports both data types.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/vlen-utf8>
 
@@ -12,7 +12,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::code;
 use framing::Vlen;
 
-/// All three. What numcodecs writes beside the id in v2 says nothing.
+/// All three codecs. The members that numcodecs writes in addition to the id in v2 are ignored.
 pub(crate) static VLEN: ArrayKind =
     ArrayKind { v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME }, ..ArrayKind::new(|_| &[], bind) };
 
@@ -33,7 +33,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))
 }
 
-/// Elements of any length have no other form: they pass as they are encoded, once that is proved right.
+/// Variable-length elements have no other form, so valid chunks are copied unchanged.
 impl Coder for Vlen {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         self.check(decoded)?;

@@ -1,8 +1,8 @@
-//! `zfp`: blocks of up to four dimensions, of which each keeps its most significant bits, or all.
+//! `zfp`: blocks of up to four dimensions, each of which keeps its most significant bits, or all of them.
 //!
-//! Through `zfp-rs`, which is written in Rust: it reads nothing beyond the end of a stream. A chunk is a stream in words of
-//! 64 bits, little endian: of `zfp` without a header, of `numcodecs.zfpy` with zfp's own. Integers of 8 and 16 bits lie in
-//! the upper bits of 32, as zfp's own functions put them there.
+//! It uses `zfp-rs`, which is written in Rust and does not read beyond the end of a stream. A chunk is a stream in
+//! words of 64 bits, little-endian. It has no header for `zfp`, and zfp's own header for `numcodecs.zfpy`. Integers of
+//! 8 and 16 bits are in the upper bits of 32, as zfp's own functions store them.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>
 
@@ -24,31 +24,28 @@ use crate::element::{ElementType, NumberType, element_bits};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
-/// `zfp`, which v2 has not.
+/// `zfp`, which v2 does not have.
 pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
 
-/// `zfp` for one type and shape.
 #[derive(Debug, Clone)]
 pub(super) struct Zfp {
-    /// The primitive of an element.
     element: ElementType,
-    /// The length of each dimension, the fastest first; 0 for those that the chunk does not have.
+    /// The length of each dimension, the fastest first. 0 for dimensions that the chunk does not have.
     lengths: [usize; MAX_DIMENSIONS],
-    /// The parameters of the library.
     config: ZfpConfig,
-    /// True if a stream begins with the library's full header, which says all of this again.
+    /// True if a stream begins with the library's full header, which repeats all of these fields.
     has_header: bool,
-    /// By how much a number may change at most, as [`Coder::max_loss`] has it.
+    /// The greatest change of a number, as in [`Coder::max_loss`].
     max_loss: Option<f64>,
 }
 
 /// Bytes of a word of a stream.
 const WORD: usize = 8;
 
-/// The most elements of a block, which takes a bit at least.
+/// The most elements of a block. A block has at least one bit.
 const GREATEST_BLOCK: usize = 256;
 
-/// The most dimensions that zfp takes.
+/// The most dimensions that zfp supports.
 pub(super) const MAX_DIMENSIONS: usize = 4;
 
 const MODE: Member = Member::required("mode", Form::Any);
@@ -75,7 +72,7 @@ const MODES: [(&str, &[Member]); 5] = [
     ("fixed_precision", &[MODE, whole("precision")]),
 ];
 
-/// Where the mode is not known: any member that one of them has.
+/// The members of all modes, used for an unknown mode.
 const OF_ANY_MODE: &[Member] = &[
     Member::required(
         "mode",
@@ -90,12 +87,12 @@ const OF_ANY_MODE: &[Member] = &[
     Member::new("precision", Form::Any, Absent::Nothing),
 ];
 
-/// A parameter that is a number.
+/// Returns a parameter that is a number.
 pub(super) fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
     members.get(name).and_then(Json::as_number).map(Number::as_f64)
 }
 
-/// The parameters of the library in a mode, for numbers of a type in a chunk of so many dimensions.
+/// Returns the library's parameters in a mode, for numbers of a type in a chunk of `dimensions` dimensions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize) -> Result<ZfpConfig, ZfpConfigError> {
     use ZfpDimensionality::{D1, D2, D3, D4};
@@ -110,14 +107,14 @@ fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize)
             let dimensions = [D1, D1, D2, D3, D4][rank.min(MAX_DIMENSIONS)];
             ZfpConfig::fixed_rate(number("rate"), scalar, dimensions, ZfpStreamAlignment::Unaligned)?
         }
-        // A number from 0 on; what is more than all bits is all of them.
+        // A number that is 0 or more. More than all bits means all bits.
         "fixed_precision" => ZfpConfig::fixed_precision(number("precision") as u32),
         _ => ZfpConfig::reversible(),
     })
 }
 
-/// Binds the parameters of a mode to the primitive and the shape of a chunk; `None` where the library does not take it, or
-/// after a fault.
+/// Binds the parameters of a mode to the primitive and the shape of a chunk. `None` if the library does not support
+/// them, or after a fault.
 pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
     let shape = &to.array()?.shape;
     let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
@@ -127,7 +124,7 @@ pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> O
         to.report(code::CONFIGURATION_VALUE, message);
     });
     let config = config.ok()?;
-    // Only floats that are not narrowed afterwards keep a tolerance.
+    // Only floats that are not narrowed afterwards stay within the tolerance.
     let keeps = matches!(element, ElementType::Float32 | ElementType::Float64) && mode == "fixed_accuracy";
     let tolerance = parameter(&to.members, "tolerance").filter(|tolerance| keeps && *tolerance > 0.0);
     let max_loss = (config.mode() != ZfpMode::Reversible).then_some(tolerance.unwrap_or(f64::INFINITY));
@@ -137,12 +134,13 @@ pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> O
     Some(BoundArray::to_bytes(bound, size))
 }
 
-/// Why unsigned integers of 32 and 64 bits are not decoded: zarrs, for one, clamps them to the greatest signed integer.
+/// The reason why unsigned integers of 32 and 64 bits are not decoded. zarrs, for one, clamps them to the greatest
+/// signed integer.
 const UNSIGNED: &str = "the zfp library has only signed integers, and the codec's page does not say how unsigned \
     ones of 32 and 64 bits map to them: the content of the chunks is unknown";
 
-/// The lengths of a chunk as the library has them, the fastest dimension first: a chunk of no dimension has one of a
-/// single element. `None` for an empty chunk, and one that no memory holds.
+/// Returns the lengths of a chunk in the library's order, the fastest dimension first. A zero-dimensional chunk has one
+/// dimension of length 1. `None` for an empty chunk, or if the number of elements overflows.
 fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     let mut lengths = [0; MAX_DIMENSIONS];
     lengths[0] = 1;
@@ -153,8 +151,8 @@ fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
     Some(lengths)
 }
 
-/// The library's type of elements; integers of 8 and 16 bits lie in the upper bits of 32, a half float becomes one of
-/// 32 bits.
+/// Returns the library's type of elements. Integers of 8 and 16 bits are in the upper bits of 32. A half float becomes
+/// a float of 32 bits.
 pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
         ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::UInt8 | ElementType::UInt16 => {
@@ -207,7 +205,7 @@ impl Coder for Zfp {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         if let Some((shift, middle)) = self.narrow() {
             let wide = |element: &[u8]| {
-                #[expect(clippy::cast_possible_truncation, reason = "it has 16 bits at most")]
+                #[expect(clippy::cast_possible_truncation, reason = "at most 16 bits")]
                 let pattern = element_bits(element) as u32 ^ middle;
                 (pattern << (shift + 1)).cast_signed() >> 1
             };
@@ -253,7 +251,7 @@ impl Coder for Zfp {
         }
     }
 
-    /// The elements in 32 bits where they are smaller, and the stream.
+    /// Counts the elements in 32 bits if they are smaller, and the stream.
     fn context_bytes(&self, decoded: u64) -> u64 {
         let stream = self.max_encoded_bytes().unwrap_or(u64::MAX);
         decoded.saturating_mul(4).saturating_add(stream)
@@ -269,14 +267,14 @@ impl Coder for Zfp {
 }
 
 impl Zfp {
-    /// The most bytes of an encoded chunk; `None` where that overflows.
+    /// Returns the most bytes of an encoded chunk. `None` if the size overflows.
     fn max_encoded_bytes(&self) -> Option<u64> {
         let bytes = self.config.maximum_size(scalar_type(self.element)?, self.lengths)?;
         u64::try_from(bytes).ok()
     }
 
-    /// For an integer of fewer than 32 bits: the shift to the top of a primitive of 32, and the bit that makes the pattern of an
-    /// unsigned one that of the signed one in its middle.
+    /// Returns a shift and a bit for an integer of fewer than 32 bits. The shift is to the top of a 32-bit primitive.
+    /// XOR with the bit converts an unsigned pattern to a signed one around the middle of the range.
     const fn narrow(&self) -> Option<(u32, u32)> {
         match self.element {
             ElementType::Int8 => Some((23, 0)),
@@ -305,7 +303,7 @@ impl Zfp {
         if !found.is_multiple_of(WORD) {
             return Err(CodecError::Bytes(format!("{found} bytes are not a whole number of words of {WORD}")));
         }
-        // Memory is given for what the stream can hold alone.
+        // The memory is limited to what the stream can contain.
         if elements / GREATEST_BLOCK > found.saturating_mul(8) {
             return Err(CodecError::Bytes(format!("{found} bytes cannot hold {elements} elements")));
         }
@@ -327,8 +325,8 @@ impl Zfp {
     }
 }
 
-/// The parameters that a stream says of itself, and its lengths: any that have as many elements as the chunk, which
-/// may have been flattened.
+/// Reads the parameters and lengths from a stream's header. Any lengths with the chunk's number of elements are
+/// accepted, because the chunk may have been flattened.
 fn read_header(
     stream: &mut ZfpBitStream,
     scalar: ZfpScalarType,
@@ -348,7 +346,7 @@ fn read_header(
     Ok((config, metadata.dims))
 }
 
-/// Collects numbers, if there is memory for them.
+/// Collects numbers. It fails if there is not enough memory.
 fn collected<T>(numbers: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, CodecError> {
     let mut collected = Vec::new();
     reserve(&mut collected, numbers.len())?;

@@ -1,5 +1,5 @@
-//! `numcodecs.zfpy`: streams of zfp that begin with the library's full header, of which the decoder believes the mode and
-//! nothing else.
+//! `numcodecs.zfpy`: zfp streams that begin with the library's full header. The decoder uses the mode and the lengths
+//! in the header, after a check of the type and the number of elements.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
@@ -11,13 +11,11 @@ use crate::diagnostic::code;
 use crate::element::ElementType;
 use crate::metadata::json::Json;
 
-/// The name of the codec.
 const NAME: &str = "numcodecs.zfpy";
 
-/// `numcodecs.zfpy`.
 pub(crate) static ZFPY: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
-/// The members that numcodecs writes; of the parameters only that of the mode counts.
+/// The members that numcodecs writes. Only the parameter of the mode counts.
 const MEMBERS: &[Member] = &[
     Member::new("mode", Form::Integer(0, 5), Absent::Nothing),
     Member::new("tolerance", Form::Number, Absent::Nothing),
@@ -26,8 +24,8 @@ const MEMBERS: &[Member] = &[
     Member::new("compression_kwargs", Form::Any, Absent::Nothing),
 ];
 
-/// The parameters are found by zfp's number of the mode, the default of which is numcodecs'. One below 0 is none; nothing
-/// is lost where none says otherwise.
+/// Binds the codec. zfp's number of the mode selects the parameter. The default mode is that of numcodecs. A parameter
+/// below 0 counts as absent. Without one the mode is reversible.
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     const FIXED_RATE: i128 = 2;
     const FIXED_PRECISION: i128 = 3;
@@ -51,7 +49,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     bound(if is_given { mode } else { "reversible" }, element.filter(|_| takes)?, to)
 }
 
-/// The primitive of a type that zfpy takes.
+/// Returns the primitive of a type that zfpy supports.
 fn element(data_type: &DataType) -> Option<ElementType> {
     let number = data_type.number().filter(|number| number.is_whole() && number.size() >= 4)?;
     scalar_type(number.element()).map(|_| number.element())

@@ -1,4 +1,4 @@
-//! `zstd` and `numcodecs.zstd`, with contexts that are kept.
+//! `zstd` and `numcodecs.zstd`. Each thread reuses its contexts.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd>
 
@@ -24,7 +24,6 @@ const OF_V3: &[Member] = &[
     Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
 ];
 
-/// `zstd`.
 pub(crate) static ZSTD: BytesKind = BytesKind {
     stores_checksum: |configuration| {
         configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
@@ -42,19 +41,17 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
     )
 };
 
-/// `numcodecs.zstd`.
 pub(crate) static NUMCODECS: BytesKind = BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
 
-/// A configured `zstd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Zstd {
-    /// -131072 to 22; 0 is the default level.
+    /// From -131072 to 22. 0 is the default level.
     level: i32,
     /// True if frames end with a checksum of their content.
     checksum: bool,
 }
 
-/// Not every version of numcodecs knows `checksum`.
+/// Removes a false `checksum`, which not every version of numcodecs knows.
 fn write_v2(mut members: Object) -> Object {
     if members.get("checksum") != Some(&Json::Bool(true)) {
         members.remove("checksum");
@@ -111,27 +108,27 @@ impl Coder for Zstd {
         context_bytes(self.level, decoded)
     }
 
-    /// A bit of the frame's descriptor, which follows the magic number, says so (RFC 8878, section 3.1.1.1.1).
+    /// Reads a bit of the frame's descriptor, after the magic number (RFC 8878, section 3.1.1.1.1).
     fn holds_checksum(&self, encoded: &[u8]) -> Option<bool> {
         let is_frame = encoded.starts_with(&FRAME.to_le_bytes());
         Some(is_frame && encoded.get(4).is_some_and(|flags| flags & 4 != 0))
     }
 }
 
-/// The number that a frame begins with.
+/// The magic number of a frame.
 const FRAME: u32 = 0xFD2F_B528;
 
-/// The compressor's state and the parameters that it was given, and the decompressor's.
+/// The compressor's state with its parameters, and the decompressor's state.
 #[derive(Default)]
 struct ZstdContexts {
     encode: Option<(Zstd, CCtx<'static>)>,
     decode: Option<DCtx<'static>>,
 }
 
-/// The bytes that both contexts hold, by the library's own reckoning: nothing is allocated for it.
+/// Returns the bytes of both contexts, as the library estimates them. Nothing is allocated.
 pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     const DECODER: u64 = 192 << 10;
-    // SAFETY: both functions are pure arithmetic over their arguments, and take any.
+    // SAFETY: both functions are pure arithmetic for any arguments.
     let encoder = unsafe {
         let parameters = zstd_sys::ZSTD_getCParams(level, decoded.max(1), 0);
         zstd_sys::ZSTD_estimateCCtxSize_usingCParams(parameters)
@@ -139,7 +136,7 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     encoder as u64 + DECODER
 }
 
-/// The error of a code of the decoder: the library returns the negated number of its `ZSTD_ErrorCode`.
+/// Returns the error of a decoder's code, which is the negated number of a `ZSTD_ErrorCode`.
 fn decode_fault(code: usize, bound: BytesSize) -> CodecError {
     let reason = zstd_safe::get_error_name(code);
     let is = |number: ZSTD_ErrorCode| code.wrapping_neg() == number as usize;
@@ -154,9 +151,9 @@ fn decode_fault(code: usize, bound: BytesSize) -> CodecError {
     }
 }
 
-/// The greatest size that the frames can decode to; refused where they claim more than the bound.
+/// Returns the greatest decoded size of the frames. It fails if they claim more than the limit.
 ///
-/// Frames of versions before 0.8 are refused: their decoders are old and not bounded.
+/// Frames of versions before 0.8 are rejected: their decoders are old and have no limits.
 fn content_bound(encoded: &[u8], bound: BytesSize) -> Result<usize, CodecError> {
     const SKIPPABLE: u32 = 0x184D_2A50;
     const BLOCK: u64 = 128 << 10;
@@ -178,7 +175,7 @@ fn content_bound(encoded: &[u8], bound: BytesSize) -> Result<usize, CodecError> 
             if let Some(found) = content.filter(|&content| content > bound.limit() as u64) {
                 return Err(CodecError::length(bound, found));
             }
-            // A block takes three bytes and a byte of content at least, and decodes to BLOCK at most.
+            // A block has at least three bytes and a byte of content, and decodes to at most BLOCK bytes.
             let content = content.unwrap_or((frame.len() as u64 / 4 + 1).saturating_mul(BLOCK));
             claimed = claimed.saturating_add(content);
         }

@@ -1,5 +1,5 @@
-//! The codecs of this crate for zarrs: each is a chain of one codec, bound to what zarrs gives it. What codecs from bytes to bytes
-//! decode to is bounded by what zarrs expects.
+//! The codecs of this crate for zarrs. Each is a chain of one codec, bound to the data that zarrs passes. The decoded
+//! size of bytes->bytes codecs is limited to the one that zarrs expects.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -25,19 +25,18 @@ use crate::data_type;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
 
-/// A direction through a codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Encode,
     Decode,
 }
 
-/// The way in which an array->array codec takes a chunk.
+/// The way in which an array->array codec converts a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Each element by itself.
     ByElement,
-    /// As a whole, of the same shape on both sides.
+    /// As a whole, with the same shape on both sides.
     Whole,
     /// It reverses the dimensions.
     Reversed,
@@ -50,12 +49,12 @@ type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 
 type Result<T, E = CodecError> = std::result::Result<T, E>;
 
-/// A codec as zarrs has it.
+/// A codec as zarrs' traits.
 #[derive(Debug)]
 pub(super) struct OurCodec {
     name: &'static str,
     own: CodecMetadata,
-    /// The configuration that was read, to be written again.
+    /// The configuration that was read, to write it again.
     metadata: Configuration,
     bound: Mutex<Vec<Bindings>>,
 }
@@ -78,9 +77,9 @@ impl OurCodec {
         codec_kind(self.name) == Some(CodecKind::ArrayToArray) && self.way(0) != Way::Whole
     }
 
-    /// The chain of this codec alone for chunks of a shape.
+    /// Returns the chain of this codec alone for chunks of a shape.
     fn chain(&self, shape: &[u64], data_type: &DataType, fill_value: Option<&FillValue>) -> Result<Arc<BoundChain>> {
-        // A panic while the lock is held leaves the list whole: entries are only ever appended.
+        // A panic while the lock is held leaves the list valid, because entries are only appended.
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let known = bound.iter().find(|entry| entry.0 == *data_type && entry.1.as_ref() == fill_value);
         let by_shape = known.map(|entry| entry.2.clone()).unwrap_or_default();
@@ -114,7 +113,7 @@ impl OurCodec {
         BoundChain::bind(&pipeline).map_err(|error| error.to_string())
     }
 
-    /// Runs the codec over a chunk whose decoded shape and type these are.
+    /// Runs the codec on a chunk with this decoded shape and type.
     pub(super) fn convert(
         &self,
         direction: Direction,
@@ -137,7 +136,7 @@ impl OurCodec {
         Ok(target)
     }
 
-    /// Parts of a chunk of this shape, behind a handle for the whole.
+    /// Makes the parts of a chunk of this shape, for a handle to the whole chunk.
     fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
         let whole = (self.way(shape.len()) == Way::Whole).then(|| shape.to_vec());
         PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
@@ -148,7 +147,7 @@ impl OurCodec {
     }
 }
 
-/// The codec of zarrs that reverses so many dimensions.
+/// Returns zarrs' codec that reverses `rank` dimensions.
 fn reversing(rank: usize) -> Arc<TransposeCodec> {
     Arc::new(TransposeCodec::new(TransposeOrder((0..rank).rev().collect())))
 }
@@ -157,7 +156,7 @@ fn extents(shape: &[NonZeroU64]) -> Vec<u64> {
     shape.iter().map(|extent| extent.get()).collect()
 }
 
-/// A data type of zarrs as this crate has it; `Other` where it has none.
+/// Converts a data type of zarrs to that of this crate. `Other` if there is none.
 pub(crate) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
     let name = data_type.name_v3().unwrap_or_default().into_owned();
     let configuration = super::members(Some(&data_type.configuration_v3())).unwrap_or_default();
@@ -184,8 +183,8 @@ impl CodecTraits for OurCodec {
         Some(self.metadata.clone())
     }
 
-    /// To say that parts cannot be decoded would make zarrs 0.23 put a cache of elements behind this codec, which takes
-    /// them for those of the codec before it: wrong after a `cast_value`.
+    /// Reports that parts can be decoded. Otherwise zarrs 0.23 would add a cache of elements after this codec. It would
+    /// use them as those of the codec before it, which is wrong after a `cast_value`.
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
         let takes_array = codec_kind(self.name) != Some(CodecKind::BytesToBytes);
         PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: takes_array }
@@ -228,7 +227,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         let encoded = self.chain(&[1], decoded, Some(fill_value))?.encoded();
         match encoded.array().and_then(|array| array.fill_value.clone()) {
             Some(encoded) => Ok(FillValue::new(encoded.0)),
-            // Of the filters of numcodecs it is not followed.
+            // The fill value is not followed through filters of numcodecs.
             None => self.run(Direction::Encode, fill_value.as_ne_bytes(), &[1], decoded).map(FillValue::new),
         }
     }
@@ -346,16 +345,15 @@ impl ArrayToBytesCodecTraits for OurCodec {
     }
 }
 
-/// Parts of a chunk: a codec in front of the handle that holds the encoded elements.
+/// Parts of a chunk: a codec before the handle to the encoded elements.
 ///
-/// The elements of a part are encoded before anything is stored. What zarrs does without this reads the whole chunk
-/// and erases it before it encodes: a value that cannot be encoded would cost the chunk.
+/// The elements of a part are encoded before anything is stored. Without this, zarrs reads the whole chunk and erases
+/// it before encoding. A value that cannot be encoded would then lose the chunk.
 struct PartialChunk<T: ?Sized> {
     handle: Arc<T>,
     codec: Arc<OurCodec>,
-    /// The type of the decoded chunk.
     data_type: DataType,
-    /// The shape of the chunk, where the codec does not treat each element by itself.
+    /// The shape of the chunk, if the codec does not convert each element by itself.
     whole: Option<Vec<u64>>,
 }
 
@@ -416,7 +414,7 @@ impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for Partia
     }
 }
 
-/// A size as this crate has it.
+/// Converts a size of zarrs to that of this crate.
 pub(crate) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
     match representation {
         BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),

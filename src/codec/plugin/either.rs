@@ -1,4 +1,4 @@
-//! `bytes` and `packbits` for zarrs, which has codecs of these names: which of the two runs depends on the data type.
+//! `bytes` and `packbits` for zarrs, which has codecs of these names. The data type decides which of the two runs.
 
 use std::any::Any;
 use std::borrow::Cow;

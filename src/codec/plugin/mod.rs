@@ -1,11 +1,11 @@
-//! The codecs and data types of this crate for any program that links it and uses zarrs 0.23.
+//! The codecs and data types of this crate, for any program that links it and uses zarrs 0.23.
 //!
-//! [`register`] gives zarrs the codecs of the [`registry`], and the integers of odd widths (`uint10`). What is registered
-//! at run time goes before what zarrs brings.
+//! [`register`] adds the codecs of the [`registry`] and the integers of odd widths (`uint10`) to zarrs. Codecs that are
+//! registered at run time have priority over zarrs' own.
 //!
-//! zarrs makes a codec from its configuration alone. What can be refused then is refused then, so that the array does
-//! not open; the rest, which needs the data type or the fill value, is an error of the first call that has them. A
-//! codec with `"must_understand": false` that is refused is skipped by zarrs without a word.
+//! zarrs makes a codec from its configuration alone. It then reports errors of the configuration, and the array does
+//! not open. Errors of the data type or the fill value are reported by the first call with these. A faulty codec with
+//! `"must_understand": false` is skipped by zarrs silently.
 
 mod array;
 mod either;
@@ -31,12 +31,13 @@ pub(super) use array::{bytes_size, from_zarrs};
 use either::EitherCodec;
 pub use odd_integer::OddIntegerDataType;
 
-/// Codecs that zarrs has itself and reads parts of chunks through, or that have no shape or elements as zarrs has them.
+/// Codecs that are not registered. Either zarrs itself has them and reads parts of chunks, or its types cannot
+/// represent their shape or elements.
 const NOT_GIVEN: &str = "
     blosc crc32c numcodecs.adler32 numcodecs.blosc numcodecs.crc32c numcodecs.fletcher32 numcodecs.packbits
     reshape vlen-bytes vlen-utf8 zarrs.vlen_v2";
 
-/// Makes zarrs know the codecs and data types of this crate; after the first call it does nothing.
+/// Registers the codecs and data types of this crate in zarrs. After the first call it does nothing.
 pub fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -52,7 +53,7 @@ pub fn register() {
     });
 }
 
-/// A codec of zarrs from its metadata.
+/// Makes a codec of zarrs from its metadata.
 fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
     let own = CodecMetadata::new(entry.name, members(metadata.configuration()));
     let configuration = metadata.configuration().cloned().unwrap_or_default();
@@ -63,7 +64,7 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
     let mut found = Vec::new();
     kind.bind(&own, None, &mut found);
     checked(found)?;
-    // Of `order` zarrs knows permutations, but no letters and not the empty one.
+    // zarrs accepts permutations as `order`, but not letters or the empty permutation.
     let order = own.member("order").and_then(Json::as_array);
     if entry.name == "transpose" && order.is_some_and(|order| !order.is_empty()) {
         return TransposeCodec::create(metadata);
@@ -81,8 +82,9 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
     })
 }
 
-/// A codec that zarrs has as well, and the data types for which it is ours: `bytes` checks integers of odd widths, and
-/// zarrs reads parts of all others; `packbits` is not as the registry has it, but takes types that are not known here.
+/// Combines a codec of zarrs with ours, which is used for some data types. Our `bytes` checks integers of odd widths,
+/// and zarrs reads parts of all others. The `packbits` of zarrs differs from the registry's, but supports types unknown
+/// here.
 fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataType) -> bool) -> Codec {
     match theirs {
         Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs, is_ours })),
@@ -90,7 +92,7 @@ fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataTyp
     }
 }
 
-/// A size as zarrs has it.
+/// Converts a size to that of zarrs.
 pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
     match size {
         BytesSize::Fixed(bytes) => BytesRepresentation::FixedSize(bytes),
@@ -99,13 +101,13 @@ pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
     }
 }
 
-/// A configuration of zarrs as this crate has it.
+/// Converts a configuration of zarrs to that of this crate.
 fn members(configuration: Option<&zarrs::metadata::Configuration>) -> Option<Object> {
     let json = |value: &serde_json::Value| Json::parse_str(&value.to_string()).unwrap_or(Json::Null);
     configuration.map(|members| members.iter().map(|(name, value)| (name.clone(), json(value))).collect())
 }
 
-/// Refuses what has errors, with all of them.
+/// Fails if there are errors, with all of their messages.
 fn checked(found: Vec<Diagnostic>) -> Result<(), String> {
     let errors: Vec<String> =
         found.into_iter().filter(|found| Profile::Read.forbids(found)).map(|found| found.message).collect();

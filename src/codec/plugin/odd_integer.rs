@@ -1,9 +1,9 @@
-//! Integers of 2 to 31 bits whose width is no power of two, `uint10` and its family, as data types of zarrs.
+//! Integers of 2 to 31 bits as data types of zarrs. Their width is not a power of two, such as `uint10`.
 //!
-//! No registry has them. In memory they are in the smallest primitive that holds them, so that `Vec<u16>` serves for
-//! `uint10`. A fill value outside of the range is refused; elements are checked by the codecs of this crate. `zarrs::array::codec::BytesCodec` that a program makes itself
-//! (as `ArrayBuilder` does where no codec is given) asks the data type alone, which checks as well but can only
-//! answer that an endianness is missing.
+//! No registry has them. In memory they have the smallest primitive that fits, so `uint10` can be a `Vec<u16>`. A fill
+//! value out of range is an error, and the codecs of this crate check the elements. A program may make a
+//! `zarrs::array::codec::BytesCodec` itself, as `ArrayBuilder` does by default. That codec asks only the data type,
+//! which checks the elements, too. But its only error is that an endianness is missing.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -28,18 +28,18 @@ pub struct OddIntegerDataType {
 }
 
 impl OddIntegerDataType {
-    /// The data type of integers that do not fill their primitive; `None` for those that do, and for floats.
+    /// Returns the data type of integers that do not use all bits of their primitive. `None` for others and for floats.
     pub fn new(number_type: NumberType) -> Option<Self> {
         (!number_type.is_whole() && !number_type.is_float()).then_some(OddIntegerDataType { number_type })
     }
 
-    /// The elements, unless one is no value of the type.
+    /// Returns the elements. Fails if one is not a value of the type.
     fn checked<'a>(&self, bytes: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, BytesCodecEndiannessMissingError> {
         if are_values(&bytes, self.number_type) { Ok(bytes) } else { Err(BytesCodecEndiannessMissingError) }
     }
 }
 
-/// True if it is the name of such a type.
+/// Returns true if it is the name of such a type.
 pub(super) fn is_name(name: &str) -> bool {
     of_name(name).is_some()
 }
@@ -48,7 +48,7 @@ fn of_name(name: &str) -> Option<OddIntegerDataType> {
     DataType::from_name(name)?.number().and_then(OddIntegerDataType::new)
 }
 
-/// The type that metadata name.
+/// Makes the type that metadata name.
 pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreateError> {
     let name = metadata.name();
     if !metadata.configuration_is_none_or_empty() {
@@ -59,7 +59,7 @@ pub(super) fn create(metadata: &MetadataV3) -> Result<ZarrsDataType, PluginCreat
     Ok(ZarrsDataType::new(data_type))
 }
 
-/// True if all native-endian elements are values of the type.
+/// Returns true if all native-endian elements are values of the type.
 fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
     bytes.chunks_exact(number_type.size()).all(|element| is_of_type(element_bits(element), number_type))
 }
@@ -140,7 +140,7 @@ impl BytesDataTypeTraits for OddIntegerDataType {
     }
 }
 
-/// Elements between the order of this machine and another.
+/// Converts elements between the order of this machine and another.
 fn in_order(bytes: Cow<'_, [u8]>, endianness: Endianness, size: usize) -> Cow<'_, [u8]> {
     if endianness == Endianness::native() {
         return bytes;

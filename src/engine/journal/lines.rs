@@ -1,6 +1,6 @@
-//! The lines of a journal: runs, finished units with what was counted over them, checkpoints; what they tell of a plan and of
-//! a pass; and whose a journal is. A lock of the operating system keeps other runs out; but some network file systems have none:
-//! there the lines of the journal tell who writes it.
+//! Lines of a journal: runs, finished units with their counts, and checkpoints. Also reads the state of a plan and of a
+//! pass from them, and finds the owner of a journal. A lock of the operating system excludes other runs. Some network
+//! file systems have no locks, and then the lines identify the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -19,22 +19,22 @@ use crate::store::{Asker, Holding, Lock, Log, StoreError, held, machine};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// The lines that follow are of this run. Each journal begins so.
+    /// Start of a run, to which the following lines belong. Each journal begins with such a line.
     Run(Run),
     /// Finished units of a pass over an array.
     Done {
         pass: String,
         units: ChunkSet,
         counted: ObjectReport,
-        /// Nothing that was noted of the pass before counts.
+        /// If set, earlier lines of the pass do not count.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         anew: bool,
     },
-    /// All before it is durable.
+    /// All earlier lines are durable.
     Checkpoint,
 }
 
-/// A run, as it notes itself.
+/// Run, as recorded in the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) schema: String,
@@ -42,24 +42,24 @@ pub(super) struct Run {
     pub(super) owner: LockOwner,
 }
 
-/// The units of a pass that are done, and what was counted over them.
+/// Finished units of a pass, and their counts.
 pub(super) type Noted = (ChunkSet, ObjectReport);
 
-/// The state that the runs of a plan have left.
+/// State that the runs of a plan have left.
 #[derive(Debug, Default)]
 pub(super) struct Left {
-    /// The units that are done, by the names of the passes.
+    /// Finished units by the names of the passes.
     pub(super) known: BTreeMap<String, Noted>,
-    /// The length of the lines that are believed.
+    /// Length of the valid lines in bytes.
     pub(super) length: u64,
-    /// True if a run has noted itself, and if one had made its destination ready.
+    /// True if a run was recorded, and true if a run had prepared its destination.
     pub(super) is_noted: bool,
     pub(super) is_begun: bool,
 }
 
 impl Left {
-    /// The part of the text of a journal that can be believed: what was written after the present boot, and what a checkpoint
-    /// follows; nothing where no run had begun.
+    /// Reads the valid part of a journal: lines of the current boot, and lines before a checkpoint. It is empty if no
+    /// run had begun.
     pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self> {
         let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err();
@@ -114,13 +114,13 @@ pub(super) fn to_line(line: &Line) -> String {
     text
 }
 
-/// The owner of the last run that the lines of a journal name.
+/// Returns the owner of the last run in a journal.
 pub(super) fn last_owner(text: &[u8]) -> Option<LockOwner> {
     let owner = |(line, _)| if let Line::Run(run) = line { Some(run.owner) } else { None };
     lines(text).filter_map(owner).last()
 }
 
-/// Whole lines, each with the length of the text up to its end; none after one that is torn or no line of a journal.
+/// Returns the whole lines, each with the length of the text up to its end. Stops at an incomplete or invalid line.
 fn lines(text: &[u8]) -> impl Iterator<Item = (Line, u64)> + '_ {
     let mut place = 0;
     std::iter::from_fn(move || {
@@ -131,23 +131,23 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (Line, u64)> + '_ {
     })
 }
 
-/// The identity of a plan: named parts, each as a digest.
+/// Identity of a plan: named parts with their digests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
-    /// The version of the program: another may write other bytes.
+    /// Version of the program. Another version may write other bytes.
     program: String,
-    /// Digests by the names of what they were made of.
+    /// Digests by the names of the parts.
     plan: BTreeMap<String, String>,
 }
 
 impl Fingerprint {
-    /// The fingerprint of a plan, from the texts of its parts, each in pieces.
+    /// Computes the fingerprint of a plan from the texts of its parts. Each text may consist of several pieces.
     pub fn new<'a>(parts: impl IntoIterator<Item = (&'a str, Vec<&'a [u8]>)>) -> Self {
         let plan = parts.into_iter().map(|(name, text)| (name.to_owned(), digest(text))).collect();
         Fingerprint { program: env!("CARGO_PKG_VERSION").to_owned(), plan }
     }
 
-    /// The names of what differs from another plan.
+    /// Returns the names of the parts that differ from another plan.
     pub(super) fn differences(&self, other: &Fingerprint) -> Vec<String> {
         let differs = |(name, digest): &(&String, &String)| other.plan.get(*name) != Some(digest);
         let mut names: Vec<String> = self.plan.iter().filter(differs).map(|(name, _)| name.clone()).collect();
@@ -158,11 +158,11 @@ impl Fingerprint {
     }
 }
 
-/// The digest of a text in pieces, as hexadecimal digits.
+/// Returns the digest of a text in pieces, in hexadecimal.
 pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut digest = Sha256::new();
     for piece in text {
-        // Pieces are told apart by their lengths.
+        // The length of each piece makes the boundaries part of the digest.
         digest.update((piece.len() as u64).to_le_bytes());
         digest.update(piece);
     }
@@ -172,29 +172,29 @@ pub fn digest<'a>(text: impl IntoIterator<Item = &'a [u8]>) -> String {
     })
 }
 
-/// The units of a pass over an array that are done, and those that are to be done.
+/// State of a pass over an array: finished units and remaining units.
 #[derive(Debug)]
 pub struct PassProgress<'a> {
     pub(super) journal: &'a Journal,
     pub(super) name: Arc<str>,
-    /// The units that an earlier run finished.
+    /// Units that an earlier run has finished.
     pub done: ChunkSet,
-    /// The counts of earlier runs.
+    /// Counts of earlier runs.
     pub before: ObjectReport,
-    /// The units that are to be done, where others are not this run's.
+    /// Units of this run, if other runs have the rest. `None` means all units.
     pub assigned: Option<ChunkSet>,
-    /// True if its units were counted before: nothing is noted of them.
+    /// True if its units were already counted. They are not recorded again.
     pub(super) is_again: bool,
 }
 
 impl<'a> PassProgress<'a> {
-    /// Another pass over the same array, by its name.
+    /// Returns another pass over the same array, by name.
     #[must_use]
     pub fn other(&self, name: &str) -> PassProgress<'a> {
         self.journal.pass(&name_of_pass(&self.name, name))
     }
 
-    /// The same pass, of which nothing is done: what earlier runs noted of it does not count, now and later.
+    /// Restarts the pass. What earlier runs have recorded of it does not count any more.
     pub fn anew(self) -> Result<PassProgress<'a>, Fault> {
         let (pass, counted) = (self.name.to_string(), ObjectReport::default());
         let line = Line::Done { pass, units: ChunkSet::default(), counted, anew: true };
@@ -206,25 +206,25 @@ impl<'a> PassProgress<'a> {
         Ok(PassProgress { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
     }
 
-    /// The same pass, of which these units are to be done again, as they were done and noted before.
+    /// Returns the pass with finished units that must be repeated, without another record.
     #[must_use]
     pub fn again(self, units: ChunkSet) -> PassProgress<'a> {
         let (done, before) = (ChunkSet::default(), ObjectReport::default());
         PassProgress { done, before, assigned: Some(units), is_again: true, ..self }
     }
 
-    /// True if nothing is left to do for a unit: an earlier run finished it, or it is not this run's.
+    /// Returns true if a unit needs no work. An earlier run has finished it, or it belongs to another run.
     pub fn is_done(&self, unit: u64) -> bool {
         self.done.contains(unit) || self.assigned.as_ref().is_some_and(|assigned| !assigned.contains(unit))
     }
 
-    /// Those of some units that are this run's, done or not.
+    /// Returns the units that belong to this run, finished or not.
     #[must_use]
     pub fn left(&self, units: ChunkSet) -> ChunkSet {
         if let Some(assigned) = &self.assigned { units.common(assigned) } else { units }
     }
 
-    /// Does a unit, unless it is done already, and notes it.
+    /// Does a unit unless it is finished, and records it.
     pub fn do_once(&self, unit: u64, run: impl FnOnce() -> Result<ObjectReport, Fault>) -> Result<ObjectReport, Fault> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
@@ -236,12 +236,12 @@ impl<'a> PassProgress<'a> {
         Ok(report)
     }
 
-    /// Notes units whose objects are written, and what was counted over them.
+    /// Records units whose objects are written, and their counts.
     pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
         self.finished_since(0, units, report)
     }
 
-    /// The same of units whose objects were written since the store's write of a number.
+    /// Like `finished`, for units whose objects were written since a certain write of the store.
     fn finished_since(&self, write: u64, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
         if self.is_again { Ok(()) } else { self.journal.note(&self.name, units, report, write).map_err(fault) }
     }
@@ -258,23 +258,23 @@ fn fault(error: JournalError) -> Fault {
     }
 }
 
-/// The name of the units of another pass over what the units of this name are of.
+/// Returns the name of another pass over the same array.
 pub fn name_of_pass(name: &str, pass: &str) -> String {
     format!("{name} {pass}")
 }
 
-/// A run, by the process that it is a part of.
+/// Run, identified by its process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LockOwner {
     host: String,
-    /// Names the boot of that host, where its system has a name for it.
+    /// Boot of the host, if the system has an identifier.
     pub(super) boot: Option<String>,
     process: u32,
-    /// Names what processes are counted in on that host: a container has its own.
+    /// Namespace of process ids. A container has its own.
     namespace: Option<String>,
-    /// When the process began, in the system's count since its boot: another process may have its number by now.
+    /// Start time of the process in ticks since the boot. Another process may have the same id later.
     begun: Option<u64>,
-    /// Tells the runs of a process apart.
+    /// Number of the run within the process.
     run: u64,
 }
 
@@ -292,14 +292,14 @@ impl LockOwner {
         LockOwner { host, boot, process, namespace, begun, run }
     }
 
-    /// True if its process is one of those that are seen here.
+    /// Returns true if its process is visible here: same machine, boot and namespace.
     fn is_here(&self) -> bool {
         self.host == machine::host_name()
             && self.boot == machine::boot_id()
             && self.namespace == machine::process_namespace()
     }
 
-    /// True if it is known to go on. Of another machine, and of another boot of this one, nothing is known.
+    /// Returns true if it is certainly running. Nothing is known of another machine or of an earlier boot.
     fn is_alive(&self) -> bool {
         if !self.is_here() {
             return false;
@@ -309,16 +309,16 @@ impl LockOwner {
     }
 }
 
-/// The runs of this process that have a journal.
+/// Runs of this process that have a journal.
 static RUNS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
-/// The lock of a run of this process, until it is dropped.
+/// Lock of a run of this process until it is dropped.
 #[derive(Debug)]
 pub(super) struct OwnLock {
     pub(super) owner: LockOwner,
-    /// True if it keeps others out: not where the store has no locks.
+    /// True if it excludes others. It is false if the store has no locks.
     pub(super) is_held: bool,
-    /// Who had the journal before, where there is no lock.
+    /// Previous owner of the journal, if there are no locks.
     pub(super) before: Option<LockOwner>,
 }
 
@@ -330,8 +330,8 @@ impl OwnLock {
         OwnLock { owner: LockOwner::of_run(run), is_held: true, before: None }
     }
 
-    /// Locks a log that still stands at its path. Where the file system has no locks, it is free unless a process of this
-    /// machine goes on which `last_owner` finds in its text.
+    /// Locks an open log. Without locks in the file system, fails only if the last owner is a running process on this
+    /// machine.
     pub(super) fn take(log: &mut dyn Log, last_owner: impl Fn(&[u8]) -> Option<LockOwner>) -> Result<Self> {
         let mut own = Self::new();
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
@@ -361,7 +361,7 @@ fn owner(note: &str) -> Option<LockOwner> {
     serde_json::from_str(note).ok()
 }
 
-/// The holder of a lock, in words.
+/// Describes the owner of a lock for a message.
 fn held_by(holding: &Holding) -> String {
     let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
     let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));

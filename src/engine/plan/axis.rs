@@ -1,38 +1,38 @@
-//! One dimension of a plan: where blocks cut it, and how many source chunks those cuts make more than one block read.
+//! Dimension of a plan. It counts how many source chunks are read again because a block boundary cuts them.
 
 use crate::grid::{gcd, lcm};
 
-/// A dimension of the array, cut into source chunks and into objects of the destination, in elements.
+/// Dimension of the array with its source chunks and destination objects, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     /// Length of the array.
     pub length: u64,
-    /// Elements of the first source chunk in front of it: fewer than a chunk has.
+    /// Number of skipped elements of the first source chunk. It is less than a chunk.
     pub skipped: u64,
     /// Length of a source chunk.
     pub source: u64,
-    /// Length of what a block holds whole numbers of, or a whole number of which it takes to hold a block.
+    /// Length of an object. A block consists of whole objects, or an object of whole blocks.
     pub unit: u64,
 }
 
-/// Lengths that are tried by trial division are no larger than this.
+/// Largest divisor that trial division tries.
 const MOST_TRIED: u64 = 1000;
 
 impl Axis {
-    /// Source chunks along the dimension.
+    /// Returns the number of source chunks along the dimension.
     pub(super) fn chunks(self) -> u64 {
         if self.length == 0 { 0 } else { self.length.saturating_add(self.skipped).div_ceil(self.source) }
     }
 
-    /// Source chunks that blocks of `block` elements read, summed over the blocks: each cut inside a source chunk
-    /// makes one more.
+    /// Returns the number of source chunks that blocks of `block` elements read, summed over the blocks. Each boundary
+    /// inside a source chunk adds one.
     pub(super) fn reads(self, block: u64) -> u64 {
         let cuts = self.length.div_ceil(block).saturating_sub(1);
         self.chunks().saturating_add(cuts - self.aligned(block, cuts))
     }
 
-    /// The number of those of the first `cuts` multiples of `block` that lie between two source chunks: the k of 1 to `cuts` with
-    /// `k * block + skipped` a multiple of a chunk's length.
+    /// Returns how many of the first `cuts` multiples of `block` are also boundaries of source chunks. So it counts the
+    /// k from 1 to `cuts` with `k * block + skipped` a multiple of the chunk length.
     fn aligned(self, block: u64, cuts: u64) -> u64 {
         let common = gcd(block, self.source);
         if !self.skipped.is_multiple_of(common) {
@@ -50,8 +50,8 @@ impl Axis {
         if first > cuts { 0 } else { (cuts - first) / period + 1 }
     }
 
-    /// The numbers of units that a block may hold: those that cut fewer source chunks than others do, ascending. The last holds
-    /// the whole dimension.
+    /// Returns the numbers of units in a block that are worth trying, ascending. They cut fewer source chunks than
+    /// others. The last one covers the whole dimension.
     pub(super) fn multiples(self) -> Vec<u64> {
         let all = self.length.div_ceil(self.unit).max(1);
         let period = lcm(self.unit, self.source).map_or(all, |period| (period / self.unit).min(all));
@@ -66,7 +66,7 @@ impl Axis {
     }
 }
 
-/// The inverse of `number` modulo `modulus`, which has no factor in common with it (the extended Euclidean algorithm).
+/// Returns the inverse of `number` modulo `modulus` by the extended Euclidean algorithm. The two must be coprime.
 fn inverse(number: u64, modulus: u64) -> u64 {
     let (mut rest, mut next) = (i128::from(modulus), i128::from(number));
     let (mut factor, mut next_factor) = (0_i128, 1_i128);
@@ -78,7 +78,7 @@ fn inverse(number: u64, modulus: u64) -> u64 {
     u64::try_from(factor.rem_euclid(i128::from(modulus))).unwrap_or(0)
 }
 
-/// Divisors of a number, as far as trial division up to a bound finds them.
+/// Returns the divisors of a number that trial division up to a limit finds.
 pub(super) fn divisors(number: u64) -> Vec<u64> {
     let found = (1..=MOST_TRIED.min(number)).filter(|divisor| number.is_multiple_of(*divisor));
     let mut divisors: Vec<u64> = found.flat_map(|divisor| [divisor, number / divisor]).collect();

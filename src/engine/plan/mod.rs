@@ -1,10 +1,10 @@
-//! How an array is cut into work where the chunk grids of both sides differ. Pure: shapes and sizes in, a plan out.
+//! Plans of the work if the chunk grids of source and destination differ. They are computed from shapes and sizes only.
 //!
-//! The destination is cut into *blocks* that are held in memory decoded; each is read from all source chunks that
-//! overlap it and written whole. A block holds whole objects of the destination; where a shard is larger than the
-//! budget, a block is a part of one: inner chunks that follow each other in the shard's own order, so that shards are
-//! written from their first inner chunk to their last. All blocks of a plan have the same shape (but at the edges),
-//! so that what is read more than once can be counted without walking them.
+//! The destination is cut into *blocks* that fit into memory decoded. Each is read from all overlapping source chunks,
+//! and written as a whole. A block consists of whole objects of the destination. If a shard is larger than the budget,
+//! a block is a part of it. It then has consecutive inner chunks in the shard's own order, as shards are written in
+//! that order. All blocks of a plan have the same shape, except at the edges. So repeated reads can be counted without
+//! a loop over them.
 
 mod axis;
 mod staged;
@@ -18,59 +18,61 @@ use axis::{Axis, divisors};
 
 pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
-/// Both grids of an array, in elements. A *subchunk* is what is decoded alone: an inner chunk, or a chunk without shards.
+/// Grids of source and destination, in elements. A *subchunk* is the smallest part that can be decoded alone: an inner
+/// chunk, or a chunk without shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grids {
-    /// The shape of the array that is written.
+    /// Shape of the destination array.
     pub shape: Vec<u64>,
-    /// Elements of the source in front of it, along each dimension.
+    /// Number of source elements before it, along each dimension.
     pub skipped: Vec<u64>,
-    /// The shape of a subchunk of the source.
+    /// Shape of a subchunk of the source.
     pub source_subchunk: Vec<u64>,
-    /// The shape of a subchunk of the destination.
+    /// Shape of a subchunk of the destination.
     pub destination_subchunk: Vec<u64>,
-    /// The shape of a stored object of the destination: a whole number of subchunks.
+    /// Shape of a stored object of the destination. It consists of whole subchunks.
     pub destination_object: Vec<u64>,
-    /// The array's dimension at each dimension of the order in which subchunks lie in an object.
+    /// Order of the dimensions of the subchunks in an object, as indices of the array's dimensions.
     pub order: Vec<usize>,
 }
 
-/// The costs of a block, in bytes.
+/// Memory costs of a block, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Costs {
-    /// An element as it is held.
+    /// Cost of an element in memory.
     pub element: u64,
-    /// A subchunk of the destination beside its elements.
+    /// Cost of a subchunk of the destination in addition to its elements.
     pub subchunk: u64,
-    /// Bytes that a thread needs beside the block: a subchunk of either side on its way through the codecs.
+    /// Cost of a thread in addition to the block: a subchunk of either side in its codecs.
     pub worker: u64,
 }
 
-/// The cut of the array into blocks.
+/// Division of the array into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RechunkPlan {
-    /// The grids that are cut.
+    /// The grids.
     pub grids: Grids,
     costs: Costs,
-    /// Elements of a block along each dimension.
+    /// Shape of a block in elements.
     pub block_shape: Vec<u64>,
 }
 
-/// The budget does not hold a single subchunk of either side.
+/// The budget is too small for a single subchunk of either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} are needed for one chunk of either side", bytes(*.least))]
 pub struct BudgetTooSmall {
-    /// The least budget that would do, in bytes.
+    /// Smallest possible budget in bytes.
     pub least: u64,
 }
 
 impl RechunkPlan {
-    /// The plan that reads the fewest source subchunks within `budget` bytes; of those, the one with the smallest blocks.
+    /// Returns the plan with the fewest reads of source subchunks within `budget` bytes. If several have as few,
+    /// returns the one with the smallest blocks.
     pub fn new(grids: Grids, costs: Costs, budget: u64) -> Result<Self, BudgetTooSmall> {
         Self::in_groups(grids, costs, budget, 1)
     }
 
-    /// The same of so many groups of objects at least, where there are as many objects.
+    /// Like [`RechunkPlan::new`], with at least `least_groups` groups of objects, if there are as many objects.
     pub fn in_groups(grids: Grids, costs: Costs, budget: u64, least_groups: u64) -> Result<Self, BudgetTooSmall> {
         let least = RechunkPlan { block_shape: grids.destination_subchunk.clone(), grids, costs };
         if least.unit_bytes() > budget {
@@ -82,7 +84,7 @@ impl RechunkPlan {
         Ok(plans.min_by_key(|plan| (plan.reads(), plan.block_bytes())).unwrap_or(least))
     }
 
-    /// The plan of blocks that are given: those of a plan that was made before. `None` where they are no blocks of these
+    /// Returns the plan for given blocks, such as those of an earlier plan. Returns `None` if they do not fit these
     /// grids.
     pub fn of_blocks(grids: Grids, costs: Costs, block: Vec<u64>, budget: u64) -> Option<Result<Self, BudgetTooSmall>> {
         let objects = &grids.destination_object;
@@ -96,7 +98,7 @@ impl RechunkPlan {
         Some(if least > budget { Err(BudgetTooSmall { least }) } else { Ok(plan) })
     }
 
-    /// Bytes of a block: its subchunks, decoded.
+    /// Returns the size of a block's decoded subchunks in bytes.
     pub fn block_bytes(&self) -> u64 {
         let Grids { shape, destination_subchunk: subchunk, .. } = &self.grids;
         let whole = zip_with(shape, subchunk, |length, subchunk| {
@@ -108,52 +110,52 @@ impl RechunkPlan {
         elements.saturating_add(subchunks.saturating_mul(self.costs.subchunk))
     }
 
-    /// Bytes that a block and one thread need.
+    /// Returns the memory of a block and one thread in bytes.
     pub fn unit_bytes(&self) -> u64 {
         self.block_bytes().saturating_add(self.costs.worker)
     }
 
-    /// Bytes that each further thread needs at the same block.
+    /// Returns the memory of each further thread at the same block, in bytes.
     pub fn worker_bytes(&self) -> u64 {
         self.costs.worker
     }
 
-    /// Source subchunks that are read, each as often as blocks overlap it, if all are there.
+    /// Returns the number of reads of source subchunks if all exist. Each counts once per block that it overlaps.
     pub fn reads(&self) -> u128 {
         self.product(Axis::reads)
     }
 
-    /// Source subchunks of the grid.
+    /// Returns the number of source subchunks.
     pub fn source_subchunks(&self) -> u128 {
         self.product(|axis, _| axis.chunks())
     }
 
-    /// Source subchunks read by source subchunks of the grid; 1 where each is read once.
+    /// Returns the mean number of reads of a source subchunk. It is 1 if each is read once.
     pub fn read_amplification(&self) -> f64 {
         let subchunks = self.source_subchunks();
         // Twelve digits are exact, whatever the counts.
         if subchunks == 0 { 1.0 } else { approximate(self.reads()) / approximate(subchunks) }
     }
 
-    /// The objects of the destination in groups that are written together: whole ones, of one block or of several that
-    /// follow each other. No two groups write to the same object.
+    /// Returns the groups of destination objects that are written together. Each has whole objects, of one block or of
+    /// several consecutive ones. So no two groups write to the same object.
     pub fn groups(&self) -> Groups {
         let Grids { shape, destination_object: object, .. } = &self.grids;
         let per_group = zip_with(&self.group_shape(), object, |group, object| group / object);
         Groups::of_shape(Grid::regular(shape, object), per_group)
     }
 
-    /// The number of groups.
+    /// Returns the number of groups.
     pub fn num_groups(&self) -> u64 {
         volume(&zip_with(&self.grids.shape, &self.group_shape(), u64::div_ceil))
     }
 
-    /// Elements of a group along each dimension.
+    /// Returns the shape of a group in elements.
     pub fn group_shape(&self) -> Vec<u64> {
         zip_with(&self.block_shape, &self.grids.destination_object, u64::max)
     }
 
-    /// The blocks of a group, in the order in which their subchunks lie in an object.
+    /// Returns the blocks of a group, in the order of their subchunks in an object.
     pub fn blocks(&self, group: u64) -> Vec<Region> {
         let (order, whole) = (&self.grids.order, Region::whole(&self.grids.shape));
         let group = self.groups().region(group).common(&whole);
@@ -185,7 +187,8 @@ impl RechunkPlan {
         RechunkPlan { grids: self.grids.clone(), costs: self.costs, block_shape }
     }
 
-    /// Grows blocks of whole objects, each time along the dimension where the bytes that it costs save most reads.
+    /// Enlarges blocks of whole objects step by step. Each step enlarges the dimension that saves the most reads for
+    /// its memory.
     fn grown(self, budget: u64, least_groups: u64) -> RechunkPlan {
         let mut plan = self;
         let axes: Vec<(Axis, Vec<u64>)> = plan.axes().map(|axis| (axis, axis.multiples())).collect();
@@ -215,8 +218,8 @@ impl RechunkPlan {
     }
 }
 
-/// Blocks that are parts of an object: one subchunk along the dimensions that vary slowest, a divisor of the object's along
-/// one, all of the object's along those that vary fastest.
+/// Returns the blocks that are parts of an object. They have one subchunk along the slowest dimensions, and the whole
+/// object along the fastest ones. Along one dimension between, they have a divisor of the object's subchunks.
 fn parts(grids: &Grids) -> Vec<Vec<u64>> {
     let Grids { destination_subchunk, destination_object, order, .. } = grids;
     let mut parts = Vec::new();
@@ -231,7 +234,7 @@ fn parts(grids: &Grids) -> Vec<Vec<u64>> {
     parts
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for ratios that are shown or compared, where 53 bits do")]
+#[expect(clippy::cast_precision_loss, reason = "for ratios that are shown or compared, where 53 bits are enough")]
 fn approximate(count: u128) -> f64 {
     count as f64
 }

@@ -1,69 +1,73 @@
-//! Two passes through intermediate data, where one would read the source too often: a transposing rechunk.
+//! Plan of two passes through intermediate data, if one pass would read the source too often. An example is a
+//! transposing rechunk.
 //!
-//! The first pass writes blocks of source subchunks as shards of intermediate subchunks, the second reads blocks of the
-//! destination from these. An intermediate subchunk is what a block of either pass has in common, so that neither reads
-//! a subchunk more than once: for `(1, Y, X)` to `(T, 1, 1)`, with room for `n` elements, `n / (Y * X)` by `n / T`.
+//! The first pass writes blocks of source subchunks as shards of intermediate subchunks. The second pass reads these in
+//! blocks of the destination. An intermediate subchunk is the common part of a block of each pass, so that neither
+//! reads it twice.
+//!
+//! For `(1, Y, X)` to `(T, 1, 1)` with memory for `n` elements it has `n / (Y * X)` by `n / T` elements.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BudgetTooSmall, Costs, Grids, RechunkPlan};
 use crate::grid::{gcd, volume, zip_with};
 
-/// The grid of intermediate data.
+/// Grid of the intermediate data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagingShape {
-    /// Elements of a subchunk along each dimension.
+    /// Shape of a subchunk in elements.
     pub subchunk: Vec<u64>,
-    /// Elements of a shard: whole subchunks.
+    /// Shape of a shard in elements. It consists of whole subchunks.
     pub shard: Vec<u64>,
 }
 
-/// The costs of the blocks of both passes, in bytes.
+/// Memory costs of the blocks of both passes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StagedCosts {
-    /// An element as it is held, and as it is staged.
+    /// Cost of an element in memory and in the intermediate data.
     pub element: u64,
-    /// A subchunk of a block beside its elements.
+    /// Cost of a subchunk of a block in addition to its elements.
     pub subchunk: u64,
-    /// Bytes that a thread of the first pass needs, without those that go with the intermediate grid.
+    /// Cost of a thread in the first pass, without what depends on the intermediate grid.
     pub first_worker: u64,
-    /// Intermediate subchunks that it holds beside the block.
+    /// Number of intermediate subchunks that it keeps in addition to the block.
     pub first_subchunks: u64,
-    /// The same of the second pass.
+    /// Cost of a thread in the second pass, without what depends on the intermediate grid.
     pub second_worker: u64,
-    /// The same of the second pass.
+    /// Number of intermediate subchunks that it keeps in addition to the block.
     pub second_subchunks: u64,
-    /// Bytes that a thread of the first pass holds for each subchunk of a shard.
+    /// Cost of each subchunk of a shard for a thread in the first pass.
     pub entry: u64,
 }
 
-/// Both passes.
+/// Plan of both passes.
 #[derive(Debug, Clone)]
 pub struct StagedPlan {
-    /// The grid between them.
+    /// Grid of the intermediate data.
     pub shape: StagingShape,
-    /// From the source into the intermediate data.
+    /// First pass: from the source to the intermediate data.
     pub first: RechunkPlan,
-    /// From there into the destination.
+    /// Second pass: from the intermediate data to the destination.
     pub second: RechunkPlan,
 }
 
-/// Reading a subchunk or writing one takes as long as so many bytes more.
+/// Cost of one read or write of a subchunk, expressed in bytes.
 const SUBCHUNK_OVERHEAD: u64 = 16 << 10;
 
-/// A plan that reads no more than this many times what it needs is preferred to any that does.
+/// Amplification limit. A plan that reads no more than this many times its input is preferred.
 pub const MOST_AMPLIFICATION: f64 = 2.0;
 
-/// A shard has no more subchunks, so that its index stays small beside them.
+/// Most subchunks of a shard. It keeps the index small compared with them.
 const MOST_SUBCHUNKS_OF_A_SHARD: u64 = 1 << 16;
 
 impl StagedPlan {
-    /// The plan that moves the fewest bytes within `budget`, and none often; `None` where there is no room for two passes.
+    /// Returns the plan that moves the fewest bytes within `budget`, and rereads little. Returns `None` if two passes
+    /// need more memory.
     pub fn new(grids: &Grids, costs: StagedCosts, budget: u64) -> Option<Self> {
         let shapes = shapes(grids, costs, budget).into_iter();
         let plans = shapes.filter_map(|shape| StagedPlan::of_shape(grids, costs, shape, budget).ok());
-        // The source is read once if that can be. Few large reads of what is staged are worth some that are not
-        // needed, but not many.
+        // A source that is read only once is preferred. Few large reads of intermediate data are worth some unneeded
+        // bytes, but not many.
         let rank = |plan: &StagedPlan| {
             let is_read_again = plan.first.reads() > plan.first.source_subchunks();
             (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
@@ -71,7 +75,8 @@ impl StagedPlan {
         plans.map(|plan| (rank(&plan), plan)).reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, plan)| plan)
     }
 
-    /// The plan for a grid that is given: that of a run that is taken up again, perhaps with another budget.
+    /// Returns the plan for a given intermediate grid. A resumed run uses that of the earlier run, perhaps with another
+    /// budget.
     pub fn of_shape(grids: &Grids, costs: StagedCosts, shape: StagingShape, most: u64) -> Result<Self, BudgetTooSmall> {
         let subchunk_bytes = volume(&shape.subchunk).saturating_mul(costs.element);
         let entries = num_subchunks(&shape).saturating_mul(costs.entry);
@@ -85,12 +90,12 @@ impl StagedPlan {
         Ok(StagedPlan { shape, first, second })
     }
 
-    /// The amplification of whichever pass reads more than it needs.
+    /// Returns the read amplification of the pass with more of it.
     pub fn read_amplification(&self) -> f64 {
         self.first.read_amplification().max(self.second.read_amplification())
     }
 
-    /// Bytes that are read and written, and what subchunks cost beside their bytes.
+    /// Returns the bytes that are read and written, including the overhead of subchunks.
     fn cost(&self) -> f64 {
         let (first, second) = (&self.first, &self.second);
         let subchunk = |plan: &RechunkPlan| {
@@ -103,7 +108,7 @@ impl StagedPlan {
 }
 
 impl StagingShape {
-    /// True if intermediate data of an array of `shape` can have this grid.
+    /// Returns true if this grid is valid for the intermediate data of an array of `shape`.
     pub fn fits(&self, shape: &[u64]) -> bool {
         let StagingShape { subchunk, shard } = self;
         let is_whole = |(shard, subchunk): (&u64, &u64)| *shard > 0 && *subchunk > 0 && shard.is_multiple_of(*subchunk);
@@ -112,14 +117,14 @@ impl StagingShape {
             && num_subchunks(self) <= MOST_SUBCHUNKS_OF_A_SHARD
     }
 
-    /// The grids of the first pass.
+    /// Returns the grids of the first pass.
     pub fn into_staging(&self, grids: &Grids) -> Grids {
         let (destination_subchunk, destination_object) = (self.subchunk.clone(), self.shard.clone());
         let order = (0..grids.shape.len()).collect();
         Grids { destination_subchunk, destination_object, order, ..grids.clone() }
     }
 
-    /// The grids of the second pass.
+    /// Returns the grids of the second pass.
     pub fn out_of_staging(&self, grids: &Grids) -> Grids {
         let skipped = vec![0; grids.shape.len()];
         Grids { source_subchunk: self.subchunk.clone(), skipped, ..grids.clone() }
@@ -130,10 +135,10 @@ fn num_subchunks(shape: &StagingShape) -> u64 {
     volume(&zip_with(&shape.shard, &shape.subchunk, |shard, subchunk| shard / subchunk))
 }
 
-/// Grids worth trying: what blocks of both passes have in common, grown along the dimensions in some orders, with
-/// more or less of the budget left for threads.
+/// Returns intermediate grids worth trying. They are the common parts of blocks of both passes. Blocks grow along the
+/// dimensions in several orders, and leave more or less of the budget to threads.
 fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
-    const SHARES: [u64; 4] = [12, 8, 4, 2]; // Sixteenths.
+    const SHARES: [u64; 4] = [12, 8, 4, 2]; // In sixteenths.
     let room = |worker: u64| budget.saturating_sub(worker) / costs.element.max(1);
     let (first_room, second_room) = (room(costs.first_worker), room(costs.second_worker));
     let orders = orders(grids);
@@ -157,8 +162,8 @@ fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
     shapes
 }
 
-/// Orders of dimensions: forth, back, and first those along which the destination's objects are longest beside the
-/// source's subchunks.
+/// Returns orders of dimensions to try: forwards, backwards, and by the ratio of the destination object to the source
+/// subchunk. The largest ratio is first.
 fn orders(grids: &Grids) -> Vec<Vec<usize>> {
     let forth: Vec<usize> = (0..grids.shape.len()).collect();
     let back = forth.iter().rev().copied().collect();
@@ -170,8 +175,7 @@ fn orders(grids: &Grids) -> Vec<Vec<usize>> {
     vec![forth, back, by_ratio]
 }
 
-/// The least that the second pass writes at once with profit: an object, or the largest part of one that there is
-/// room for.
+/// Returns the smallest efficient write of the second pass: an object, or its largest part of at most `most` elements.
 fn least_written(grids: &Grids, most: u64) -> Vec<u64> {
     let held = |block: &Vec<u64>| clipped_volume(block, &grids.shape);
     if held(&grids.destination_object) <= most {
@@ -181,12 +185,12 @@ fn least_written(grids: &Grids, most: u64) -> Vec<u64> {
     parts.max_by_key(held).unwrap_or_else(|| grids.destination_subchunk.clone())
 }
 
-/// The elements of a block that lie inside the array.
+/// Returns the number of elements of a block inside the array.
 fn clipped_volume(block: &[u64], shape: &[u64]) -> u64 {
     volume(&zip_with(block, shape, |length, axis| length.min(axis.max(1))))
 }
 
-/// Halves a block until there is room for it.
+/// Halves a block until it has at most `most` elements.
 fn shrunk(block: &[u64], shape: &[u64], most: u64, order: &[usize]) -> Vec<u64> {
     let mut block = block.to_vec();
     for &dimension in order {
@@ -197,8 +201,8 @@ fn shrunk(block: &[u64], shape: &[u64], most: u64, order: &[usize]) -> Vec<u64> 
     block
 }
 
-/// Multiples of a block up to another, one dimension after the other, as far as there is room; those that divide the
-/// other are preferred.
+/// Returns multiples of a block towards `other`, one dimension after the other, of at most `most` elements. Divisors of
+/// `other` are preferred.
 fn grown(block: &[u64], other: &[u64], shape: &[u64], most: u64, order: &[usize]) -> Vec<u64> {
     const TRIED: u64 = 1000;
     let mut block = block.to_vec();
@@ -214,13 +218,13 @@ fn grown(block: &[u64], other: &[u64], shape: &[u64], most: u64, order: &[usize]
     block
 }
 
-/// Subchunks that blocks of both passes are made of, and blocks of the first as shards of these.
+/// Returns the subchunks that make up blocks of both passes, and the blocks of the first pass as shards.
 fn common_shape(first: &[u64], second: &[u64], shape: &[u64], common: fn(u64, u64) -> u64) -> StagingShape {
     let axes = first.iter().zip(second).zip(shape);
     let (subchunk, shard) = axes
         .map(|((&first, &second), &length)| {
             let length = length.max(1);
-            // A block that holds the whole axis has no boundary inside the array.
+            // A block that covers the whole axis has no boundary inside the array.
             let subchunk = match (first >= length, second >= length) {
                 (true, true) => length,
                 (true, false) => second,

@@ -1,6 +1,6 @@
-//! Objects that are copied byte for byte, whatever codecs wrote them; and subchunks (inner chunks, or chunks without shards)
-//! that are the same on both sides: each is moved as it is encoded, or converted by itself, into objects that may be others
-//! than those of the source.
+//! Two kinds of copies. Objects are copied byte for byte, whatever their codecs. Subchunks that are the same on both
+//! sides are copied encoded, or converted one by one. They are inner chunks, or chunks without shards. They may be in
+//! different objects than in the source.
 
 use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
 use crate::codec::{ChainFault, Conversion, Converted, OfShape, Undone, as_index};
@@ -23,13 +23,13 @@ impl Reads for Pass<'_, Conversion> {
     }
 }
 
-/// Every object is converted, those that are absent too where they may not stay so.
+/// Converts every object, including absent ones if they must not stay absent.
 impl Units for Pass<'_, Conversion> {
     fn units(&self) -> ChunkSet {
         self.transfer.overlapped_among(&self.transfer.destination.metadata.grid, self.progress.assigned.as_ref())
     }
 
-    /// Too few shards to go round: the threads share the subchunks of each.
+    /// Returns true if there are too few shards for all threads, so that they share the subchunks of each.
     fn shares_units(&self, units: &ChunkSet, driver: &Driver) -> bool {
         self.transfer.destination.layout.is_some() && driver.outnumbers(units)
     }
@@ -39,7 +39,7 @@ impl Units for Pass<'_, Conversion> {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
             let mut writer = SubchunkWriter::new(destination, object);
-            // Most inner chunks of a large shard may be absent: those take no turn of the threads.
+            // Most inner chunks of a large shard may be absent. Those are not distributed to the threads.
             let source = &self.transfer.source;
             let may_be_there = |subchunk: &[u64]| {
                 destination.layout.is_none()
@@ -60,7 +60,7 @@ impl Units for Pass<'_, Conversion> {
 }
 
 impl Pass<'_, Conversion> {
-    /// Converts one subchunk and gives it to `put`, unless it is absent from the destination.
+    /// Converts one subchunk and calls `put` with it, unless it is absent from the destination.
     fn subchunk(
         &self,
         place: &[u64],
@@ -76,7 +76,7 @@ impl Pass<'_, Conversion> {
         let start = &region.start;
         let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
-            return Ok(()); // All of it lies beyond the edge of the array.
+            return Ok(()); // The whole subchunk is beyond the edge of the array.
         }
         let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
         if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
@@ -89,7 +89,7 @@ impl Pass<'_, Conversion> {
             };
         }
         if kept.is_some() {
-            // The index of its shard counts as read, whether chunks are kept or not.
+            // The index of its shard counts as read, cached or not.
             self.source.holds(subchunk, &mut buffers.source)?;
         } else if !self.source.read(subchunk, &mut buffers.source)? {
             return self.fill((conversion, place, object), buffers, put);
@@ -114,7 +114,7 @@ impl Pass<'_, Conversion> {
         }
     }
 
-    /// The conversion of a subchunk, in its shape.
+    /// Returns the conversion for the shape of a subchunk.
     fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>> {
         let source = &self.transfer.source;
         if source.layout.is_some() || source.is_regular() {
@@ -124,7 +124,7 @@ impl Pass<'_, Conversion> {
         self.route.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
-    /// A subchunk whose every element is what absent ones become, where they may not stay absent.
+    /// Writes a subchunk full of `absent_element`, if absent subchunks must not stay absent.
     fn fill(
         &self,
         (conversion, place, object): (&Conversion, &[u64], u64),
@@ -140,8 +140,8 @@ impl Pass<'_, Conversion> {
         put(Encoded::whole(&buffers.written))
     }
 
-    /// Converts an object piece by piece while it is read, so that no piece leaves the level 2 cache; `None` where it is
-    /// absent.
+    /// Converts an object in pieces during the read, so that each piece stays in the level 2 cache. Returns `None` if
+    /// it is absent.
     fn stream(
         &self,
         conversion: &Conversion,
@@ -167,29 +167,29 @@ impl Pass<'_, Conversion> {
     }
 }
 
-/// Bytes that an object is taken to have where nothing is known of it.
+/// Assumed size of an object if nothing is known, in bytes.
 const UNKNOWN_BYTES: u64 = 1 << 20;
 
-/// The copy of every stored object of an array.
+/// Copy of every stored object of an array.
 #[derive(Debug, Clone)]
 pub struct CopyJob {
-    /// Where they lie, and where they go.
+    /// Source and destination.
     pub nodes: [Node; 2],
-    /// The metadata of both: one grid, with keys that may be others.
+    /// Metadata of both. They have the same grid, but their keys may differ.
     pub metadata: [ArrayMetadata; 2],
-    /// The objects that are there; `None` where that is not known, and each is looked for by its key.
+    /// Existing objects. `None` means that they are not known, and each key is tried.
     pub present: Option<ChunkSet>,
-    /// Those that were found absent, where it was not known.
+    /// Objects that reads found absent, if `present` is `None`.
     pub missing: Missing,
-    /// Bytes that an object has at most: `u64::MAX` where a codec is unknown.
+    /// Largest size of an object in bytes. It is `u64::MAX` if a codec is unknown.
     pub most_bytes: u64,
-    /// Bytes of a decoded object, by which progress is told; `None` where elements have no fixed size: then it is told by
-    /// what is stored.
+    /// Size of a decoded object in bytes, the unit of progress. `None` means that elements have variable size. Progress
+    /// is then counted in stored bytes.
     pub decoded_bytes: Option<u64>,
 }
 
 impl CopyJob {
-    /// The objects that are there; all of the grid where that is not known.
+    /// Returns the existing objects, or the whole grid if they are not known.
     pub fn objects(&self) -> ChunkSet {
         self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata[0].num_chunks()))
     }
@@ -198,18 +198,16 @@ impl CopyJob {
         self.decoded_bytes.unwrap_or(UNKNOWN_BYTES)
     }
 
-    /// The keys of an object of the grid: in the source, and in the destination.
+    /// Returns the keys of an object of the grid in the source and in the destination.
     pub fn keys(&self, index: u64) -> [String; 2] {
         self.metadata.each_ref().map(|metadata| metadata.chunk_key_encoding.key(&position(index, metadata)))
     }
 }
 
-/// A copy that is under way.
 pub(crate) struct CopyPass<'a> {
     pub(crate) job: &'a CopyJob,
-    /// The objects that are done.
     pub(crate) progress: &'a PassProgress<'a>,
-    /// Who is told of each object.
+    /// Progress of the copy, reported per object.
     pub(crate) listener: &'a dyn Progress,
 }
 
@@ -220,7 +218,7 @@ impl Reads for CopyPass<'_> {
 
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
         let [source, destination] = &self.job.nodes;
-        // What one store copies by itself is not read here.
+        // Objects that the store copies itself are not read here.
         if !self.progress.is_done(object) && !destination.copies_by_itself(source) {
             each(&self.job.keys(object)[0], store::Part::Whole);
         }
@@ -251,7 +249,7 @@ impl Units for CopyPass<'_> {
     }
 }
 
-/// The objects of a side of a copy, as they are read.
+/// Reads of the objects of one side of a copy.
 #[derive(Debug)]
 pub struct SideOfCopy<'a> {
     /// The copy.

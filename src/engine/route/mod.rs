@@ -1,4 +1,4 @@
-//! The ways from one stored array to another, a file each.
+//! Routes from one stored array to another, one per file.
 
 pub mod copy;
 pub mod rechunk;
@@ -13,15 +13,15 @@ pub use variable_size::{SubchunkChange, VariableSize};
 
 use crate::codec::Conversion;
 
-/// The route of each stored object.
+/// Route of all stored objects.
 #[derive(Debug, Clone)]
 pub enum Route {
-    /// Subchunk by subchunk, where both sides have the same subchunks, in the same objects or in others.
+    /// Subchunk by subchunk. Both sides have the same subchunks, in the same objects or in others.
     Move(Box<Conversion>),
-    /// Block by block, where the subchunks differ.
+    /// Block by block. The subchunks differ.
     Rechunk(Box<Rechunk>),
-    /// The same in two passes.
+    /// Block by block, in two passes.
     Staged(Box<Staged>),
-    /// Subchunk by subchunk, where only reading tells how large a subchunk is.
+    /// Subchunk by subchunk. Their sizes are known only after they are read.
     VariableSize(Box<VariableSize>),
 }

@@ -1,5 +1,5 @@
-//! From any chunk grid to any other: blocks of the destination are read from the source subchunks that overlap them, held
-//! decoded, and written subchunk by subchunk.
+//! Conversion between any two chunk grids. Each block of the destination is read from the overlapping source subchunks.
+//! It is kept decoded in memory, and written subchunk by subchunk.
 
 use crate::array::{ChunkSet, Result};
 use crate::codec::as_index;
@@ -10,38 +10,39 @@ use crate::engine::{
 use crate::grid::Region;
 use crate::store::{self, Node};
 
-/// The plan, encoder and schedule of a rechunked job.
+/// Plan, encoder and schedule of a rechunking job.
 #[derive(Debug, Clone)]
 pub struct Rechunk {
     /// The blocks.
     pub plan: RechunkPlan,
-    /// From elements to subchunks of the destination.
+    /// Encoder of the destination's subchunks.
     pub encoder: SubchunkEncoder,
-    /// Who does which.
+    /// Distribution of the blocks to threads.
     pub schedule: Schedule,
 }
 
 impl Rechunk {
-    /// The groups of objects that hold anything which is to be written, or those that hold some of these objects.
+    /// Returns the groups of objects that must be written. With `objects`, only groups that contain some of them.
     pub fn units(&self, transfer: &Transfer, objects: Option<&ChunkSet>) -> ChunkSet {
         let groups = objects.map(|objects| self.plan.groups().of(objects));
         transfer.overlapped_among(&transfer.grid_of(&self.plan.group_shape()), groups.as_ref())
     }
 }
 
-/// The number of threads, and their share of the blocks.
+/// Number of threads, and distribution of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Threads that work.
+    /// Number of threads.
     pub threads: usize,
-    /// True if they share each block, one after the other; else each has blocks of its own.
+    /// True if all threads share one block at a time. Otherwise each thread has its own blocks.
     pub shares_blocks: bool,
-    /// Bytes in memory at most.
+    /// Most bytes of memory.
     pub bytes: u64,
 }
 
 impl Schedule {
-    /// As many of `threads` as the budget allows; they share blocks where more of them can work so.
+    /// Returns the schedule with the most threads that the budget allows, up to `threads`. Shared blocks are preferred
+    /// only if they allow more threads.
     pub fn new(plan: &RechunkPlan, threads: usize, budget: u64) -> Self {
         let (unit, worker) = (plan.unit_bytes(), plan.worker_bytes());
         let threads = threads.max(1) as u64;
@@ -71,7 +72,7 @@ impl Reads for Pass<'_, Rechunk> {
 }
 
 impl Units for Pass<'_, Rechunk> {
-    /// The groups that hold anything which is to be written.
+    /// Returns the groups that must be written.
     fn units(&self) -> ChunkSet {
         self.route.units(self.transfer, self.progress.assigned.as_ref())
     }
@@ -80,12 +81,11 @@ impl Units for Pass<'_, Rechunk> {
         self.route.schedule.shares_blocks
     }
 
-    /// The first of the group.
+    /// Returns the first object of the group.
     fn object_of(&self, group: u64) -> u64 {
         self.route.plan.groups().objects(group).next().map_or(0, |objects| objects.start)
     }
 
-    /// Writes the objects of a group.
     fn unit(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
         let plan = &self.route.plan;
         let left = self.objects_left(number);
@@ -94,14 +94,14 @@ impl Units for Pass<'_, Rechunk> {
         }
         let mut report = ObjectReport::default();
         workers.with_blocks(|[decoded, _]| {
-            // A shard that is larger than a block stays open from one to the next.
+            // A shard that is larger than a block stays open for the next block.
             let mut open = None;
             for block in plan.blocks(number) {
                 self.block(&block, decoded, workers, &mut open, &mut report)?;
             }
             finish(open, &mut report)
         })?;
-        // What was counted belongs to all of them together.
+        // The counts belong to all runs of objects together, so they are recorded with the first.
         let mut counted = report;
         for (first, end) in left.runs() {
             self.progress.finished(first..end, &std::mem::take(&mut counted))?;
@@ -116,7 +116,7 @@ impl<'a> Pass<'a, Rechunk> {
         BlockReader { source: &self.source, origin, filling, progress }
     }
 
-    /// Writes what the objects of a group have of a block.
+    /// Writes the part of a block in the objects of a group.
     fn block(
         &self,
         block: &Region,
@@ -127,7 +127,7 @@ impl<'a> Pass<'a, Rechunk> {
     ) -> Result<()> {
         let Transfer { destination, absent_element, origin, .. } = self.transfer;
         let bytes = block.num_elements().saturating_mul(self.route.encoder.element_size() as u64);
-        // Half of a block is done once it is read: one may be all of the array.
+        // A read block counts as half done, as one block may be the whole array.
         let share = Share::new(self.listener, bytes / 2, 1);
         let reader = self.reader(&share);
         if absent_element.is_none() && !reader.has_object(block, true) {
@@ -135,7 +135,7 @@ impl<'a> Pass<'a, Rechunk> {
         }
         let bytes_read = reader.read(block, destination.subchunk_shape(), decoded, workers)?;
         share.finish();
-        // Of intermediate data nothing counts as read from the source.
+        // Bytes of intermediate data do not count as read from the source.
         report.bytes_read += if origin.is_none() { bytes_read } else { 0 };
         if destination.layout.is_some() {
             self.write_shards(block, decoded, workers, open, report)?;
@@ -146,18 +146,18 @@ impl<'a> Pass<'a, Rechunk> {
         Ok(())
     }
 
-    /// The objects of a group that are to be done.
+    /// Returns the objects of a group that must be written.
     fn objects_left(&self, number: u64) -> ChunkSet {
         let objects = ChunkSet::from_ranges(self.route.plan.groups().objects(number).collect());
         self.progress.left(objects).without(&self.progress.done)
     }
 
-    /// Chunks without shards: each by whoever comes first.
+    /// Writes chunks without shards. The threads share them.
     fn write_chunks(&self, decoded: &DecodedBlock, workers: &Workers<'_>, report: &mut ObjectReport) -> Result<()> {
         let write = |buffers: &mut Buffers, item| {
             let (mut report, item) = (ObjectReport::default(), as_index(item));
             let object = self.transfer.destination.object_of(&decoded.position(item)).0;
-            // With another budget the groups of an earlier run were others.
+            // With another budget the groups of an earlier run were different.
             if self.progress.is_done(object) {
                 return Ok(report);
             }
@@ -170,7 +170,7 @@ impl<'a> Pass<'a, Rechunk> {
         workers.each(decoded.num_subchunks() as u64, write, |_, of_subchunk| report.add(&of_subchunk))
     }
 
-    /// The subchunks of shards, shard by shard, in the order in which they lie there.
+    /// Writes the subchunks of shards, shard by shard, in the order of each shard.
     fn write_shards(
         &self,
         block: &Region,
@@ -196,7 +196,7 @@ impl<'a> Pass<'a, Rechunk> {
         Ok(())
     }
 
-    /// Encodes a subchunk of a block and gives it to `put`, unless it is left out.
+    /// Encodes a subchunk of a block and calls `put` with it, unless it stays absent.
     fn encoded(
         &self,
         decoded: &DecodedBlock,

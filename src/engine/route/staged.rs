@@ -1,10 +1,9 @@
-//! Rechunking in two passes: the source is read once into intermediate data, which are read once into the
-//! destination.
+//! Rechunking in two passes. The first pass reads the source once and writes intermediate data. The second pass reads
+//! these once and writes the destination.
 //!
-//! The intermediate data are an array of the source's data type and fill value, its elements as they are in memory,
-//! in shards of which an entry of the index can be read by itself. An element that the source does not store is one
-//! of its fill value there; whether a subchunk of the destination is stored is asked of the source where the elements do
-//! not tell.
+//! The intermediate data are an array with the source's data type and fill value, without encoding. They are in shards
+//! whose index entries can be read one by one. Absent elements of the source become fill values there. If the elements
+//! do not show whether a subchunk of the destination is stored, the source is checked.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,62 +15,62 @@ use crate::engine::{
 use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
 
-/// The folder of the intermediate data in a destination that keeps them itself.
+/// Folder of the intermediate data inside a destination.
 const FOLDER: Key<'static> = Key::known(".zarrcast/staging");
 
-/// The document of the intermediate data.
+/// Metadata document of the intermediate data.
 const DOCUMENT: &str = "zarr.json";
 
-/// A job in two passes.
+/// Job in two passes.
 #[derive(Debug, Clone)]
 pub struct Staged {
     /// The intermediate data.
     pub staging: StoredArray,
-    /// True if they lie outside of the destination.
+    /// True if they are outside of the destination.
     pub is_outside: bool,
-    /// Their document.
+    /// Their metadata document.
     pub document: Json,
-    /// From the source into them.
+    /// First pass: from the source to the intermediate data.
     pub first: Rechunk,
-    /// From them into the destination.
+    /// Second pass: from the intermediate data to the destination.
     pub second: Rechunk,
 }
 
-/// The first pass, whose units are the objects of the intermediate data, as it is named in a journal.
+/// Name of the first pass in a journal. Its units are the objects of the intermediate data.
 pub const FIRST_PASS: &str = "staging";
 
-/// The intermediate data that a first pass has written.
+/// Amount of intermediate data after the first pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intermediate {
-    /// Objects of the intermediate data.
+    /// Number of objects.
     pub objects: u64,
-    /// Their bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// Digits of the name of a folder: enough that no two destinations share one.
+/// Number of digits in the name of a folder. They are enough to make it unique for each destination.
 const DIGITS: usize = 32;
 
-/// Where the intermediate data of a destination lie, and whether that is outside of it: where it lies behind a network. Each
-/// run finds those of the one before.
+/// Returns the folder for intermediate data, and true if it is outside of the destination. That is so for remote
+/// destinations. The folder is the same for each run.
 pub fn folder(destination: &Node) -> (Node, bool) {
     let name = digest([&*destination.identity()]);
     let scratch = destination.scratch(&name[..DIGITS]);
     (scratch.unwrap_or_else(|| folder_inside(destination)), destination.abilities().is_remote)
 }
 
-/// Where the intermediate data of a destination lie that keeps them itself.
+/// Returns the folder for intermediate data inside a destination.
 pub fn folder_inside(destination: &Node) -> Node {
     destination.below(&FOLDER)
 }
 
-/// The document of intermediate data, where a run has left some.
+/// Returns the metadata document of existing intermediate data, or `None` if there are none.
 pub fn left_document(folder: &Node) -> Result<Option<Vec<u8>>, StoreError> {
     folder.read_document(DOCUMENT)
 }
 
 impl Staged {
-    /// Bytes of the intermediate data of a job, at most.
+    /// Returns the largest possible size of the intermediate data in bytes.
     pub fn bytes(&self, transfer: &Transfer) -> u64 {
         let Some(layout) = &self.staging.layout else { return 0 };
         let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.grid.largest());
@@ -85,8 +84,8 @@ impl Staged {
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
 
-    /// True if two passes are worth the intermediate data, where one would read so much more than it needs: neither
-    /// reads more than `most`, or all that they read and write is less.
+    /// Returns true if two passes are better than one pass that reads `once` times the source. Either neither pass
+    /// reads more than `most` times its input, or both together move fewer bytes.
     pub fn is_better_than(&self, once: f64, most: f64) -> bool {
         let (first, second) = (self.first.plan.read_amplification(), self.second.plan.read_amplification());
         first.max(second) <= most || first + second + 1.0 < once
@@ -96,20 +95,20 @@ impl Staged {
     pub fn remove(&self) -> Result<(), StoreError> {
         let folder = &self.staging.node;
         if folder.exists()? {
-            // First the document: without it nothing that is left is taken for whole.
+            // The document is removed first. Without it the rest does not count as complete.
             folder.remove(DOCUMENT)?;
             folder.remove_root()?;
         }
         Ok(())
     }
 
-    /// The first pass of a job.
+    /// Returns the transfer of the first pass.
     pub fn first_transfer(&self, transfer: &Transfer) -> Transfer {
         Transfer { destination: self.staging.clone(), absent_element: None, origin: None, ..transfer.clone() }
     }
 
-    /// The second pass of a job, after the first. Where it is known what that wrote, it is counted: something
-    /// else that removed any of it, as folders for temporary files are cleared, would make fill values of what it held.
+    /// Returns the transfer of the second pass, after the first. With `between`, fails if intermediate data are
+    /// missing. Programs that clean temporary folders may have removed some, which would become fill values.
     pub fn second_transfer(&self, job: &Transfer, between: Option<Intermediate>, driver: &Driver) -> Result<Transfer> {
         let source = self.staging.clone();
         let listing = list_with_sizes(&source.node, &source.metadata, driver)?;
@@ -125,19 +124,19 @@ impl Staged {
         Ok(Transfer { source, origin, ..job.clone() })
     }
 
-    /// A fault of the first pass as one of the job: what it writes are intermediate data.
+    /// Converts a fault of the first pass to one of the job. Its destination is the intermediate data.
     pub fn of_first(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Destination, ObjectOf::Staging) }
     }
 
-    /// A fault of the second pass as one of the job: what it reads are intermediate data.
+    /// Converts a fault of the second pass to one of the job. Its source is the intermediate data.
     pub fn of_second(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
     }
 }
 
-/// Boxes of `shape` elements that overlap an object of a job's source that is there, at most: a grid may be far larger
-/// than what is stored.
+/// Returns the largest number of boxes of `shape` elements that can overlap existing source objects. The grid may be
+/// far larger than the stored data.
 fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
     let lengths = transfer.source.metadata.grid.largest().iter().zip(shape);
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
@@ -145,7 +144,8 @@ fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
 }
 
 impl Staged {
-    /// The first pass; what it and the runs that it goes on after have written, which is reported as temporary.
+    /// Runs the first pass. Returns what it and the runs that it continues have written, which is reported as
+    /// temporary.
     pub(crate) fn run_first(
         &self,
         transfer: &Transfer,
@@ -169,7 +169,7 @@ impl Staged {
         Ok(between)
     }
 
-    /// The second pass, after the first, which wrote so much.
+    /// Runs the second pass after the first. `between` is the amount of intermediate data.
     pub(crate) fn run_second(
         &self,
         transfer: &Transfer,
@@ -183,9 +183,8 @@ impl Staged {
         Pass::new(&second, &self.second, told).run(driver, fold).map_err(Staged::of_second)
     }
 
-    /// Writes the document of the intermediate data, by which another run knows their grid, and removes those that
-    /// an earlier run has not finished. Where what it has finished is not all there, as on another machine, the pass begins
-    /// anew, as far as it is this run's.
+    /// Writes the document of the intermediate data, which another run needs for their grid. Removes unfinished
+    /// objects. If finished ones are missing, as on another machine, restarts this run's part of the pass.
     fn begin<'p>(&self, part: PassProgress<'p>, driver: &Driver) -> Result<PassProgress<'p>> {
         let StoredArray { node, metadata, .. } = &self.staging;
         if self.is_outside {
@@ -196,7 +195,7 @@ impl Staged {
         if !is_known && part.assigned.is_none() {
             node.publish(DOCUMENT, &document)?;
         } else if !is_known && !node.publish_new(DOCUMENT, &document)? {
-            // Another run may have made it meanwhile.
+            // Another run may have created it meanwhile.
             if left_document(node)?.as_ref() != Some(&document) {
                 let name = node.name();
                 return Err(Fault::Other(format!(

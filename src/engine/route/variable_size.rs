@@ -1,6 +1,8 @@
-//! Arrays of which only reading tells how large a chunk is: of elements of any length, or behind a codec that is not
-//! run here. Their subchunks (inner chunks, or chunks without shards) are done one by one, each held to what memory there
-//! is; those that do not fit a thread's share are done at the end, one after the other, with all of it.
+//! Arrays whose chunk sizes are known only after a read. Their elements have variable size, or a codec is not decoded
+//! here.
+//!
+//! Each subchunk (an inner chunk, or a chunk without shards) must fit the memory of a thread. Those that do not fit are
+//! done at the end, one after the other, with all memory.
 
 mod elements;
 
@@ -19,26 +21,26 @@ use crate::store::{self, Node, held};
 pub use elements::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers};
 use elements::{chain_of, not_taken_apart};
 
-/// The way in which the subchunks of an array are made.
+/// Conversion of the subchunks of an array.
 #[derive(Debug, Clone)]
 pub struct VariableSize {
-    /// From subchunk to subchunk.
+    /// Change of each subchunk.
     pub way: SubchunkChange,
-    /// Puts subchunks of the destination together, where that can be done.
+    /// Chain that builds subchunks of the destination, if they can be built.
     pub destination: Option<VlenChain>,
-    /// True if subchunks of nothing but the fill value are written.
+    /// True if subchunks of only fill values are written.
     pub write_empty: bool,
-    /// The memory of the run.
+    /// Memory of the run.
     pub memory_share: MemoryShare,
 }
 
 impl VariableSize {
-    /// True if encoded subchunks stay what they are.
+    /// Returns true if the encoded subchunks stay unchanged.
     pub fn is_copy(&self) -> bool {
         matches!(&self.way, SubchunkChange::Recode(recoding) if recoding.is_copy())
     }
 
-    /// The mean number of times that a subchunk of the source is read: once for the objects that lie in the same ones.
+    /// Returns the mean number of reads of a source subchunk. Objects in the same subchunks share one read.
     pub fn read_amplification(&self, source: &StoredArray, destination: &StoredArray) -> f64 {
         let shape = &destination.metadata.shape;
         if shape.contains(&0) {
@@ -51,42 +53,44 @@ impl VariableSize {
     }
 }
 
-/// In how many parts the subchunks of an axis are cut by those of the other side, in the mean.
-#[expect(clippy::cast_precision_loss, reason = "a figure that is shown")]
+/// Returns the mean number of parts into which the other side cuts the subchunks of an axis.
+#[expect(clippy::cast_precision_loss, reason = "for display only")]
 fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
     if length == 0 || from == 0 || to == 0 {
         return 1.0;
     }
     let common = lcm(from, to).map_or(0, |multiple| (length - 1) / multiple);
     let (subchunks, others) = (length.div_ceil(from), length.div_ceil(to));
-    // Each boundary of either side cuts once; those of both are one.
+    // Each boundary of either side cuts once, and a common boundary counts once.
     let parts = subchunks.saturating_add(others).saturating_sub(1).saturating_sub(common);
     parts as f64 / subchunks as f64
 }
 
-/// The change of a subchunk.
+/// Change of a subchunk.
 #[derive(Debug, Clone)]
 pub enum SubchunkChange {
     /// Only bytes->bytes codecs differ.
     Recode(Box<Recoding>),
-    /// Elements are taken from the subchunks that hold them, and put together anew.
+    /// The elements are read from the subchunks that contain them, and encoded again.
     Compose,
 }
 
-/// The memory of a run, in bytes.
+/// Memory of a run in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryShare {
-    /// For each thread.
+    /// Memory of each thread.
     pub share: u64,
-    /// For a subchunk that is done alone.
+    /// Memory for a subchunk that is done alone.
     pub whole: u64,
-    /// The bytes of either that are held whatever the subchunk.
+    /// Part of either that is used for any subchunk.
     pub beside: u64,
 }
 
 impl MemoryShare {
-    /// Does `work` for each object with what a thread may hold, group by group, telling the store ahead of it what it `reads`;
-    /// the results, in no order. Objects that do not fit are done at the end, one after the other, with all there is.
+    /// Runs `work` for each object with the memory of a thread, group by group. Calls `fold` with the results in any
+    /// order. Announces `reads` to the store.
+    ///
+    /// Objects that do not fit are done at the end, one after the other, with all memory.
     pub fn run<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
@@ -127,12 +131,10 @@ impl MemoryShare {
     }
 }
 
-/// A pass over subchunks of any size.
 struct VariableSizeRun<'p, 'a> {
     pass: &'p Pass<'a, VariableSize>,
-    /// Objects that need the same subchunks.
+    /// Groups of objects that need the same subchunks.
     groups: Groups,
-    /// Where subchunks can be taken apart.
     reader: Option<ElementReader<'p, 'a>>,
     interrupt: &'p Interrupt,
 }
@@ -152,14 +154,14 @@ impl Pass<'_, VariableSize> {
             })
         };
         let run = self.route.memory_share.run(driver, (&by.groups, &objects, &[&by]), work, &mut *fold);
-        // What happened to no object in particular happened to the one that was written.
+        // A fault without an object belongs to the object that was being written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
         self.ended(run.map_err(located), fold)
     }
 }
 
 impl Reads for VariableSizeRun<'_, '_> {
-    /// As much as a thread may hold: elements tell nothing of the bytes of an object.
+    /// Returns the memory of a thread as the size of an object. The number of elements does not show it.
     fn source(&self) -> (&Node, u64) {
         (&self.pass.transfer.source.node, self.pass.route.memory_share.share)
     }
@@ -172,7 +174,6 @@ impl Reads for VariableSizeRun<'_, '_> {
 }
 
 impl VariableSizeRun<'_, '_> {
-    /// Writes an object.
     fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport> {
         let destination = &self.pass.transfer.destination;
         let counted = &self.groups.start_beside(object);
@@ -193,13 +194,13 @@ impl VariableSizeRun<'_, '_> {
         Ok(report)
     }
 
-    /// The chain that puts a subchunk of the destination together.
+    /// Returns the chain that builds a subchunk of the destination.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
         let chain = self.pass.route.destination.as_ref().ok_or_else(not_taken_apart)?;
         chain_of(&self.pass.transfer.destination, subchunk, chain)
     }
 
-    /// A subchunk with other bytes->bytes codecs; `None` where it is absent.
+    /// Returns a subchunk with other bytes->bytes codecs, or `None` if it is absent.
     fn recode<'b>(
         &self,
         recoding: &Recoding,
@@ -228,8 +229,8 @@ impl VariableSizeRun<'_, '_> {
         Ok(Some(&buffers.written))
     }
 
-    /// A subchunk of elements from wherever they lie; `None` where all are the fill value. What it reads is counted from an
-    /// element on, as [`ElementReader::read`] has it.
+    /// Builds a subchunk from elements of any source subchunks. Returns `None` if all are the fill value. `counted` is
+    /// that of [`ElementReader::read`].
     fn compose<'b>(
         &self,
         (subchunk, counted): (&[u64], &[u64]),
@@ -248,8 +249,8 @@ impl VariableSizeRun<'_, '_> {
     }
 }
 
-/// Gives each subchunk of some objects of a destination to `visit`, with the part of it that lies inside the array; what comes
-/// of them goes to `fold`, in no order.
+/// Calls `visit` for each subchunk of some objects of a destination, with its part inside the array. Calls `fold` with
+/// the results in any order.
 pub fn fold_subchunks<R: Default + AddAssign + Send>(
     transfer: &Transfer,
     objects: &ChunkSet,
@@ -270,7 +271,7 @@ pub fn fold_subchunks<R: Default + AddAssign + Send>(
     memory_share.run(driver, (&Groups::new(destination, source), objects, &[]), work, fold)
 }
 
-/// The recoding of a subchunk, where these are of several shapes.
+/// Returns the recoding of a subchunk, or `None` if all subchunks have the same shape.
 pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>> {
     if sides.iter().all(|side| side.layout.is_some() || side.is_regular()) {
         return Ok(None);
@@ -280,12 +281,12 @@ pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<
     Recoding::new(&source, &destination).map(Some).ok_or_else(not_taken_apart)
 }
 
-/// The part of a subchunk that lies inside the array.
+/// Returns the part of a subchunk inside the array.
 fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
     side.region_of_subchunk(subchunk).common(&Region::whole(&side.metadata.shape))
 }
 
-/// The subchunks of an object that lie inside the array, at least in part, in the order in which they lie in the object.
+/// Returns the subchunks of an object that overlap the array, in the object's order.
 fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
     all_in_order(side, object).filter(|subchunk| !block_of(side, subchunk).is_empty())
 }

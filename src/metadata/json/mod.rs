@@ -12,20 +12,20 @@ pub use number::Number;
 pub use object::Object;
 pub use parse::{JsonError, NotFiniteValues};
 
-/// A JSON value. `==` compares what was written; see [`Json::same_value`].
+/// A JSON value. `==` compares the text of literals, [`Json::same_value`] compares meanings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
     /// `null`
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// A number, by its literal.
+    /// A number, as its literal.
     Number(Number),
-    /// `NaN`, `Infinity` or `-Infinity` as a bare word: no JSON (RFC 8259, section 6), but what Python's `json` writes and
-    /// reads unless it is told otherwise, and so what zarr-python and xarray put into attributes. In quotes, the word is
-    /// the form that Zarr has for the value of a float.
+    /// `NaN`, `Infinity` or `-Infinity` as a bare word. It is not JSON (RFC 8259, section 6), but Python's `json`
+    /// writes and reads it by default. So zarr-python and xarray write it into attributes. In quotes, the word is
+    /// Zarr's form of a float value.
     NotFinite(&'static str),
-    /// A string, unescaped. A clone shares it, as one of an object shares its members.
+    /// A string, unescaped. Clones share it, as clones of an object share its members.
     String(Arc<str>),
     /// An array.
     Array(Vec<Json>),
@@ -34,7 +34,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// The kind of the value, with an article: "a number", "an object", "null".
+    /// Returns the kind of the value, with an article: "a number", "an object", "null".
     pub const fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -47,12 +47,12 @@ impl Json {
         }
     }
 
-    /// Whether it is `null`.
+    /// Returns true for `null`.
     pub const fn is_null(&self) -> bool {
         matches!(self, Json::Null)
     }
 
-    /// Whether it is, or as an array holds, a bare `NaN`, `Infinity` or `-Infinity`.
+    /// Returns true for a bare `NaN`, `Infinity` or `-Infinity`, or an array that contains one.
     pub fn is_not_finite(&self) -> bool {
         match self {
             Json::NotFinite(_) => true,
@@ -61,57 +61,57 @@ impl Json {
         }
     }
 
-    /// The boolean.
+    /// Returns the boolean. `None` for another kind.
     pub const fn as_bool(&self) -> Option<bool> {
         if let Json::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The string.
+    /// Returns the string. `None` for another kind.
     pub fn as_str(&self) -> Option<&str> {
         if let Json::String(value) = self { Some(value) } else { None }
     }
 
-    /// The number.
+    /// Returns the number. `None` for another kind.
     pub const fn as_number(&self) -> Option<&Number> {
         if let Json::Number(value) = self { Some(value) } else { None }
     }
 
-    /// The elements of an array.
+    /// Returns the elements of an array. `None` for another kind.
     pub fn as_array(&self) -> Option<&[Json]> {
         if let Json::Array(value) = self { Some(value) } else { None }
     }
 
-    /// The object.
+    /// Returns the object. `None` for another kind.
     pub const fn as_object(&self) -> Option<&Object> {
         if let Json::Object(value) = self { Some(value) } else { None }
     }
 
-    /// The object, to change it.
+    /// Returns the object, to change it. `None` for another kind.
     pub const fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Json::Object(value) = self { Some(value) } else { None }
     }
 
-    /// The number, where it is written as an integer (no fraction, no exponent) from 0 to 2^64-1.
+    /// Returns a number that is written as an integer (no fraction, no exponent) from 0 to 2^64-1, else `None`.
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number().and_then(Number::as_u64)
     }
 
-    /// The number, where it is written as an integer (no fraction, no exponent) that fits.
+    /// Returns a number that is written as an integer (no fraction, no exponent) and fits, else `None`.
     pub fn as_i128(&self) -> Option<i128> {
         self.as_number().and_then(Number::as_i128)
     }
 
-    /// A member of an object, the last of that name.
+    /// Returns a member of an object, the last of that name.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.as_object().and_then(|object| object.get(name))
     }
 
-    /// A member of an object, the last of that name, to change it.
+    /// Returns a member of an object, the last of that name, to change it.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
         self.as_object_mut().and_then(|object| object.get_mut(name))
     }
 
-    /// The value at an RFC 6901 pointer. Of repeated members it is the last.
+    /// Returns the value at an RFC 6901 pointer. The last of repeated members counts.
     pub fn pointer(&self, pointer: &str) -> Option<&Json> {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return None;
@@ -123,13 +123,13 @@ impl Json {
         })
     }
 
-    /// A short description for messages: scalars as they are written, if not too long, else what it is.
+    /// Returns a short description for messages: scalars as written, shortened if long, else the kind.
     pub fn excerpt(&self) -> String {
         const MAX_CHARACTERS: usize = 60;
         if matches!(self, Json::Array(_) | Json::Object(_)) {
             return self.kind().to_owned();
         }
-        // No character has more than four bytes.
+        // A character has at most four bytes.
         let mut text = self.to_string_cut(4 * (MAX_CHARACTERS + 1));
         if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
             text.truncate(end);
@@ -138,12 +138,12 @@ impl Json {
         text
     }
 
-    /// RFC 6901 pointers to the members whose name is given more than once in their object, each once; the first `most` of
-    /// them, and fewer where they are long: names that hold much are part of each.
+    /// Returns RFC 6901 pointers to members whose name is repeated in their object, each once. There are at most
+    /// `most`, or fewer if the pointers are long: long names are part of each.
     pub fn duplicates(&self, most: usize) -> Vec<String> {
         const MOST_BYTES: usize = 1 << 20;
         let (mut found, mut bytes) = (Vec::new(), 0);
-        // Breaks off by an error.
+        // An error ends the visit early.
         let _ = self.visit(&mut String::new(), &mut |json, pointer| {
             for name in json.as_object().map(Object::duplicates).unwrap_or_default() {
                 if found.len() >= most || bytes > MOST_BYTES {
@@ -158,12 +158,12 @@ impl Json {
         found
     }
 
-    /// Visits this value and the arrays, objects and bare words that it holds, each with its RFC 6901 pointer, in the order
-    /// of the text.
+    /// Visits this value and the arrays, objects and bare words inside it, in the order of the text. Each has its RFC
+    /// 6901 pointer.
     fn visit<E>(&self, pointer: &mut String, visitor: &mut impl FnMut(&Json, &str) -> Result<(), E>) -> Result<(), E> {
         visitor(self, pointer)?;
         let length = pointer.len();
-        // Of other values nobody wants the pointer, and there are many.
+        // Nobody needs the pointers of other values, and there are many.
         let is_visited = |json: &Json| matches!(json, Json::Array(_) | Json::Object(_) | Json::NotFinite(_));
         let mut below = |name: &str, json: &Json| {
             push_token(pointer, name);
@@ -184,8 +184,8 @@ impl Json {
         }
     }
 
-    /// Whether two values mean the same: numbers by exact value (`1.0` is `1`, `-0` is not `0`), members in any
-    /// order and the last of each name.
+    /// Returns true if two values mean the same. Numbers are compared by exact value: `1.0` is `1`, `-0` is not `0`.
+    /// Members are compared in any order, by the last of each name.
     pub fn same_value(&self, other: &Json) -> bool {
         match (self, other) {
             (Json::Number(a), Json::Number(b)) => a.same_value(b),
@@ -196,13 +196,13 @@ impl Json {
     }
 }
 
-/// An index as it is written, also in a pointer (RFC 6901): digits, no leading zero.
+/// Parses an index as written in the document or a pointer (RFC 6901): digits, no leading zero.
 pub(super) fn index<T: FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     (digits && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok())?
 }
 
-/// The RFC 6901 pointer to a member of what a pointer leads to.
+/// Returns the RFC 6901 pointer to a member of the value at `pointer`.
 pub fn member_pointer(pointer: &str, name: &str) -> String {
     let mut pointer = pointer.to_owned();
     push_token(&mut pointer, name);

@@ -1,55 +1,55 @@
-//! Numbers by their literal, and the exact decimal that a literal stands for.
+//! Numbers as literals, and the exact decimal value of a literal.
 
 use std::cmp::Ordering;
 
 use super::Json;
 
-/// A number as it was written: `1.0`, `1e3` and 30-digit integers stay what they are.
+/// A number as its literal: `1.0`, `1e3` and 30-digit integers stay unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Number(pub(super) Box<str>);
 
 impl Number {
-    /// A number by its literal; `None` where the text is no JSON number.
+    /// Parses the literal of a number. `None` if the text is not a JSON number.
     pub fn parse(literal: &str) -> Option<Self> {
         match Json::parse_str(literal) {
-            // What is longer has white space around it.
+            // A longer text has white space around the number.
             Ok(Json::Number(number)) if number.0.len() == literal.len() => Some(number),
             _ => None,
         }
     }
 
-    /// The literal.
+    /// Returns the literal.
     pub fn literal(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is written without fraction and exponent.
+    /// Returns true if the literal has no fraction and no exponent.
     pub fn is_integer_literal(&self) -> bool {
         !self.0.contains(['.', 'e', 'E'])
     }
 
-    /// The value, where it is written as an integer from 0 to 2^64-1.
+    /// Returns the value of an integer literal from 0 to 2^64-1, else `None`.
     pub fn as_u64(&self) -> Option<u64> {
         self.as_i128().and_then(|value| u64::try_from(value).ok())
     }
 
-    /// The value, where it is written as an integer that fits.
+    /// Returns the value of an integer literal that fits, else `None`.
     pub fn as_i128(&self) -> Option<i128> {
         if self.is_integer_literal() { self.0.parse().ok() } else { None }
     }
 
-    /// The value, where it is integral however written (`5.0`, `1e3`) and fits.
+    /// Returns the value if it is integral in any notation (`5.0`, `1e3`) and fits, else `None`.
     pub fn as_integral_i128(&self) -> Option<i128> {
         self.as_i128().or_else(|| self.decimal().to_i128())
     }
 
-    /// The nearest `f64` (ties to even); infinite beyond its range.
+    /// Returns the nearest `f64` (ties to even), or an infinity beyond its range.
     pub fn as_f64(&self) -> f64 {
-        // Every JSON number is a literal to `parse`, which rounds correctly.
+        // `parse` accepts every JSON number, and rounds correctly.
         self.0.parse().unwrap_or(f64::NAN)
     }
 
-    /// The nearest `f32` (ties to even), rounded once; infinite beyond its range.
+    /// Returns the nearest `f32` (ties to even), rounded once, or an infinity beyond its range.
     pub fn as_f32(&self) -> f32 {
         self.0.parse().unwrap_or(f32::NAN)
     }
@@ -57,16 +57,16 @@ impl Number {
     /// The shortest decimal that gives this value back, always with a fraction or an exponent: `1.0`, `1e300`,
     /// `-0.0`; of an `f32` `0.1`, not `0.10000000149011612`; `None` for NaN and infinities.
     pub fn from_shortest<F: Into<f64> + Copy + std::fmt::Debug>(value: F) -> Option<Self> {
-        // `Debug` prints the shortest digits, with `.0` where there would be neither fraction nor exponent.
+        // `Debug` prints the shortest digits, with `.0` if there is neither fraction nor exponent.
         value.into().is_finite().then(|| Number(format!("{value:?}").into()))
     }
 
-    /// The exact value.
+    /// Returns the exact value.
     pub fn decimal(&self) -> Decimal {
         Decimal::of(&self.0)
     }
 
-    /// Whether two literals stand for the same number; `-0` is not `0`.
+    /// Returns true if two literals are the same number. `-0` is not `0`.
     pub fn same_value(&self, other: &Number) -> bool {
         self.0 == other.0 || self.decimal() == other.decimal()
     }
@@ -84,28 +84,27 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Beyond this an exponent is as good as infinite: no literal has digits enough to make up for it.
+/// The limit of exponents. No literal has enough digits to compensate a greater one.
 const EXPONENT_LIMIT: i128 = 1 << 100;
 
 /// The exact value of a literal: `±digits × 10^exponent`, digits without leading and trailing zeros.
 ///
-/// Zero has no digits, and keeps its sign. Exponents beyond 2^100 are all the same.
+/// Zero has no digits, and keeps its sign. All exponents beyond 2^100 are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
-    /// ASCII.
+    /// In ASCII.
     digits: Vec<u8>,
     exponent: i128,
 }
 
 impl Decimal {
-    /// Reads the literal of a JSON number.
     fn of(literal: &str) -> Self {
         let (negative, unsigned) = literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits: Vec<u8> = integer.bytes().chain(fraction.bytes()).collect();
-        // Digits and a sign are left, so it fails by size alone.
+        // Only digits and a sign remain, so only a large exponent can fail to parse.
         let most = if exponent.starts_with('-') { -EXPONENT_LIMIT } else { EXPONENT_LIMIT };
         let exponent: i128 = exponent.parse().unwrap_or(most);
         let mut exponent = exponent.clamp(-EXPONENT_LIMIT, EXPONENT_LIMIT) - fraction.len() as i128;
@@ -121,12 +120,12 @@ impl Decimal {
         Decimal { negative, digits, exponent }
     }
 
-    /// Whether it is zero, of either sign.
+    /// Returns true for zero of either sign.
     pub fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }
 
-    /// The value where it is integral and fits.
+    /// Returns the value if it is integral and fits, else `None`.
     pub fn to_i128(&self) -> Option<i128> {
         if self.is_zero() {
             return Some(0);
@@ -147,12 +146,12 @@ impl Decimal {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            // Without trailing zeros the digits compare as strings do.
+            // Without trailing zeros, the digits sort as strings do.
             (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
         }
     }
 
-    /// The place of the first digit: 1 for units, 2 for tens.
+    /// Returns the position of the first digit: 1 for units, 2 for tens.
     fn magnitude(&self) -> i128 {
         self.exponent + self.digits.len() as i128
     }

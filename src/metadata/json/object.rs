@@ -1,22 +1,22 @@
-//! Objects: members in their order, repeated names included.
+//! Objects: members in order, including repeated names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Json;
 
-/// The members of an object in their order, repeated names included.
+/// The members of an object in order, including repeated names.
 ///
-/// Where a name is repeated, the last member counts, as for every reader. A clone shares the members until either side
-/// changes: parts of a document are handed on without taking its memory twice.
+/// The last member of a repeated name counts, as for every reader. A clone shares the members until either side
+/// changes. So parts of a document are passed on without a second copy.
 #[derive(Debug, Clone, Default)]
 pub struct Object {
-    /// `None` where there are none.
+    /// `None` if there are no members.
     members: Option<Arc<Vec<(String, Json)>>>,
 }
 
 impl Object {
-    /// No members.
+    /// Makes an object without members.
     pub const fn new() -> Self {
         Object { members: None }
     }
@@ -29,53 +29,53 @@ impl Object {
         Arc::make_mut(self.members.get_or_insert_default())
     }
 
-    /// Members, repeated ones included.
+    /// Returns the number of members, including repeated ones.
     pub fn len(&self) -> usize {
         self.members().len()
     }
 
-    /// Whether there are no members.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.members().is_empty()
     }
 
-    /// The members in their order, repeated ones included.
+    /// Returns the members in order, including repeated ones.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.members().iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The names in their order, repeated ones included.
+    /// Returns the names in order, including repeated ones.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members().iter().map(|(name, _)| name.as_str())
     }
 
-    /// The last member of this name.
+    /// Returns the last member of this name.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.members().iter().rev().find(|member| member.0 == name).map(|member| &member.1)
     }
 
-    /// The last member of this name, to change it.
+    /// Returns the last member of this name, to change it.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
         let last = self.members().iter().rposition(|member| member.0 == name)?;
         Some(&mut self.members_mut()[last].1)
     }
 
-    /// A member for messages; "nothing" where there is none of this name.
+    /// Returns a member for messages, or "nothing" if there is none of this name.
     pub(crate) fn excerpt(&self, name: &str) -> String {
         self.get(name).map_or_else(|| "nothing".to_owned(), Json::excerpt)
     }
 
-    /// The names that are not among `known`, repeated ones included.
+    /// Returns the names that are not `known`, including repeated ones.
     pub(crate) fn unknown_names(&self, known: &[&str]) -> impl Iterator<Item = &str> {
         self.names().filter(|name| !known.contains(name))
     }
 
-    /// Whether there is a member of this name.
+    /// Returns true if there is a member of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Replaces the last member of this name in its place and drops the others; appends where there is none.
+    /// Replaces the last member of this name at its position and removes the others. Appends it if there is none.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) {
         let name = name.into();
         let members = self.members_mut();
@@ -89,26 +89,26 @@ impl Object {
         members.extend(kept);
     }
 
-    /// Appends a member, whether or not the name is there: for what was read.
+    /// Appends a member even if the name exists, for parsed documents.
     pub fn push(&mut self, name: impl Into<String>, value: impl Into<Json>) {
         self.members_mut().push((name.into(), value.into()));
     }
 
-    /// The same object with one more member: `Object::new().with("endian", "little")`.
+    /// Returns the object with one more member: `Object::new().with("endian", "little")`.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.insert(name, value);
         self
     }
 
-    /// Removes every member of this name; the last of them.
+    /// Removes all members of this name, and returns the last of them.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
         let removed = self.get(name).cloned()?;
         self.members_mut().retain(|member| member.0 != name);
         Some(removed)
     }
 
-    /// The names that are given more than once, each once, in their order.
+    /// Returns the repeated names, each once, sorted.
     pub fn duplicates(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names().collect();
         names.sort_unstable();
@@ -117,9 +117,9 @@ impl Object {
         repeated
     }
 
-    /// Whether two objects mean the same: see [`Json::same_value`].
+    /// Returns true if two objects mean the same, see [`Json::same_value`].
     pub fn same_value(&self, other: &Object) -> bool {
-        // Copies mostly are literally the same.
+        // Copies are mostly equal literally.
         if self == other {
             return true;
         }

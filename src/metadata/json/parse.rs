@@ -1,21 +1,20 @@
-//! The parser: one linear pass, bounded in bytes, depth and values.
+//! The parser: one linear pass, with limits for bytes, depth and values.
 //!
-//! Written by hand, because `serde_json` hands out number literals only as `RawValue`, and to reach those inside a
-//! document each level has to be scanned again: time grows with depth times size.
+//! It is written by hand because `serde_json` returns number literals only as `RawValue`. To reach those inside a
+//! document, each level has to be scanned again, which takes time proportional to depth times size.
 
 use std::borrow::Cow;
 
 use super::{Json, Number, Object};
 use crate::diagnostic::{Diagnostic, code};
 
-/// The most bytes of a document.
 const MAX_BYTES: usize = 64 << 20;
-/// The most arrays and objects within each other.
+/// The greatest depth of nested arrays and objects.
 const MAX_DEPTH: usize = 128;
-/// The most values of any kind: two bytes of text (`0,`) are more than fifty in memory, eight (`{"":0},`) two hundred.
+/// The most values of any kind. Two bytes of text (`0,`) need more than fifty in memory, eight (`{"":0},`) two hundred.
 const MAX_VALUES: usize = 1 << 20;
 
-/// Why a text is no JSON document, and where.
+/// The reason why a text is not a JSON document, with the position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column} (byte {offset}): {message}")]
 pub struct JsonError {
@@ -30,7 +29,7 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The error as a finding, `ZM001` or, for what is beyond the limits, `ZM002`.
+    /// Returns the error as a finding: `ZM001`, or `ZM002` for an exceeded limit.
     pub fn diagnostic(&self) -> Diagnostic {
         let code = if self.is_limit { code::JSON_LIMIT } else { code::JSON_SYNTAX };
         Diagnostic::new(code, self.to_string())
@@ -39,7 +38,7 @@ impl JsonError {
     fn new(text: &[u8], offset: usize, is_limit: bool, message: impl Into<Cow<'static, str>>) -> Self {
         let before = &text[..offset.min(text.len())];
         let line = before.rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-        // Continuation bytes of UTF-8 count with the byte that they continue.
+        // Continuation bytes of UTF-8 are part of the character before.
         let is_start = |byte: &&u8| **byte & 0xc0 != 0x80;
         let column = 1 + line.iter().filter(is_start).count();
         let line = before.split(|&byte| byte == b'\n').count();
@@ -50,34 +49,34 @@ impl JsonError {
         Self::new(text, offset, false, message)
     }
 
-    /// A bare word where none may stand; `place` says more of where that is.
+    /// Makes the error of a bare word that is not allowed. `place` describes its position.
     fn not_finite(text: &[u8], offset: usize, word: &str, place: &str) -> Self {
         let message = format!("{word}{place} is not JSON (as the value of a float it is written \"{word}\")");
         Self::syntax(text, offset, message)
     }
 }
 
-/// The bare words of a document for numbers that are not finite, all of them where they may stand.
+/// The bare words `NaN` and infinities of a document, all at allowed positions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NotFiniteValues {
     pub count: usize,
-    /// The first of them, and the RFC 6901 pointer to it.
+    /// The first of them, and its RFC 6901 pointer.
     pub first: Option<(&'static str, String)>,
 }
 
 impl Json {
-    /// Reads a document of at most 64 MiB, 2^20 values, and 128 arrays and objects within each other.
+    /// Reads a document of at most 64 MiB, 2^20 values, and a depth of 128 arrays and objects.
     pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
         parse(bytes, false).map(|(json, _)| json)
     }
 
-    /// The same, of text.
+    /// Reads a document from text, with the same limits.
     pub fn parse_str(text: &str) -> Result<Json, JsonError> {
         Self::parse(text.as_bytes())
     }
 
-    /// Reads a document as Python's `json` does, with `NaN`, `Infinity` and `-Infinity` as bare words wherever
-    /// `is_allowed` takes the RFC 6901 pointer to one; also tells which there are.
+    /// Reads a document as Python's `json` does, with `NaN`, `Infinity` and `-Infinity` as bare words. They are allowed
+    /// if `is_allowed` returns true for the RFC 6901 pointer. Also returns the words that were found.
     pub fn parse_with_not_finite(
         bytes: &[u8],
         is_allowed: impl Fn(&str) -> bool,
@@ -87,7 +86,7 @@ impl Json {
         if offsets.len() == 0 {
             return Ok((json, found));
         }
-        // Values are visited in the order in which they stand in the text.
+        // Values are visited in the order of the text.
         json.visit(&mut String::new(), &mut |value, pointer| {
             let Json::NotFinite(word) = value else { return Ok(()) };
             let offset = offsets.next().unwrap_or_default();
@@ -102,7 +101,7 @@ impl Json {
     }
 }
 
-/// A value, and where in the text the bare words of it stand, in their order.
+/// Returns a value, and the offsets of its bare words in order.
 fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), JsonError> {
     if bytes.len() > MAX_BYTES {
         return Err(JsonError::new(bytes, 0, true, format!("the document has more than {MAX_BYTES} bytes")));
@@ -120,8 +119,8 @@ fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), Jso
     Ok((json, parser.not_finite.unwrap_or_default()))
 }
 
-/// Takes what a list holds from `first` on. Where that is the most of it, and much, it goes on in the list's own memory: a
-/// copy of a million members would take theirs twice.
+/// Removes and returns the elements from `first` on. If they are many and most of the list, the result reuses the
+/// list's own memory. A copy of a million members would need their memory twice.
 fn split_last<T>(list: &mut Vec<T>, first: usize) -> Vec<T> {
     const MUCH: usize = 1 << 12;
     let count = list.len() - first;
@@ -136,14 +135,14 @@ fn split_last<T>(list: &mut Vec<T>, first: usize) -> Vec<T> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// Always at a character boundary: only ASCII bytes, and strings to their closing quote, are passed over.
+    /// Always at a character boundary: it only moves over ASCII bytes, and over strings up to the closing quote.
     position: usize,
     values: usize,
-    /// Members and elements of the lists that are open, the innermost last: each list is made with room for no more
-    /// than it holds. A million lists of one element with room for four would take thrice their memory.
+    /// The members and elements of open lists, the innermost last. So each list is allocated with exactly its length. A
+    /// million lists of one element with capacity for four would need three times the memory.
     members: Vec<(String, Json)>,
     elements: Vec<Json>,
-    /// Offsets of the bare words for what is not finite; `None` where they are refused.
+    /// Offsets of the bare words `NaN` and infinities. `None` if they are not allowed.
     not_finite: Option<Vec<usize>>,
 }
 
@@ -217,14 +216,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes the opening bracket and, where it follows at once, the closing one.
+    /// Skips the opening bracket. Returns true and skips the closing one if it follows immediately.
     fn is_empty_list(&mut self, close: u8) -> bool {
         self.position += 1;
         self.skip_white_space();
         self.eat(close)
     }
 
-    /// Passes a comma (false) or the closing bracket (true).
+    /// Skips a comma and returns false, or skips the closing bracket and returns true.
     fn end_of_list(&mut self, close: u8, expected: &str) -> Result<bool, JsonError> {
         self.skip_white_space();
         if self.eat(close) {
@@ -278,7 +277,7 @@ impl<'a> Parser<'a> {
         Ok(Json::Number(Number(self.text[start..self.position].into())))
     }
 
-    /// Passes at least one digit; their number.
+    /// Skips digits and returns their number. Fails if there is none.
     fn digits(&mut self) -> Result<usize, JsonError> {
         let count = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         if count == 0 {
@@ -304,7 +303,7 @@ impl<'a> Parser<'a> {
                 b'"' => break,
                 b'\\' => {
                     has_escapes = true;
-                    // What is escaped may be a quote; any other character is looked at again.
+                    // An escaped character may be a quote. Any other character is read again.
                     self.position += if rest.get(plain + 1).is_some_and(u8::is_ascii) { 2 } else { 1 };
                 }
                 control => {
@@ -345,7 +344,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next character, as messages have it.
+    /// Returns the next character for messages.
     fn found(&self) -> String {
         match self.rest().chars().next() {
             None => "the end of the document".to_owned(),

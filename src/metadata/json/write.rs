@@ -1,4 +1,4 @@
-//! Writing: compact, or indented as Python's `json.dumps(indent=2)` does. Number literals stay as they are.
+//! Writing: compact, or indented as Python's `json.dumps(indent=2)` does. Number literals stay unchanged.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ impl Json {
         self.text(max_bytes, false)
     }
 
-    /// Indented by two spaces, without a line end.
+    /// Returns text with an indentation of two spaces, without a line end.
     pub fn to_string_pretty(&self) -> String {
         self.text(usize::MAX, true)
     }
@@ -22,7 +22,7 @@ impl Json {
         String::from_utf8(writer.text).unwrap_or_default()
     }
 
-    /// The indented form as the bytes of a document, with a line end.
+    /// Returns the indented form as the bytes of a document, with a line end.
     pub fn to_document(&self) -> Vec<u8> {
         let mut text = self.to_string_pretty();
         text.push('\n');
@@ -30,7 +30,7 @@ impl Json {
     }
 }
 
-/// One line, without white space.
+/// Returns one line without white space.
 impl std::fmt::Display for Json {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.to_string_cut(usize::MAX))
@@ -39,7 +39,7 @@ impl std::fmt::Display for Json {
 
 struct Writer {
     text: Vec<u8>,
-    /// Writing stops soon after so many.
+    /// Writing stops soon after this number of bytes.
     max_bytes: usize,
     is_indented: bool,
 }
@@ -97,8 +97,8 @@ impl Writer {
     }
 
     fn string(&mut self, string: &str) {
-        /// From so many bytes on, room for a string is made at once, with some for what follows: where the text grows by
-        /// doubling, it is there twice while it moves.
+        /// The length from which capacity for a string is reserved at once, with some for the following text. Growing
+        /// by doubling would need the text twice while it is copied.
         const LONG: usize = 1 << 16;
         let string = self.cut(string);
         if string.len() >= LONG {
@@ -112,7 +112,7 @@ impl Writer {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// The beginning of the text, as far as there is room.
+    /// Returns the beginning of the text, up to the limit.
     fn cut<'a>(&self, text: &'a str) -> &'a str {
         &text[..text.floor_char_boundary(self.max_bytes.saturating_sub(self.text.len()))]
     }
@@ -130,8 +130,8 @@ impl Serialize for Object {
     }
 }
 
-/// With `serde_json`'s serialisers every literal is written as it is, and a bare `NaN` or `Infinity`, which is no JSON, as
-/// the string of that name.
+/// `serde_json`'s serialisers write every literal unchanged. A bare `NaN` or `Infinity`, which is not JSON, is written
+/// as the string of that name.
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -146,7 +146,7 @@ impl Serialize for Json {
     }
 }
 
-/// From the text of a document that `serde_json` reads: literals stay as they are.
+/// Reads the text of a document by `serde_json`. Literals stay unchanged.
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Json::parse_str(Box::<RawValue>::deserialize(deserializer)?.get()).map_err(D::Error::custom)

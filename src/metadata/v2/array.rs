@@ -8,14 +8,14 @@ use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape, read_shape, read
 use crate::metadata::group::{read_format, read_repeated, required};
 use crate::metadata::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Findings, Json, Object, Separator};
 
-/// The members of a `.zarray`; all but the last are required.
+/// The members of a `.zarray`. All but the last are required.
 const MEMBERS: [&str; 9] =
     ["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
 
-/// The most filters of an array.
 const MAX_FILTERS: usize = 256;
 
-/// Reads what can be read of a `.zarray`; the attributes stand elsewhere. Faults go to the document's `diagnostics`.
+/// Reads the members of a `.zarray`. The attributes are in another document. Faults are added to the document's
+/// `diagnostics`.
 pub fn read_array(document: &Json) -> ArrayDocument {
     let mut diagnostics = Vec::new();
     let found = &mut diagnostics;
@@ -44,20 +44,20 @@ pub fn read_array(document: &Json) -> ArrayDocument {
         chunk_grid,
         chunk_key_encoding: separator.map(ChunkKeyEncoding::v2),
         fill_value,
-        // Without its order, nobody knows which element stands where.
+        // Without an order the positions of the elements are unknown.
         codecs: codecs.filter(|_| is_fortran.is_some()),
         diagnostics,
         ..ArrayDocument::default()
     }
 }
 
-/// The finding for a `dtype` of v2 that only tensorstore reads.
+/// Returns the finding for a `dtype` of v2 that only tensorstore reads. `None` for any other.
 pub fn extension_finding(dtype: &Json) -> Option<Diagnostic> {
     Dtype::read(dtype).ok()?.extension.map(tensorstore_finding)
 }
 
-/// Where something that is said of the v3 form stands in a `.zarray`: what a codec has as its `configuration` are
-/// members of the codec itself, and the data type is `dtype`.
+/// Converts a pointer into the v3 form to one into a `.zarray`. Members of a codec's `configuration` are members of the
+/// codec itself there, and the data type is `dtype`.
 pub fn pointer_into(document: &Json, pointer: &str) -> String {
     let mut pointer = match pointer {
         "/data_type" => return "/dtype".to_owned(),
@@ -77,8 +77,8 @@ fn read_chunks(json: &Json, shape: Option<&[u64]>, diagnostics: &mut Vec<Diagnos
     fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
-/// One that cannot be read is [`Dtype::unknown`]: a type that v2 does not have, whose chunks can be copied, if it has the
-/// form of one.
+/// Reads a `dtype`. An unreadable one becomes [`Dtype::unknown`]. If it has the form of a type, the chunks can be
+/// copied.
 fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
     let is_list = |json: &Json| json.as_array().is_some_and(|list| !list.is_empty());
     let is_of_fields = json.as_array().is_some_and(|fields| fields.iter().all(is_list)) && is_list(json);
@@ -97,7 +97,7 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
     dtype
 }
 
-/// Whether the order is F.
+/// Returns true if the order is F.
 fn read_order(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
     match json.as_str() {
         Some("C") => Some(false),
@@ -126,7 +126,7 @@ fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<
     }
 }
 
-/// Order F is C after the dimensions are reversed.
+/// Returns the `transpose` of order F, which is C after the dimensions are reversed.
 fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
     if !is_fortran || rank < 2 {
         return None;

@@ -1,7 +1,7 @@
-//! The `order`, `filters` and `compressor` of a v2 array as a chain of codecs in the form of v3, and back.
+//! The `order`, `filters` and `compressor` of a v2 array as a chain of v3 codecs, and back.
 //!
-//! What the registry has gets its name there; anything else keeps numcodecs' under `numcodecs.`, as zarr-python
-//! writes it. Values are passed on as they stand: whether they are right is for who knows the codec.
+//! Codecs of the registry get their name there. Any other codec keeps its numcodecs name after `numcodecs.`, as
+//! zarr-python writes it. Values are copied unchanged. The codec checks them later.
 
 use super::dtype::Dtype;
 use super::{NotInV2, V2ByteOrder};
@@ -10,7 +10,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code, spelling};
 use crate::metadata::{CodecMetadata, Findings, Json, Object, View};
 
-/// The data type, which a filter may tell, and the codecs.
+/// Returns the data type, which a filter may determine, and the codecs.
 pub(super) fn read(
     dtype: &Dtype,
     transpose: Option<CodecMetadata>,
@@ -33,13 +33,13 @@ pub(super) fn read(
                 is_bytes = true;
             }
             CodecKind::BytesToBytes => {}
-            // Some compressors take the elements as they are.
+            // Some compressors encode the elements themselves.
             CodecKind::ArrayToBytes => {
                 diagnostics.extend(big_endian_fault(&metadata, &stored));
                 is_bytes = true;
             }
             CodecKind::ArrayToArray => {
-                // A filter that stands as the compressor is given the elements, as any filter is.
+                // A filter that is written as the compressor encodes the elements, as any filter does.
                 if is_compressor(&pointer) && !is_bytes {
                     diagnostics.push(filter_as_compressor(&metadata));
                 }
@@ -58,20 +58,21 @@ pub(super) fn read(
     (data_type, codecs)
 }
 
-/// A chain of codecs as v2 has it.
+/// A chain of codecs in v2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct V2Chain {
-    /// Whether `order` is F.
+    /// True if `order` is F.
     pub is_fortran: bool,
     /// The byte order of the array's elements.
     pub order: V2ByteOrder,
-    /// `filters`; null where there are none.
+    /// `filters`, or null if there are none.
     pub filters: Json,
     /// `compressor`, or null.
     pub compressor: Json,
 }
 
-/// A chain in v3 form, in encode order, for an array of this rank and type.
+/// Converts v3 codecs in encode order to v2, for an array of this rank and type. Fails for codecs that v2 does not
+/// have.
 pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize) -> Result<V2Chain, NotInV2> {
     let (mut is_fortran, mut order) = (false, V2ByteOrder::Little);
     let mut converted: Vec<Object> = Vec::new();
@@ -88,7 +89,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
         }
     }
     if !matches!(order, V2ByteOrder::Fields(_)) {
-        // Elements of one byte have no order, whatever `endian` says.
+        // Elements of one byte have no order, whatever `endian` is.
         order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()) && data_type.has_byte_order());
     }
     let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
@@ -97,7 +98,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     Ok(V2Chain { is_fortran, order, filters, compressor })
 }
 
-/// Whether a `transpose` reverses the dimensions; one that leaves them as they are does nothing.
+/// Returns true if a `transpose` reverses the dimensions, false if it keeps them. Fails for any other order.
 fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
     let order = codec.member("order");
     let order_is = |expected: &mut dyn Iterator<Item = u64>, name: &str| {
@@ -115,7 +116,7 @@ fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
         .with_help("give a chain without it with --codecs"))
 }
 
-/// The codec as numcodecs has it.
+/// Returns the codec in numcodecs' form.
 fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV2> {
     let configuration = codec.configuration.clone().unwrap_or_default();
     let with_id = |id: &str, members: Object| {
@@ -136,13 +137,13 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
     Ok(with_id(id, form.map_or(configuration.clone(), |form| (form.write)(configuration))))
 }
 
-/// Whether an id stands as the compressor; every other is a filter.
+/// Returns true if a codec of this id is written as the compressor. Any other is a filter.
 fn is_compressor(id: &str) -> bool {
     id == "zstandard" || registry::of_v2(id).is_some_and(|entry| matches!(entry.v2, V2Id::Compressor(_)))
 }
 
-/// Gives the types of filters the byte order of what is stored, where theirs is another: in v2 it is they that say
-/// it. Whether the array's own elements are big endian.
+/// Sets the types of filters to the byte order of the stored elements, if it differs: in v2 they determine it. Returns
+/// true if the array's own elements are big-endian.
 fn order_types(filters: &mut [Object], is_big: bool) -> bool {
     let is_text = |filter: &Object, name: &str| filter.get(name).is_some_and(|json| json.as_str().is_some());
     let mut expected = if is_big { '>' } else { '<' };
@@ -154,7 +155,7 @@ fn order_types(filters: &mut [Object], is_big: bool) -> bool {
         let order = decoded.and_then(|name| filter.get(name)?.as_str()?.chars().next());
         expected = match order {
             Some(order @ ('<' | '>')) => order,
-            // Single bytes have no order, and what has no order written is little endian.
+            // Single bytes have no order, and a type without a written order is little-endian.
             Some('|') | None => expected,
             Some(_) => '<',
         };
@@ -162,7 +163,8 @@ fn order_types(filters: &mut [Object], is_big: bool) -> bool {
     expected == '>'
 }
 
-/// The configuration of a filter whose types are little endian. Between the codecs of v3 their byte order means nothing.
+/// Returns the configuration of a filter with little-endian types. Between the codecs of v3 their byte order means
+/// nothing.
 pub fn with_little_endian_types(configuration: &Object) -> Object {
     let mut little = configuration.clone();
     for name in ["dtype", "astype", "decode_dtype", "encode_dtype"] {
@@ -171,7 +173,7 @@ pub fn with_little_endian_types(configuration: &Object) -> Object {
     little
 }
 
-/// Gives a type its byte order, where it is a text; what has none written is little endian, and stays so.
+/// Sets the byte order of a type that is text. A type without a written order is little-endian, and stays so.
 fn set_order(filter: &mut Object, name: &str, order: char) {
     let Some(text) = filter.get(name).and_then(Json::as_str) else { return };
     let kind = text.trim_start_matches(['<', '>']);
@@ -181,7 +183,7 @@ fn set_order(filter: &mut Object, name: &str, order: char) {
     }
 }
 
-/// Ids of numcodecs that no codec of v3 has, with what they turn into what.
+/// Ids of numcodecs that no codec of v3 has, with their kinds.
 const OF_V2_ALONE: [(&str, CodecKind); 6] = [
     ("base64", CodecKind::BytesToBytes),
     ("categorize", CodecKind::ArrayToArray),
@@ -193,7 +195,7 @@ const OF_V2_ALONE: [(&str, CodecKind); 6] = [
 
 /// A codec, what it turns into what, and the `dtype` that it takes elements for and that of its results, where it names them.
 type V2Codec = (CodecMetadata, CodecKind, [Option<Dtype>; 2]);
-/// Reads an entry of `filters`, or the `compressor`. `item_size` is that of the elements that reach it.
+/// Reads an entry of `filters`, or the `compressor`. `item_size` is the bytes of its input elements.
 fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<V2Codec> {
     let Some(object) = json.as_object() else {
         return diagnostics.unexpected(code::V2_CODEC, json, "an object with an `id`", pointer);
@@ -217,7 +219,7 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
     let alone = || OF_V2_ALONE.iter().find(|row| row.0 == id).map(|row| row.1);
     let kind = entry.map(|entry| entry.kind).or_else(alone).unwrap_or_else(|| {
         diagnostics.push(unknown_id(id).at_pointer(pointer));
-        // A filter that nobody knows most likely changes values; a compressor does not.
+        // An unknown filter most likely changes values, a compressor does not.
         if pointer == "/compressor" { CodecKind::BytesToBytes } else { CodecKind::ArrayToArray }
     });
     let (name, configuration) = match (entry, entry.and_then(|entry| entry.v2_form())) {
@@ -231,7 +233,7 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
     Some((CodecMetadata::new(name, configuration).at(pointer), kind, types))
 }
 
-/// An id that numcodecs does not have: an error where another must have been meant.
+/// Returns the diagnostic of an id that numcodecs does not have. It is an error if it is similar to a known id.
 fn unknown_id(id: &str) -> Diagnostic {
     let message = format!("numcodecs has no codec with the id {}", Json::from(id).excerpt());
     let known = registry::all().filter_map(|entry| entry.v2.id()).chain(OF_V2_ALONE.map(|row| row.0));
@@ -242,15 +244,16 @@ fn unknown_id(id: &str) -> Diagnostic {
     }
 }
 
-/// A type of a configuration, which may come without its byte order: numpy then takes the machine's, and machines are
-/// little endian.
+/// Reads a type of a configuration, which may have no byte order. numpy then uses the machine's, and machines are
+/// little-endian.
 fn read_dtype(json: &Json) -> Option<Dtype> {
     let bare = || Dtype::read(&format!("<{}", json.as_str()?).into()).ok();
     Dtype::read(json).ok().or_else(bare)
 }
 
-/// numcodecs gives elements to these codecs as they lie in memory, and takes what comes back for elements of the same
-/// order: of big-endian ones it writes no chunk, and reads other numbers than any that was written.
+/// Returns the fault of big-endian elements for some codecs. numcodecs passes elements to them as stored in memory, and
+/// assumes the same order for the result. So it cannot write a chunk of big-endian elements, and reads other numbers
+/// than were written.
 fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic> {
     let kind = registry::find(&codec.name).and_then(|entry| entry.array);
     let is_little = kind.is_some_and(|kind| kind.is_little_endian_in_v2);
@@ -261,7 +264,7 @@ fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic>
     })
 }
 
-/// The finding for an array->array codec that stands as the compressor.
+/// Returns the finding of an array->array codec that is written as the compressor.
 fn filter_as_compressor(codec: &CodecMetadata) -> Diagnostic {
     let id = codec.name.trim_start_matches("numcodecs.");
     let message = format!("the compressor `{id}` is a filter, and is read as the last of `filters`");
@@ -270,13 +273,13 @@ fn filter_as_compressor(codec: &CodecMetadata) -> Diagnostic {
         .at_pointer(codec.pointer.clone())
 }
 
-/// The `bytes` codec of elements in this order.
+/// Returns the `bytes` codec of elements in this order.
 fn bytes(dtype: &Dtype) -> CodecMetadata {
     let order = dtype.order.as_ref().filter(|_| dtype.has_layout);
     let endian = match (order, &dtype.data_type) {
         (Some(V2ByteOrder::Big), _) => Some("big"),
         (Some(V2ByteOrder::Little), _) | (None, DataType::Struct(_)) => Some("little"),
-        // Single bytes, or raw ones whatever is in them; and fields that have orders of their own.
+        // Single or raw bytes, and fields that have orders of their own.
         _ => None,
     };
     let mut codec = CodecMetadata::new("bytes", endian.map(|endian| Object::new().with("endian", endian))).at("/dtype");

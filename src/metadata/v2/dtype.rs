@@ -9,34 +9,34 @@ use crate::metadata::{Json, View};
 /// The most bytes of an element that has fields.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// The most fields of a structure, those of nested ones counted.
+/// The most fields of a structure, including those of nested ones.
 const MAX_FIELDS: usize = 1 << 12;
 
-/// A data type, and what v2 puts into it beside.
+/// A data type, and what else v2 has in its `dtype`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Dtype {
-    /// `Other` of objects, whose filter says what they are, and of what nobody understands: its chunks can be copied.
+    /// `Other` for objects, whose filter determines their type, and for unknown types. Their chunks can be copied.
     pub(super) data_type: DataType,
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub(super) size: u64,
-    /// `None` where every component is a single byte.
+    /// `None` if every component is a single byte.
     pub(super) order: Option<V2ByteOrder>,
-    /// The name of a type that tensorstore alone has, if only of a field.
+    /// The name of a type that only tensorstore has, also if only a field has it.
     pub(super) extension: Option<&'static str>,
-    /// Whether v3 can say how an element is laid out: no field is an array. Else the data type is raw bytes.
+    /// True if v3 can describe the layout of an element: no field is an array. Otherwise the data type is raw bytes.
     pub(super) has_layout: bool,
 }
 
-/// The parts of a `dtype`, while it is read.
+/// The parts of a `dtype` while it is read.
 struct Parts {
-    /// Whether each is big endian, where it has a byte order.
+    /// True for each big-endian part. `None` for a part without byte order.
     orders: Vec<Option<bool>>,
     extension: Option<&'static str>,
     has_layout: bool,
 }
 
 impl Dtype {
-    /// Reads it; the error says what was expected and found.
+    /// Reads a `dtype`. The error contains the expected and the found form.
     pub(super) fn read(json: &Json) -> Result<Dtype, String> {
         let mut parts = Parts { orders: Vec::new(), extension: None, has_layout: true };
         let (data_type, size) = read(json, &mut parts)?;
@@ -51,20 +51,20 @@ impl Dtype {
         Ok(Dtype { data_type, size, order, extension, has_layout })
     }
 
-    /// A type that could not be read.
+    /// Makes the `dtype` of a type that could not be read.
     pub(super) fn unknown(json: &Json) -> Dtype {
-        // With the space it is the name of no data type.
+        // No data type has a name with a space.
         let data_type = DataType::Other(Json::from(format!("dtype {}", json.excerpt())));
         Dtype { data_type, size: 1, order: None, extension: None, has_layout: true }
     }
 
-    /// Whether elements are objects: what they are stands in a filter.
+    /// Returns true if elements are objects, whose type a filter determines.
     pub(super) fn is_object(&self) -> bool {
         matches!(&self.data_type, DataType::Other(name) if name.as_str() == Some("object"))
     }
 
-    /// The view that takes elements of `stored` for this type. `None` where the types are the same, and where they
-    /// differ in size or in their components.
+    /// Returns the view of elements of type `stored` as this type. `None` if the types are the same, or differ in size
+    /// or in their components.
     pub(super) fn view_of(&self, stored: &Dtype) -> Option<View> {
         if self == stored || self.size != stored.size || self.component()? != stored.component()? {
             return None;
@@ -72,7 +72,7 @@ impl Dtype {
         Some(if self.order == stored.order { View::AsStored } else { View::Swapped })
     }
 
-    /// Bytes of what the byte order is about, for numbers and times.
+    /// Returns the bytes of a component with a byte order, for numbers and times.
     fn component(&self) -> Option<usize> {
         match &self.data_type {
             DataType::Bool | DataType::Time(_) => self.data_type.size(),
@@ -127,7 +127,7 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
     Ok((DataType::Struct(StructType::new(fields)), size))
 }
 
-/// The elements of a field that is an array.
+/// Returns the number of elements of an array field.
 fn subarray_elements(shape: &Json) -> Result<u64, String> {
     let sizes = shape.as_array().unwrap_or(std::slice::from_ref(shape));
     let product = |product: u64, size: &Json| product.checked_mul(size.as_u64().filter(|size| *size > 0)?);
@@ -135,7 +135,7 @@ fn subarray_elements(shape: &Json) -> Result<u64, String> {
     sizes.iter().try_fold(1_u64, product).ok_or_else(refused)
 }
 
-/// A data type as v2 has it, its components in this byte order.
+/// Returns a data type in v2's form, with the components in this byte order.
 pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> {
     let DataType::Struct(structure) = data_type else { return type_string::write(data_type, is_big).map(Json::from) };
     let field = |field: &Field| {

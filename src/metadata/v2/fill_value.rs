@@ -1,4 +1,4 @@
-//! The `fill_value` of a v2 array, read into the form that v3 has for the data type, and written.
+//! The `fill_value` of a v2 array, converted to v3's form for the data type, and back.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#fill-value-encoding>.
 
@@ -10,7 +10,7 @@ use crate::metadata::{Findings, Json};
 
 const POINTER: &str = "/fill_value";
 
-/// The v3 form; what cannot be understood is kept as written, for whoever knows the data type to refuse.
+/// Returns the v3 form. An unknown form stays as written, and is an error when the data type is known.
 pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if fill_value.is_null() {
         let message = "`fill_value` is null: what absent chunks hold is undefined, and read here as zero";
@@ -24,7 +24,7 @@ pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagn
     let data_type = &dtype.data_type;
     let is_text = dtype.is_object() || matches!(data_type, DataType::FixedBytes(_) | DataType::FixedUtf32(_));
     let understood = match data_type {
-        // Before zarr-python 3, arrays of text were given 0 where nobody said anything.
+        // zarr-python before version 3 used 0 as the default for arrays of text.
         _ if is_text && fill_value.as_u64() == Some(0) => {
             let mut found = older_form("0 for a type of text", "\"\"");
             if dtype.is_object() {
@@ -53,7 +53,7 @@ pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagn
     })
 }
 
-/// Bare words for what is not finite as the strings that v2 has for them.
+/// Converts the bare words `NaN` and infinities to strings, as v2 writes them.
 fn in_quotes(fill_value: &Json) -> Json {
     match fill_value {
         Json::NotFinite(word) => Json::from(*word),
@@ -67,7 +67,7 @@ fn older_form(found: &str, written: &str) -> Diagnostic {
     Diagnostic::new(code::V2_FILL_VALUE_FORM, message).at_pointer(POINTER).with_help(format!("write {written}"))
 }
 
-/// Zero, false, nothing.
+/// Returns zero, false, or an empty value.
 fn zero(dtype: &Dtype) -> Json {
     if dtype.is_object() {
         return Json::from("");
@@ -86,7 +86,7 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     Json::Bool(value)
 }
 
-/// Integers may have been written as `5.0`; v2 has no hexadecimal form.
+/// Reads a number. Integers may have been written as `5.0`. v2 has no hexadecimal form.
 fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
@@ -105,25 +105,25 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
     fill_value.clone()
 }
 
-/// Whether it is the bits of a float or of a part of a complex number, for which v2 has no form.
+/// Returns true for the bits of a float or of a part of a complex number, which v2 cannot express.
 fn is_hexadecimal(json: &Json) -> bool {
     let parts = json.as_array().unwrap_or(std::slice::from_ref(json));
     parts.iter().any(|part| part.as_str().is_some_and(|text| text.starts_with("0x")))
 }
 
-/// The bytes of an element, as they are stored.
+/// Reads the bytes of an element in their stored form.
 fn elements_from_base64(dtype: &Dtype, fill_value: &Json) -> Option<Json> {
     let mut bytes = base64::decode(fill_value.as_str()?).filter(|bytes| bytes.len() as u64 == dtype.size)?;
     dtype.order.as_ref().unwrap_or(&V2ByteOrder::Little).swap(&dtype.data_type, &mut bytes);
     dtype.data_type.fill_value_to_json(&FillValue(bytes)).ok()
 }
 
-/// Whether tensorstore writes a fill value of the type as its byte in base64.
+/// Returns true if tensorstore writes a fill value of the type as its byte in base64.
 fn is_written_in_base64(data_type: &DataType) -> bool {
     data_type.real_number().is_some() && data_type.is_small_float() && data_type.is_sub_byte()
 }
 
-/// The byte of such a float, whose upper bits have no meaning.
+/// Reads the byte of such a float. Its upper bits have no meaning.
 fn small_float_from_base64(data_type: &DataType, fill_value: &Json) -> Option<Json> {
     let float = data_type.real_number()?.small_float()?;
     let bytes = base64::decode(fill_value.as_str()?)?;
@@ -132,9 +132,9 @@ fn small_float_from_base64(data_type: &DataType, fill_value: &Json) -> Option<Js
     data_type.fill_value_to_json(&FillValue(vec![bits])).ok()
 }
 
-/// A fill value as v2 writes it, in an array whose components have this byte order.
+/// Converts a fill value to v2's form, for an array whose components have this byte order.
 ///
-/// Times are integers, bytes and structures base64; of NaN v2 knows the canonical one alone.
+/// Times are integers, bytes and structures are base64. Of NaN, v2 has only the canonical one.
 pub fn write_fill_value(data_type: &DataType, fill_value: &FillValue, order: &V2ByteOrder) -> Result<Json, NotInV2> {
     let refused = |error: FillValueError| NotInV2::new(format!("the fill value: {error}"));
     let json = match data_type {

@@ -1,8 +1,8 @@
-//! The documents of Zarr v2: `.zarray`, `.zgroup`, `.zattrs`, read into the form that v3 has, and written from that.
+//! The documents of Zarr v2: `.zarray`, `.zgroup`, `.zattrs`, converted to the form of v3 and back.
 //!
-//! Codecs, data type, key encoding and fill value come out as `zarr.json` would have them, so that nothing above needs
-//! to know two formats; pointers lead to where the v2 document has them.
-//! Specification: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>.
+//! Codecs, data type, key encoding and fill value have the form of `zarr.json`. So no other module needs to know two
+//! formats. Pointers are those of the v2 document. Specification:
+//! <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html>.
 
 mod array;
 mod chain;
@@ -21,7 +21,8 @@ use super::json::{Json, Object, member_pointer};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 
-/// The data type of a type string such as `<f4`, and whether it is big endian; else what was expected and found.
+/// Returns the data type of a type string such as `<f4`, and true if it is big-endian. The error contains the expected
+/// and the found form.
 pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
     type_string::read(text).map(|(data_type, _, is_big)| (data_type, is_big == Some(true)))
 }
@@ -30,9 +31,9 @@ pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Zarr v2 cannot express {what}")]
 pub struct NotInV2 {
-    /// It, by its name.
+    /// The name of the member.
     pub what: String,
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     pub help: Option<&'static str>,
 }
 
@@ -47,14 +48,14 @@ impl NotInV2 {
     }
 }
 
-/// In which order the components of an element are stored.
+/// The byte order of the components of an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum V2ByteOrder {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
     Big,
-    /// A struct: true for each big-endian field. A nested struct stands as its fields.
+    /// A struct: true for each big-endian field. A nested struct is replaced by its fields.
     Fields(Vec<bool>),
 }
 
@@ -63,12 +64,12 @@ impl V2ByteOrder {
         if is_big { V2ByteOrder::Big } else { V2ByteOrder::Little }
     }
 
-    /// Whether all components are big endian.
+    /// Returns true if all components are big-endian.
     pub fn is_big(&self) -> bool {
         *self == V2ByteOrder::Big
     }
 
-    /// Brings elements from this order into that of this machine, or back.
+    /// Swaps elements between this order and that of this machine.
     fn swap(&self, data_type: &DataType, bytes: &mut [u8]) {
         let is_swapped = |is_big: bool| is_big != cfg!(target_endian = "big");
         match self {
@@ -82,13 +83,13 @@ impl V2ByteOrder {
     }
 }
 
-/// Reads a `.zattrs`: an object; `None` where it is none. Faults go to `diagnostics`.
+/// Reads a `.zattrs`, which must be an object, else `None`. Faults are added to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     read_repeated(document, true, diagnostics);
     document.as_object().cloned().or_else(|| diagnostics.wrong_type(document, "an object", ""))
 }
 
-/// Reads a `.zgroup`, which says nothing but its format. Faults go to `diagnostics`.
+/// Reads a `.zgroup`, which contains only its format. Faults are added to `diagnostics`.
 pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     let Some(object) = document.as_object() else {
         diagnostics.wrong_type::<()>(document, "an object", "");
@@ -99,15 +100,15 @@ pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
     read_repeated(document, false, diagnostics);
 }
 
-/// The members of a `.zarray` or `.zgroup` that netCDF-C writes and v2 does not have (`_NCZARR_ARRAY`,
-/// `_NCZARR_SUPERBLOCK`), the last of each name.
+/// Returns the members of a `.zarray` or `.zgroup` that only netCDF-C writes (`_NCZARR_ARRAY`, `_NCZARR_SUPERBLOCK`),
+/// the last of each name.
 pub fn netcdf_members(document: &Json) -> Object {
     let members = document.as_object().into_iter().flat_map(Object::iter);
     let members = members.filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr_"));
     members.fold(Object::new(), |all, (name, value)| all.with(name, value.clone()))
 }
 
-/// Members that v2 does not have should not be there, and are to be ignored.
+/// Reports members that v2 does not define. Readers ignore them.
 fn read_unknown(object: &Object, known: &[&str], diagnostics: &mut Vec<Diagnostic>) {
     for name in object.unknown_names(known).take(MAX_FAULTS) {
         let message = format!("v2 has no member {}, which readers ignore", Json::from(name).excerpt());

@@ -1,8 +1,8 @@
-//! Type strings: numpy's byte order, kind and size, and the names that tensorstore alone has.
+//! Type strings: numpy's byte order, kind and size, and the names that only tensorstore has.
 //!
-//! Of tensorstore's types a `bfloat16` is little endian, integers and floats of less than a byte take a byte each. Of its
-//! `float8_e8m0fnu` the fill value means another number than it says, and so that name is not read here.
-//! Sources: <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>,
+//! tensorstore's `bfloat16` is little-endian. Its integers and floats of less than a byte have one byte each. The fill
+//! value of its `float8_e8m0fnu` means another number than written, so that name is not read here. Sources:
+//! <https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html#data-type-encoding>,
 //! <https://google.github.io/tensorstore/driver/zarr/index.html>
 
 use super::NotInV2;
@@ -10,14 +10,14 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{Json, Object};
 
-/// The most bytes of an element: numpy's own bound.
+/// The most bytes of an element, numpy's own limit.
 const MAX_SIZE: u64 = i32::MAX as u64;
 
-/// Numbers by their kinds in numpy: what their names in v3 begin with, and the bytes of an element.
+/// Numbers by their kinds in numpy: the beginning of their names in v3, and the bytes of an element.
 const NUMBERS: [(char, &str, &[u64]); 4] =
     [('i', "int", &[1, 2, 4, 8]), ('u', "uint", &[1, 2, 4, 8]), ('f', "float", &[2, 4, 8]), ('c', "complex", &[8, 16])];
 
-/// The names of tensorstore's, which are those of v3, too.
+/// The names of tensorstore, which v3 has, too.
 const OF_TENSORSTORE: [&str; 10] = [
     "bfloat16",
     "float4_e2m1fn",
@@ -31,19 +31,19 @@ const OF_TENSORSTORE: [&str; 10] = [
     "int4",
 ];
 
-/// The name of a type that tensorstore alone has.
+/// Returns the name of a type that only tensorstore has. `None` for any other.
 pub(super) fn tensorstore_name(data_type: &DataType) -> Option<&'static str> {
     OF_TENSORSTORE.into_iter().find(|name| *name == data_type.name())
 }
 
-/// The finding for an array with such a type.
+/// Returns the finding for an array with such a type.
 pub(super) fn tensorstore_finding(name: &str) -> Diagnostic {
     let message = format!("`dtype`: {name:?} is a type that tensorstore added to Zarr v2");
     Diagnostic::new(code::V2_DTYPE_EXTENSION, message)
         .with_help("no other reader of Zarr v2 knows it; Zarr v3 has the type")
 }
 
-/// Kind, size and data type of booleans and numbers.
+/// Returns the kind, size and data type of booleans and numbers.
 fn numbers() -> impl Iterator<Item = (char, u64, DataType)> {
     let sizes = |(kind, name, sizes): (char, &'static str, &'static [u64])| {
         sizes.iter().filter_map(move |size| Some((kind, *size, DataType::from_name(&format!("{name}{}", size * 8))?)))
@@ -51,8 +51,8 @@ fn numbers() -> impl Iterator<Item = (char, u64, DataType)> {
     std::iter::once(('b', 1, DataType::Bool)).chain(NUMBERS.into_iter().flat_map(sizes))
 }
 
-/// The data type of a type string, the bytes of an element, and whether it is big endian, where the byte order matters;
-/// else what was expected and found.
+/// Reads a type string: the data type, the bytes of an element, and true if it is big-endian. `None` if it has no byte
+/// order. The error contains the expected and the found form.
 pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> {
     if OF_TENSORSTORE.contains(&text)
         && let Some(data_type) = DataType::from_name(text)
@@ -92,7 +92,7 @@ pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> 
     Ok((data_type, size, Some(is_big.ok_or_else(without)?)))
 }
 
-/// The type of numpy's kind and size. Elements larger than this program reads have no type that it decodes.
+/// Returns the type of numpy's kind and size. Elements that are larger than this program reads have no decoded type.
 fn of_kind(kind: char, size: u64, unit: &str) -> Option<DataType> {
     let of_length = |name: &str, bytes: u64| configured(name, Object::new().with("length_bytes", bytes));
     match kind {
@@ -111,7 +111,7 @@ fn configured(name: &str, configuration: Object) -> Option<DataType> {
     DataType::from_metadata(&metadata.into()).ok()
 }
 
-/// `[ns]`, `[10us]`.
+/// Reads a unit such as `[ns]` or `[10us]`.
 fn time(name: &str, unit: &str) -> Option<DataType> {
     let unit = unit.strip_prefix('[')?.strip_suffix(']')?;
     let (factor, unit) = unit.split_at(unit.find(|letter: char| !letter.is_ascii_digit())?);
@@ -120,7 +120,7 @@ fn time(name: &str, unit: &str) -> Option<DataType> {
     configured(name, Object::new().with("unit", unit).with("scale_factor", factor))
 }
 
-/// A data type as numpy or tensorstore names it, its components in this byte order.
+/// Returns a data type in the notation of numpy or tensorstore, with the components in this byte order.
 pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV2> {
     let has_order = data_type.has_byte_order();
     if let Some(name) = tensorstore_name(data_type) {

@@ -1,8 +1,8 @@
-//! Writing below a folder without ever leaving it: links are not followed on the way to a file, nor as its name.
+//! Writes below a folder that never leave it. Links are followed neither in the path of a file nor at its end.
 //!
-//! An unfinished destination may hold links that somebody else put there. Each path is resolved by the kernel from a
-//! descriptor of the folder (`openat2`, Linux 5.6), in as many calls as an ordinary path; where there is no such call, folder
-//! by folder.
+//! An unfinished destination may contain links of other users. The kernel resolves each path from a descriptor of the
+//! folder (`openat2`, Linux 5.6), which needs no additional calls. Without `openat2` each folder of the path is opened
+//! in turn.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,39 +20,38 @@ use super::store::{LocalStore, io_error};
 use super::tree;
 use crate::store::{Node, Result, StoreError, held, machine};
 
-/// A folder below which files are created and removed.
+/// Folder below which files are created and removed.
 #[derive(Debug)]
 pub(super) struct Confinement {
     root: PathBuf,
-    /// The folder itself is no link, and is not made.
+    /// If set, the folder itself must not be a link, and is not created.
     is_strict: bool,
-    /// Opened when it is first needed: the folder may have to be made.
+    /// Opened at the first use, as the folder may not exist before.
     descriptor: OnceLock<OwnedFd>,
-    /// The folder in which one was made last: the next often comes beside it.
+    /// Parent of the last folder that was created. The next one is often next to it.
     last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
 }
 
 impl Confinement {
-    /// The folder at a path.
     pub(super) fn new(root: &Path, is_strict: bool) -> Self {
         Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceLock::new(), last: Mutex::default() }
     }
 
-    /// Creates a file, or opens the one that is there and empties it.
+    /// Creates a file, or truncates an existing one.
     pub(super) fn create_file(&self, path: &Path, mode: u32) -> io::Result<File> {
-        // Not blocking: a FIFO would wait for a reader for ever.
+        // Non-blocking, as opening a FIFO would wait for a reader.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NONBLOCK;
         Ok(self.open(self.relative(path)?, flags, mode)?.into())
     }
 
-    /// Creates a folder whose parent is there.
+    /// Creates a folder. Its parent must exist.
     pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode);
         let last = || held(&self.last);
         let beside = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
         if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
             match rustix::fs::mkdirat(&*folder, name, mode) {
-                // It may have been removed, and made again.
+                // The parent may have been removed and created again.
                 Err(Errno::NOENT) => {}
                 made => return Ok(made?),
             }
@@ -63,7 +62,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// Creates a folder and those above it, where they are missing.
+    /// Creates a folder and its missing parents.
     pub(super) fn create_folders(&self, path: &Path, mode: u32) -> io::Result<()> {
         if self.relative(path)?.as_os_str().is_empty() {
             return match self.root() {
@@ -80,7 +79,7 @@ impl Confinement {
             }
             created => created,
         };
-        // Whatever stands there: no way leads through a link.
+        // An existing entry of any kind is no error, as a later open does not follow links.
         created.or_else(|error| if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })
     }
 
@@ -90,20 +89,20 @@ impl Confinement {
         Ok(rustix::fs::unlinkat(&folder, name, AtFlags::empty())?)
     }
 
-    /// Gives a file another name in its folder, and makes the names in the folder durable.
+    /// Renames a file. Returns the open folder of the new name, so that the caller can sync it.
     pub(super) fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
         rustix::fs::renameat(&folder, from, &other, to)?;
         Ok(other.into())
     }
 
-    /// Gives a file another name beside its own, which nothing may have.
+    /// Creates a hard link to a file. Fails if the new name exists.
     pub(super) fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
         Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
     }
 
-    /// The folder of a path, opened, and the name in it.
+    /// Returns the open parent folder of a path, and the last name.
     fn parent<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
         let relative = self.relative(path)?;
         let (Some(folder), Some(name)) = (relative.parent(), relative.file_name()) else {
@@ -126,7 +125,7 @@ impl Confinement {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let link = if self.is_strict { OFlags::NOFOLLOW } else { OFlags::empty() };
             let opened = rustix::fs::open(&self.root, flags | link, Mode::empty())?;
-            // Another thread may have been faster: both are the same folder.
+            // Another thread may have set it first. Both descriptors are of the same folder.
             let _ = self.descriptor.set(opened);
         }
         self.descriptor.get().map(AsFd::as_fd).ok_or_else(|| Errno::BADF.into())
@@ -142,7 +141,7 @@ impl Confinement {
                 opened => opened,
             };
             match opened {
-                // AGAIN: something was renamed while the path was resolved.
+                // AGAIN: an entry was renamed while the path was resolved.
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(Errno::LOOP | Errno::XDEV) => return Err(io::Error::other(LINK)),
                 opened => return Ok(opened?),
@@ -151,7 +150,7 @@ impl Confinement {
     }
 }
 
-/// Why nothing is written through a link.
+/// Error of a path with a link.
 const LINK: &str = "a symbolic link is in the path, and writes follow none: remove it";
 
 #[cfg(target_os = "linux")]
@@ -165,7 +164,7 @@ fn resolve(_: BorrowedFd<'_>, _: &Path, _: OFlags, _: Mode) -> Result<OwnedFd, E
     Err(Errno::NOSYS)
 }
 
-/// Opens each folder on the way by its name in the one before.
+/// Resolves a path by opening one folder after the other.
 fn resolve_by_steps(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
     let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -179,14 +178,14 @@ fn resolve_by_steps(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode
     rustix::fs::openat(from, name, flags, mode).map_err(|error| link_error(from, name, error))
 }
 
-/// A link that should be a folder is no directory, says the system.
+/// Corrects the error of a link in a path. The system reports only that it is not a folder.
 fn link_error(folder: BorrowedFd<'_>, name: &OsStr, error: Errno) -> Errno {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     let is_link = found.is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_symlink());
     if is_link { Errno::LOOP } else { error }
 }
 
-/// The folder of a run beside a place, which no others may look into, and the path of what is written in it.
+/// Returns the folder of a run next to a path, and the path of the data in it. Only the user can read the folder.
 pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
     let mut name = OsString::from(".");
     name.push(place.file_name().unwrap_or_default());
@@ -199,7 +198,7 @@ pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
 }
 
 impl LocalStore {
-    /// Writes a whole object under a temporary name beside it, and gives it its own; the folder where it stands.
+    /// Writes a whole object under a temporary name in its folder, then renames it. Returns the open folder.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File> {
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
@@ -210,10 +209,10 @@ impl LocalStore {
         self.beneath.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
     }
 
-    /// Makes a whole file, durable with the folders that lead to it, where nothing is; false where something is.
+    /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.
     ///
-    /// It is made under another name: a link to that is made at once or not at all, on file systems behind a network, too,
-    /// where neither locks nor renaming may be trusted for that.
+    /// The file is written under another name first. A hard link is atomic even on network file systems, where locks
+    /// and renames are not reliable.
     pub(super) fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let folder = path.parent().unwrap_or(&self.root);
         let temporary = folder.join(format!(".{}", machine::unique_name()));
@@ -221,7 +220,7 @@ impl LocalStore {
         let made = write_all(&mut file, bytes, &temporary)
             .and_then(|()| sync_all(&file, &temporary))
             .and_then(|()| self.give_new_name(&file, &temporary, path));
-        // Where it cannot be removed, it is beside what a run removes at its end.
+        // If this fails, the run still removes the whole folder at its end.
         let _ = self.beneath.remove_file(&temporary);
         let made = made?;
         let leading = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
@@ -232,7 +231,7 @@ impl LocalStore {
     fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
         let Err(error) = self.beneath.link_file(from, to) else { return Ok(true) };
         if error.kind() == io::ErrorKind::AlreadyExists {
-            // A server may have been asked twice, since its first answer was lost.
+            // A network server may have received the call twice because its first answer was lost.
             let names = file.metadata().map_err(io_error("look at", to))?.nlink();
             return Ok(names > 1);
         }

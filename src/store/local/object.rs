@@ -1,4 +1,4 @@
-//! Files that are read and written in parts, and files as logs.
+//! Files that are read and written in parts, and logs in files.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{io_error, tree};
 use crate::store::{Asker, Lock, Log, ReadObject, Result, StoreError, WriteObject, machine};
 
-/// An open file that is read in parts.
+/// Open file that is read in parts.
 #[derive(Debug)]
 pub(crate) struct FileReader {
     pub file: File,
@@ -46,7 +46,7 @@ impl ReadObject for FileReader {
     }
 }
 
-/// An open file that is written in order.
+/// Open file that is written sequentially.
 #[derive(Debug)]
 pub(crate) struct FileWriter {
     pub file: File,
@@ -68,7 +68,7 @@ impl WriteObject for FileWriter {
     }
 }
 
-/// Writes bytes to a file; all of them, or it is an error.
+/// Writes all bytes to a file, or fails.
 pub(crate) fn write_all(file: &mut File, bytes: &[u8], path: &Path) -> Result<()> {
     file.write_all(bytes).map_err(io_error("write", path))
 }
@@ -78,10 +78,10 @@ pub(crate) fn sync_all(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(io_error("sync", path))
 }
 
-/// Copies the `length` bytes that a file holds to the end of another that is empty; how many there were.
+/// Copies a file of `length` bytes to an empty one. Returns the number of copied bytes.
 ///
-/// `io::copy` would do the same, but asks three times what the files are, and once more whether there is an end:
-/// a sixth of the time that a small chunk takes.
+/// `io::copy` does the same, but needs three calls for the types of the files and one more for the end. They are a
+/// sixth of the time of a small chunk.
 #[cfg(target_os = "linux")]
 pub(super) fn copy(reader: &mut File, writer: &mut File, length: u64) -> io::Result<u64> {
     let mut copied = 0;
@@ -89,7 +89,7 @@ pub(super) fn copy(reader: &mut File, writer: &mut File, length: u64) -> io::Res
         let rest = usize::try_from(length - copied).unwrap_or(usize::MAX);
         match rustix::fs::copy_file_range(&*reader, None, &*writer, None, rest) {
             Err(rustix::io::Errno::INTR) => {}
-            // Not between these file systems; or one that does not know how much it holds.
+            // These file systems may not support it. Or the source does not know its size.
             Ok(0) | Err(_) if copied == 0 => return io::copy(reader, writer),
             Ok(0) => break,
             Ok(count) => copied += count as u64,
@@ -104,7 +104,7 @@ pub(super) fn copy(reader: &mut File, writer: &mut File, _length: u64) -> io::Re
     io::copy(reader, writer)
 }
 
-/// A file of lines.
+/// Log in a file.
 #[derive(Debug)]
 pub(super) struct LogFile {
     file: File,
@@ -112,7 +112,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Opens a log, or makes an empty one. A link is not followed.
+    /// Opens a log or creates an empty one. Does not follow a link.
     pub(super) fn open(path: &Path) -> Result<Self> {
         Self::opened(path, OpenOptions::new().create(true).truncate(false))
     }
@@ -129,7 +129,7 @@ impl LogFile {
 
     fn try_lock(&self) -> Result<Lock> {
         match self.file.try_lock() {
-            // Removed meanwhile: the run that had it has just ended.
+            // It was removed meanwhile: the run that had the lock has just ended.
             Ok(()) if self.is_lost() => Ok(Lock::Elsewhere(None)),
             Ok(()) => Ok(Lock::Held),
             Err(TryLockError::WouldBlock) => Ok(Lock::Elsewhere(None)),
@@ -145,10 +145,10 @@ impl LogFile {
         Ok(beginning)
     }
 
-    /// A copy of its first bytes in a file of another name.
+    /// Copies the first `length` bytes to a new file.
     fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile> {
         let mut copy = Self::opened(path, OpenOptions::new().create_new(true))?;
-        // Before it can be seen at the key.
+        // The lock must exist before the copy is renamed to the path of the log.
         copy.try_lock()?;
         if length > 0 {
             copy.append(&self.read_beginning(length)?)?;
@@ -176,8 +176,8 @@ impl Log for LogFile {
         self.read_beginning(max_bytes)
     }
 
-    /// Another file takes its place. Whoever has the old one open, on a machine that knows nothing of the lock, appends to
-    /// what no one reads. An empty one is taken as it is, and needs no file more.
+    /// Truncates the log by replacing the file. A process on a machine without working locks may still have the old
+    /// file open, and its appends are lost. An empty log is kept as it is.
     fn cut(&mut self, length: u64) -> Result<()> {
         if self.file.metadata().is_ok_and(|found| found.len() == 0) {
             return Ok(());
@@ -200,7 +200,7 @@ impl Log for LogFile {
     }
 }
 
-/// True if an error says that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
+/// Returns true if an error means that the file system has no locks: NFS without its daemon, Lustre without `-o flock`.
 fn is_without_locks(error: &io::Error) -> bool {
     let of_files = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     Errno::from_io_error(error).is_some_and(|errno| of_files.contains(&errno))

@@ -1,6 +1,6 @@
-//! A store in a local folder.
+//! Store in a local folder.
 //!
-//! Only regular files are read, and none larger than its caller allows; a FIFO never blocks.
+//! It reads only regular files, and none larger than its caller allows. A FIFO never blocks.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -18,21 +18,20 @@ use crate::store::{
     StoreError, Tree, Visit, copy_in_pieces, describe,
 };
 
-/// A store in a local folder, which need not be there yet. Links are followed where it is read; nothing is created or removed
-/// through one, neither one of an object's own name nor one on the way from the folder, as an unfinished destination may hold.
+/// Store in a local folder, which may not exist yet. Reads follow links. Writes and removals of objects do not, neither
+/// in a path nor at its end. An unfinished destination may contain links.
 #[derive(Debug)]
 pub struct LocalStore {
     pub(super) root: PathBuf,
     name: String,
-    /// Objects since the last whose folder was there, where each needed a new one: then the next likely does too.
+    /// Number of consecutive objects that each needed a new folder. After some, the next one likely needs one too.
     folders_missing: AtomicU32,
-    /// Permissions of what is created, less the umask.
     pub(super) modes: Modes,
-    /// The folder that nothing which is written leaves by a link.
+    /// Folder that no write leaves through a link.
     pub(super) beneath: Arc<Confinement>,
 }
 
-/// Permissions of what is created, before the umask.
+/// Permissions of new entries, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
     pub(crate) file: u32,
@@ -49,7 +48,7 @@ pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
     move |source| StoreError::Io { action, object: path.display().to_string(), source }
 }
 
-/// The result of a call; `None` where nothing stands at the path.
+/// Converts the result of a call. `None` means that the path does not exist.
 pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Path) -> Result<Option<T>> {
     match outcome {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -57,9 +56,9 @@ pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Pa
     }
 }
 
-/// Opens a regular file for reading, with what is known of it; `None` where nothing is.
+/// Opens a regular file for reading, and returns its metadata. Returns `None` if it is absent.
 fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>> {
-    // Not blocking: opening a FIFO would wait for a writer for ever.
+    // Non-blocking, as opening a FIFO would wait for a writer.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
     let Some(file) = present(opened, "open", path)? else { return Ok(None) };
@@ -72,7 +71,7 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>> {
 }
 
 impl LocalStore {
-    /// The store in a folder; nothing is read.
+    /// Returns the store in a folder. Does not access it.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let beneath = Arc::new(Confinement::new(&root, false));
@@ -80,21 +79,21 @@ impl LocalStore {
         LocalStore { name, root, folders_missing, modes: Modes::default(), beneath }
     }
 
-    /// The store, whose folder is no link itself, and is not made when something is written.
+    /// Returns the store with a root that must not be a link, and that writes do not create.
     #[must_use]
     pub fn confined(mut self) -> Self {
         self.beneath = Arc::new(Confinement::new(&self.root, true));
         self
     }
 
-    /// The path of a key.
+    /// Returns the path of a key.
     pub(crate) fn path(&self, key: &Key<'_>) -> PathBuf {
         if key.is_root() { self.root.clone() } else { self.root.join(key.as_str()) }
     }
 
-    /// Creates a file, and its folder where that is missing.
+    /// Creates a file, and its folder if it is missing.
     ///
-    /// Where each object has a folder of its own, making the folder first saves an attempt for each.
+    /// If each object has its own folder, creating it first saves one failed attempt per object.
     pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
@@ -114,27 +113,27 @@ impl LocalStore {
         }
     }
 
-    /// The permissions of a folder and of an object; their owner may always write to them.
+    /// Returns the permissions of a folder and an object. The owner can always write.
     pub(crate) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
         let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
         let Modes { file, folder: of_folder } = Modes::default();
         Modes { file: (mode_of(object, file) & 0o666) | 0o600, folder: (mode_of(folder, of_folder) & 0o777) | 0o700 }
     }
 
-    /// The folder that it lies in.
+    /// Returns the parent folder of the store.
     pub(crate) fn folder_above(&self) -> Option<Node> {
         let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
         Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
 
-    /// The kind of what stands at a key, or where a link there leads; `None` where that is nowhere.
+    /// Returns the kind of the entry at a key, after links. Returns `None` if there is none.
     pub(crate) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))
     }
 
-    /// Where a link leads, every link on the way resolved; `None` where it leads nowhere, or in a circle. Inside is what
-    /// lies below `root`.
+    /// Resolves a link and all links on its path. Returns `None` for a dangling or circular link. `is_inside` means
+    /// below `root`.
     pub(crate) fn link_target(&self, key: &Key<'_>, root: &Key<'_>) -> Option<LinkTarget> {
         let target = self.path(key).canonicalize().ok()?;
         let root = self.path(root).canonicalize().ok()?;
@@ -160,7 +159,7 @@ impl Store for LocalStore {
 
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         let path = self.path(folder);
-        // For a few names, opening the folder costs more than their whole paths.
+        // For a few names, opening the folder costs more than resolving their whole paths.
         let opened = (names.len() > 2).then(|| File::open(&path)).transpose();
         let folder = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(vec![None; names.len()]),
@@ -236,7 +235,7 @@ impl Store for LocalStore {
         Ok(present(removed, "remove", &path)?.is_some())
     }
 
-    /// Makes all that was written to the file system durable; where that cannot be asked for at once, each file below.
+    /// Makes everything on the file system durable. Other systems have no such call, so each file is synced.
     #[cfg(target_os = "linux")]
     fn sync(&self, below: &Key<'_>) -> Result<()> {
         let path = self.path(below);
@@ -257,7 +256,7 @@ impl Store for LocalStore {
         tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
     }
 
-    /// The path with every link resolved.
+    /// Returns the path after all links.
     fn identity(&self, below: &Key<'_>) -> Vec<u8> {
         let path = self.path(below);
         tree::resolved(&path).unwrap_or(path).into_os_string().into_encoded_bytes()
@@ -294,7 +293,7 @@ impl Store for LocalStore {
         Ok(Room {
             blocks: free.f_bavail,
             block_bytes: free.f_frsize.max(1),
-            // Some file systems make files as long as there are blocks, and say 0.
+            // Some file systems report 0, as they create files as long as there are free blocks.
             files: if free.f_files == 0 { u64::MAX } else { free.f_favail },
         })
     }

@@ -1,4 +1,4 @@
-//! Whole folders: made, exchanged, removed, told apart.
+//! Operations on whole folders: create, rename, exchange, list and compare.
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{DirBuilder, File};
@@ -11,17 +11,17 @@ use super::io_error;
 use super::object::sync_all;
 use crate::store::{Entry, EntryKind, Key, Relation, Result, StoreError, Visit};
 
-/// Creates a folder whose parent is there.
+/// Creates a folder. Its parent must exist.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)
 }
 
-/// Creates a folder and those above it, where they are missing.
+/// Creates a folder and its missing parents.
 pub(super) fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
-/// Creates a folder that only its owner may look into, unless it is there.
+/// Creates a folder that only its owner can access, unless it exists.
 pub(super) fn create_private_folder(path: &Path) -> Result<()> {
     match create_folder(path, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
@@ -29,7 +29,7 @@ pub(super) fn create_private_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Creates a folder, and those between it and a folder that is there, so that only their owner may look into them.
+/// Creates a folder and its missing parents below an existing folder. Only their owner can access them.
 pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
     let between = path.parent().filter(|parent| parent.starts_with(below) && *parent != below);
     match (create_private_folder(path), between) {
@@ -41,13 +41,13 @@ pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
     }
 }
 
-/// True if a file or folder is this user's.
+/// Returns true if the current user owns a file or folder.
 pub(super) fn is_own(found: &std::fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// An error where a folder is another user's in one that all may write to, such as `/tmp`: it could have been put there, and
-/// changed while it is written to.
+/// Fails if another user owns a folder in a shared folder such as `/tmp`. It may be a trap, and may change during
+/// writes.
 pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
@@ -59,19 +59,19 @@ pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Gives a file the name of another, of which nothing is left.
+/// Renames a file, and replaces an existing file of that name.
 pub(crate) fn replace_file(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(io_error("rename", from))
 }
 
-/// Gives a file or a folder another name, which nothing may have or with which it is exchanged; false where the file system
+/// Renames a file or a folder. The new name must be free, or the two are exchanged. Returns false if the file system
 /// cannot exchange.
 pub(crate) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     let flags = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
     match renameat_with(CWD, from, CWD, to, flags).map_err(io::Error::from) {
         Ok(()) => return Ok(true),
-        // The file system cannot exchange, or cannot tell at once whether something is there.
+        // The file system cannot exchange, or cannot check atomically that the name is free.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
         Err(error) => return Err(io_error("rename", to)(error)),
     }
@@ -84,8 +84,8 @@ pub(crate) fn rename(from: &Path, to: &Path, exchanges: bool) -> Result<bool> {
     replace_file(from, to).map(|()| true)
 }
 
-/// Makes a folder of scratch data, which no others may look into. One that is there is taken if it is this user's alone: where
-/// all may write, such as in `/tmp`, another could have made it, or a link.
+/// Creates a folder for scratch data that only its owner can access. An existing folder must belong to this user alone.
+/// In a shared folder such as `/tmp`, another user may have created it, or a link.
 pub(crate) fn make_scratch(folder: &Path) -> Result<()> {
     match create_folder(folder, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -99,14 +99,14 @@ pub(crate) fn make_scratch(folder: &Path) -> Result<()> {
     Err(io_error("use", folder)(other))
 }
 
-/// Makes the names in a folder durable, or what a file holds.
+/// Makes the names in a folder durable, or the contents of a file.
 pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     let folder = File::open(path).map_err(io_error("open", path))?;
     sync_all(&folder, path)
 }
 
-/// Makes a folder durable with all below it, file by file; how many files and folders that were. Links are not followed, and
-/// what goes meanwhile need not be durable.
+/// Makes a folder and everything below it durable. Returns the number of files and folders. Does not follow links.
+/// Entries that are removed meanwhile are skipped.
 #[cfg(any(test, not(target_os = "linux")))]
 pub(super) fn sync_below(path: &Path) -> Result<u64> {
     let entries = std::fs::read_dir(path).map_err(io_error("list", path))?;
@@ -128,7 +128,7 @@ pub(super) fn sync_below(path: &Path) -> Result<u64> {
     Ok(synced)
 }
 
-/// The path with every link resolved; what does not exist yet keeps its name below what does.
+/// Returns the path after all links. The part that does not exist yet is appended unchanged.
 pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path).map_err(io_error("resolve", path))?;
     for existing in absolute.ancestors() {
@@ -144,7 +144,7 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     Ok(absolute)
 }
 
-/// Gives what a folder holds to `each`, until that breaks off. A folder that is not there holds nothing.
+/// Calls `each` for every entry of a folder until it returns `Break`. A missing folder has no entries.
 pub(super) fn each_entry(path: &Path, each: &mut Visit<'_>) -> Result<ControlFlow<()>> {
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
@@ -168,7 +168,7 @@ pub(super) fn each_entry(path: &Path, each: &mut Visit<'_>) -> Result<ControlFlo
     Ok(ControlFlow::Continue(()))
 }
 
-/// Gives all that lies below a folder to `each`, but for folders. None behind a link is walked.
+/// Calls `each` for every entry below a folder except folders, until it returns `Break`. Does not follow links.
 pub(super) fn each_object(path: &Path, each: &mut Visit<'_>) -> Result<()> {
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
@@ -187,18 +187,18 @@ pub(super) fn each_object(path: &Path, each: &mut Visit<'_>) -> Result<()> {
     Ok(())
 }
 
-/// True if a folder itself, not a link to one, stands at a path.
+/// Returns true if a path is a folder and not a link to one.
 pub(super) fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// The device and inode of the folder or file at a path, links followed; `None` where nothing stands there.
+/// Returns the device and the inode of a path after links, or `None` if it does not exist.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
-/// The relation of two paths, whatever names lead to them.
+/// Compares two paths, whatever names they have.
 pub(crate) fn relation(place: &Path, other: &Path) -> Result<Relation> {
     let (place, other) = (resolved(place)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
@@ -209,14 +209,14 @@ pub(crate) fn relation(place: &Path, other: &Path) -> Result<Relation> {
     Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
 }
 
-/// True if another file system is mounted at a folder.
+/// Returns true if a folder is a mount point, or does not exist.
 pub(crate) fn is_mount_point(path: &Path) -> bool {
     let device = |path| identity(path).map(|(device, _)| device);
     let (own, parent) = (device(path), path.parent().and_then(device));
     own.is_none() || own != parent
 }
 
-/// A link somewhere below `folder` that leads into `target`, if there is one. Folders behind links are not walked.
+/// Returns a link below `folder` to a path in `target`, if there is one. Does not follow links to folders.
 pub(crate) fn link_into(folder: &Path, target: &Path) -> Result<Option<PathBuf>> {
     let mut found = None;
     each_object(folder, &mut |Entry { name, kind, .. }| {

@@ -1,4 +1,4 @@
-//! The parts of the text of a location: schemes, adapters, the paths of `file://` URLs, and what of it may be shown.
+//! Parts of a location's text: schemes, adapters and paths of `file://` URLs. Also removes secrets from URLs.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use crate::store::{Key, LocationError, percent};
 #[cfg(feature = "remote")]
 use crate::store::remote::Address;
 
-/// The address of a bucket or a web server; `None` for other schemes.
+/// Parses the address of a bucket or a web server. Returns `None` for other schemes.
 #[cfg(feature = "remote")]
 pub(super) fn remote_address(text: &str) -> Option<Result<Address, &'static str>> {
     let (scheme, rest) = text.split_once("://")?;
-    // Of `zip::s3://b/a.zip` the store is no bucket.
+    // The store of `zip::s3://b/a.zip` is not a bucket.
     if scheme.bytes().all(is_scheme_byte) { Address::parse(scheme, rest) } else { None }
 }
 
-/// A URL without what may be a secret: its user and password, and its query.
+/// Returns a URL without the parts that may be secret: user, password and query.
 pub(crate) fn without_secrets(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
@@ -24,7 +24,7 @@ pub(crate) fn without_secrets(text: &str) -> String {
     format!("{scheme}://{}", &rest[begin..])
 }
 
-/// The scheme of a URL, or that of the last in a chain `name::URL`, and what stands behind `://`.
+/// Splits a URL into its scheme and the text after `://`. In a chain `name::URL` the last scheme counts.
 pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let length = text.bytes().position(|byte| !is_scheme_byte(byte))?;
     let (scheme, rest) = text.split_at(length);
@@ -34,7 +34,7 @@ pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     if let Some(rest) = rest.strip_prefix("://") {
         return Some((scheme, rest));
     }
-    // Of `zip::file://a.zip` the store is no `file`.
+    // The store of `zip::file://a.zip` is not a `file`.
     let (inner, rest) = split_scheme(rest.strip_prefix("::")?)?;
     Some((if inner.eq_ignore_ascii_case("file") { scheme } else { inner }, rest))
 }
@@ -43,7 +43,7 @@ fn is_scheme_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// A text up to its first adapter of ZEP 8, and the adapters: `|`, a name, and `:` and a path, or the end or the next
+/// Splits a text at its first ZEP 8 adapter. An adapter is `|` and a name, then `:` and a path, the end or the next
 /// adapter.
 pub(super) fn split_adapters(text: &str) -> (&str, Vec<&str>) {
     let mut pieces = text.match_indices('|').map(|(at, _)| at);
@@ -60,7 +60,7 @@ fn is_adapter(text: &str) -> bool {
         && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
 }
 
-/// The path that an adapter `zip:path` names; empty for the zip itself.
+/// Returns the path of an adapter `zip:path`. It is empty for the zip file itself.
 pub(super) fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
     let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
     if name != "zip" {
@@ -74,7 +74,7 @@ pub(super) fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
     }
 }
 
-/// The path of a `file://` URL (RFC 8089), from what follows `//`.
+/// Returns the path of a `file://` URL (RFC 8089) from the text after `//`.
 pub(super) fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {

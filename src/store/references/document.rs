@@ -1,4 +1,4 @@
-//! The text of a reference file, versions 0 and 1 of the specification of fsspec
+//! Parser of reference files, versions 0 and 1 of the fsspec specification
 //! (<https://fsspec.github.io/kerchunk/spec.html>).
 
 use std::collections::BTreeMap;
@@ -13,34 +13,32 @@ use serde_json::value::RawValue;
 
 use crate::store::Key;
 
-/// The beginning of the text of an object that is given in base64.
+/// Prefix of an object in base64.
 const BASE64: &str = "base64:";
-/// Keys that are no keys which are kept to be shown.
+/// Most invalid keys that are kept to be shown.
 const MOST_UNNAMED: usize = 100;
 const GENERATED: &str = "it generates references by \"gen\", which is not supported: write out each reference, as \
     `kerchunk` does";
 
-/// Where the bytes of an object are.
+/// Location of an object's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// Here.
+    /// Bytes in the reference file itself.
     Inline(Box<[u8]>),
-    /// All of a target, by its place in the list of targets, or a part of it: offset and length in bytes.
+    /// A whole target or a part of it. Contains the index in the list of targets, and offset and length in bytes.
     Target { place: u32, part: Option<(u64, u64)> },
 }
 
-/// The contents of a reference file.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    /// In the order of their keys, each of which is one.
+    /// References sorted by key. All keys are valid.
     pub references: Vec<(Box<str>, Reference)>,
-    /// Paths and URLs, templates filled in, each once.
+    /// Unique paths and URLs, with templates replaced.
     pub targets: Vec<String>,
-    /// Keys that are none, as well as they can be shown; the first of them.
+    /// First invalid keys, in a printable form.
     pub unnamed: Vec<String>,
 }
 
-/// The value of a key, as far as its kind tells it.
 enum Value {
     Inline(Box<[u8]>),
     NotBase64,
@@ -48,12 +46,12 @@ enum Value {
     Other(&'static str),
 }
 
-/// Keys and their values, in the order of the text.
+/// Keys and values, in the order of the text.
 #[derive(Default)]
 struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
 
 impl Document {
-    /// Reads a reference file; `None` of something else, an error is what is wrong with it.
+    /// Parses a reference file. Returns `None` if the file is something else. An error describes a fault.
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, String> {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Ok(None);
@@ -72,7 +70,7 @@ impl Document {
                 "gen" if json::<Vec<IgnoredAny>>(value)?.is_empty() => {}
                 "gen" => return Err(GENERATED.to_owned()),
                 "refs" => references = Some(json::<Members<'_>>(value)?.0),
-                // Those of version 0 are the references.
+                // In version 0 the other members are the references.
                 _ => others.push((key, value)),
             }
         }
@@ -86,7 +84,7 @@ impl Document {
                 Value::NotBase64 => {
                     return Err(format!("{key:?} begins with \"base64:\", but the rest is not base64"));
                 }
-                // Of a file that says nothing of references.
+                // Without any reference to a part, this is probably another kind of file.
                 Value::Other(_) if may_be_other => return Ok(None),
                 Value::Other(found) => return Err(format!("{key:?} is not a reference, but {found}")),
                 Value::Target { url, part } => {
@@ -118,19 +116,19 @@ fn json<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, String> {
     serde_json::from_str(value.get()).map_err(no_json)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it by value")]
 fn no_json(error: serde_json::Error) -> String {
     format!("it is not JSON ({error})")
 }
 
-/// A URL whose templates `{{name}}` are replaced by what they stand for.
+/// Replaces the templates `{{name}}` in a URL.
 fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::with_capacity(url.len()), url);
     while let Some((before, after)) = rest.split_once("{{") {
         let open = || format!("{url:?} has a template that is not closed");
         let (name, after) = after.split_once("}}").ok_or_else(open)?;
         let name = name.trim();
-        // One that has templates itself takes arguments.
+        // A value with templates of its own needs arguments, which are not supported.
         let value = templates.get(name).filter(|value| !value.contains("{{"));
         let unknown = || format!("the template {name:?} of {url:?} is unknown, or not simple");
         filled.push_str(before);
@@ -141,7 +139,7 @@ fn filled_in(url: &str, templates: &BTreeMap<String, String>) -> Result<String, 
     Ok(filled)
 }
 
-/// The value of a key, whose text is valid JSON.
+/// Parses the value of a key. Its text is valid JSON.
 fn value(raw: &RawValue) -> Value {
     let text = raw.get();
     match text.as_bytes().first() {
@@ -154,7 +152,7 @@ fn value(raw: &RawValue) -> Value {
             },
             Err(_) => Value::Other("text that is no Unicode"),
         },
-        // A document that is written as what it is, not as its text.
+        // A document as a JSON object, not as its text.
         Some(b'{') => Value::Inline(text.as_bytes().into()),
         Some(b'[') => match (serde_json::from_str(text), serde_json::from_str(text)) {
             (Ok((url, offset, length)), _) => Value::Target { url, part: Some((offset, length)) },

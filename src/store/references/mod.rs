@@ -1,4 +1,4 @@
-//! Reference files: stores whose objects are parts of other files, as kerchunk writes them for `NetCDF` and HDF5.
+//! Reference files: stores whose objects are parts of other files. Kerchunk writes them for `NetCDF` and HDF5.
 
 mod document;
 #[cfg(test)]
@@ -16,19 +16,17 @@ use super::{
 use crate::store::location::without_secrets;
 use document::{Document, Reference};
 
-/// Bytes that a reference file holds at most: about ten million references.
+/// Most bytes of a reference file: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A reference file, which is an object of another store. Nothing is read before it is asked for.
+/// Reference file in another store. It is read at the first access.
 ///
-/// A file that is something else has no objects; its own bytes are what stands at the root, so that it can be named for
-/// what it is.
+/// A file of another kind has no objects. Its own bytes are at the root, so that its format can be reported.
 #[derive(Debug)]
 pub struct ReferenceStore {
-    /// The file.
     file: Node,
     name: String,
-    /// The options by which its targets are reached.
+    /// Options for the targets.
     options: RemoteOptions,
     opened: OnceCell<Option<References>>,
 }
@@ -52,13 +50,13 @@ impl SortedKeys for References {
 }
 
 impl ReferenceStore {
-    /// The store that the reference file at a node's own place makes.
+    /// Creates the store of the reference file `file`.
     pub fn new(file: Node, options: RemoteOptions) -> Self {
         let name = file.name();
         ReferenceStore { file, name, options, opened: OnceCell::new() }
     }
 
-    /// The contents of the file; `None` where it is not there, or something else.
+    /// Returns the contents of the file, or `None` if it is missing or of another kind.
     fn opened(&self) -> Result<Option<&References>> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
@@ -75,7 +73,7 @@ impl ReferenceStore {
         Ok(opened.and_then(Option::as_ref))
     }
 
-    /// The reference of a key, and what opens targets.
+    /// Returns the reference of a key, and the targets.
     fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>> {
         let Some(opened) = self.opened()? else { return Ok(None) };
         match opened.by_key.binary_search_by(|(other, _)| (**other).cmp(key.as_str())) {
@@ -87,7 +85,7 @@ impl ReferenceStore {
         }
     }
 
-    /// The error of a target that is not there: its chunk is not absent, but lost.
+    /// Returns the error for a missing target. Its chunk is not absent but lost.
     fn lost(&self, key: &Key<'_>, target: &Node) -> StoreError {
         let reason = format!("it points at `{}`, which is not there", target.name());
         StoreError::Damaged { object: self.shown(key), reason }
@@ -127,7 +125,7 @@ impl Store for ReferenceStore {
             Ok(true) => Ok(true),
             Ok(false) => Err(self.lost(key, target)),
             Err(error) => {
-                // A file that was cut short is at fault itself, not the machine.
+                // A truncated file is a fault of the data, not of the machine.
                 let end = start.saturating_add(object_bytes);
                 let found = target.store.size(&target.prefix).ok().flatten().filter(|found| *found < end);
                 Err(found.map_or(error, |found| self.beyond_end(key, target, found, end)))
@@ -137,7 +135,7 @@ impl Store for ReferenceStore {
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         if key.is_root() {
-            // The file itself, so that it can be named for what it is.
+            // The bytes of the file itself, so that its format can be reported.
             return self.file.store.open(&self.file.prefix, most);
         }
         let (target, part) = match self.find(key)? {
@@ -157,7 +155,7 @@ impl Store for ReferenceStore {
         Ok(Some(Box::new(PartReader { reader, offset, length })))
     }
 
-    /// The size of a part is that in the file: its target is not looked at.
+    /// Returns the size of an object. That of a part comes from the reference, without access to the target.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
         let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {
@@ -187,7 +185,7 @@ impl Store for ReferenceStore {
     }
 
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
-        // Most files point at few stores.
+        // Most reference files point into few stores, so the store of the first target decides.
         self.opened().ok()??.targets.get(0, String::new).ok()?.store.prefetch_limit()
     }
 
@@ -216,25 +214,23 @@ impl Store for ReferenceStore {
     }
 }
 
-/// The targets of the references of a file, each opened once.
+/// Targets of the references of a file. Each is opened once.
 #[derive(Debug)]
 pub(super) struct Targets {
-    /// The folder of the reference file.
     folder: Option<Node>,
-    /// The options by which URLs are reached; they also allow local files outside that folder.
+    /// Options for URLs. They also allow local files outside of `folder`.
     options: RemoteOptions,
     /// Each with its object once it is opened, or why it is not read.
     list: Vec<(String, OnceLock<Result<Node, String>>)>,
 }
 
 impl Targets {
-    /// The targets of a reference file.
     pub(super) fn new(file: &Node, texts: Vec<String>, options: RemoteOptions) -> Self {
         let list = texts.into_iter().map(|text| (text, OnceLock::new())).collect();
         Targets { folder: file.parent(), options, list }
     }
 
-    /// The object of a target; `name` is what points at it.
+    /// Returns the object of a target. `name` is the name of its reference in messages.
     pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node> {
         let target = usize::try_from(place).ok().and_then(|place| self.list.get(place));
         let refused = |reason: &str| StoreError::Io {
@@ -246,13 +242,13 @@ impl Targets {
         node.get_or_init(|| self.open(text)).as_ref().map_err(|reason| refused(reason))
     }
 
-    /// The objects of all targets that may be read.
+    /// Returns the objects of all targets that may be read.
     pub(super) fn all(&self) -> Vec<Node> {
         let places = 0..u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         places.filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
     }
 
-    /// The object that a text names; else why it is not read.
+    /// Opens the object of a path or URL. The error is the reason why it may not be read.
     fn open(&self, text: &str) -> Result<Node, String> {
         let path = if text.contains("://") {
             let location =
@@ -269,7 +265,7 @@ impl Targets {
             return self.local(text, &local, &path);
         }
         match &self.folder {
-            // Beside the file, in a bucket or on a server.
+            // Relative to the reference file, in a bucket or on a web server.
             Some(folder) if path.is_relative() => {
                 beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which leads out of its store"))
             }
@@ -278,13 +274,13 @@ impl Targets {
         }
     }
 
-    /// A local file, of a reference file in a local folder.
+    /// Returns a local file for a reference file in a local folder.
     fn local(&self, text: &str, folder: &Path, path: &Path) -> Result<Node, String> {
         let path = folder.join(path);
         if self.options.allows_file_references {
             return Ok(Node::new(path));
         }
-        // A name in the folder may be a link out of it. What is not there is told once it is read.
+        // A name in the folder may be a link to the outside. A missing file is reported when it is read.
         let around = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let goes_up = path.components().any(|part| part == std::path::Component::ParentDir);
         let is_inside = file::is_inside(&path, around) && (path.exists() || !goes_up);
@@ -299,7 +295,7 @@ fn outside(text: &str) -> String {
     )
 }
 
-/// The object of a relative path, `..` gone up.
+/// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the store.
 fn beside(folder: &Node, path: &str) -> Option<Node> {
     let mut folder = folder.clone();
     let mut names = Vec::new();

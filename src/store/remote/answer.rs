@@ -1,4 +1,4 @@
-//! What a server answers: as much of it as is wanted, once it is what was asked for.
+//! Answers of servers: checks them, and extracts the requested bytes.
 
 use object_store::GetRange;
 use object_store::client::{HttpRequest, HttpResponse};
@@ -7,77 +7,75 @@ use reqwest::{Method, StatusCode};
 
 use super::{Call, Failure};
 
-/// An answer, of whatever status.
+/// Answer with any status.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// The wanted part of the object; of an error, its first bytes.
+    /// Requested bytes of the object. For an error status, the first bytes of the body.
     pub(super) body: Vec<u8>,
-    /// Where that part begins in the object.
     pub(super) offset: u64,
-    /// The size of the whole object, where it is known.
+    /// Size of the whole object, if known.
     pub(super) object_bytes: Option<u64>,
 }
 
-/// Codes of errors that may not come again.
+/// Codes of temporary errors.
 const PASSING: [&str; 3] = ["InternalError", "SlowDown", "ServiceUnavailable"];
-/// The most bytes of what a server says of an error.
+/// Most bytes that are kept of the body of an error.
 const ERROR_BYTES: u64 = 64 << 10;
-/// The most bytes of a body that does not say how long it is, where a part of it is looked for.
+/// Most bytes that are read of a body without a length, to find a part of it.
 const MOST_UNTOLD: u64 = 1 << 30;
-/// Bytes that are reserved before any has come.
+/// Most bytes that are reserved before any have arrived.
 const FIRST_ROOM: u64 = 1 << 20;
 
-/// The text of a header.
 pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// True if a request is to remove many objects, or one by the same request, as Azure does.
+/// Returns true if a request removes many objects. On Azure a request of the same kind may remove only one.
 pub(super) fn is_of_many(request: &HttpRequest) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.method() == Method::POST && (query.starts_with("delete") || query.contains("comp=batch"))
 }
 
-/// True if it asks for an object or a listing, not for credentials.
+/// Returns true if a request reads an object or a listing, not credentials.
 pub(super) fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query() != Some("session")
 }
 
 impl Answer {
-    /// The text of a header.
     pub(super) fn header(&self, name: &'static str) -> Option<&str> {
         header(&self.headers, HeaderName::from_static(name))
     }
 
-    /// The version of the object: its tag, else its date, which is compared as weak tags are; `None` where it has neither.
+    /// Returns the version of the object: its tag, else its date. The date is marked as a weak tag, as it is compared
+    /// like one.
     pub(super) fn version(&self) -> Option<String> {
         let date = || Some(format!("W/{}", self.header("last-modified")?));
         self.header("etag").map(str::to_owned).or_else(date)
     }
 
-    /// Its bytes from an offset in the object on, if they are `length` or more.
+    /// Returns the bytes from an offset in the object, if there are at least `length`.
     pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         self.body.get(start..).filter(|bytes| bytes.len() as u64 >= length)
     }
 
-    /// The text of the first element of a name in its body.
+    /// Returns the text of the first XML element with this name in the body.
     pub(super) fn element(&self, name: &str) -> Option<&str> {
         let (_, rest) = std::str::from_utf8(&self.body).ok()?.split_once(&format!("<{name}>"))?;
         Some(rest.split_once('<')?.0.trim())
     }
 
-    /// The code of an error: of the document that is the answer's body, or of a header.
+    /// Returns the code of an error, from a header or from the XML document in the body.
     pub(super) fn code(&self) -> Option<&str> {
         self.header("x-ms-error-code").or_else(|| self.element("Code"))
     }
 
-    /// A success that is one.
+    /// Returns the answer if it is a success and its body does not report an error.
     pub(super) fn checked(self, call: &Call, request: &HttpRequest) -> Result<Self, Failure> {
         let is_get = request.method() == Method::GET;
-        // Other successes, such as 204, bring nothing.
+        // Other success codes, such as 204, have no body.
         let brings = !is_get || matches!(self.status.as_u16(), 200 | 206);
         if !self.status.is_success() || !brings {
             return Err(Failure::Answered(Box::new(self)));
@@ -87,7 +85,7 @@ impl Answer {
         }
         let holds = match self.code() {
             _ if is_of_many(request) => self.names_only(request.body().as_bytes().map_or(&[], |body| &body[..])),
-            // The store answers before it knows: an error may follow the status of a success.
+            // S3 sends the status before the copy ends. An error may follow in the body.
             _ if call.copied.is_some() => self.tells_of_copy(),
             Some(code) if PASSING.contains(&code) => {
                 return Err(Failure::passing(format!("the store answers: {code}")));
@@ -97,8 +95,8 @@ impl Answer {
         if holds { Ok(self) } else { Err(Failure::Answered(Box::new(self))) }
     }
 
-    /// True if it says that an object was copied. A server that does not know the header has written an empty one; what is
-    /// copied later may come over what is written later.
+    /// Returns true if the answer reports a completed copy. A server that ignores the copy header has written an empty
+    /// object. A postponed copy could overwrite later writes.
     fn tells_of_copy(&self) -> bool {
         match self.header("x-ms-copy-status") {
             Some(status) => status == "success",
@@ -106,8 +104,8 @@ impl Answer {
         }
     }
 
-    /// True if an answer to a request to remove many objects names none but those; and no error that passes, since why
-    /// they are left shows when each is removed by itself.
+    /// Returns true if the answer to a bulk removal names only requested objects and has no temporary error. Objects
+    /// that are left are then removed one by one, which shows the reason.
     fn names_only(&self, request: &[u8]) -> bool {
         let (Ok(text), Ok(asked)) = (std::str::from_utf8(&self.body), std::str::from_utf8(request)) else {
             return false;
@@ -123,7 +121,8 @@ impl Answer {
             && !PASSING.iter().any(|code| text.contains(code))
     }
 
-    /// The answer to a change as `object_store` understands it. It wants a tag of what was written, which not all servers give.
+    /// Converts an answer to a change for `object_store`. It requires a tag of the written object, but not all servers
+    /// send one.
     pub(super) fn to_response(&self, request: &HttpRequest) -> HttpResponse {
         let mut response = HttpResponse::new(self.body.clone().into());
         (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers.clone());
@@ -134,23 +133,23 @@ impl Answer {
     }
 }
 
-/// An answer of whose body some comes.
+/// Answer whose body is still arriving.
 #[derive(Debug)]
 pub(super) struct Body {
     answer: Answer,
-    /// Bytes at its beginning that are not wanted, and how many are of those behind.
+    /// Number of unwanted bytes at the start of the body, and the most bytes that are kept after them.
     skip: u64,
     most: u64,
-    /// More bytes than this are an error.
+    /// A body of more bytes is an error.
     limit: u64,
     come: u64,
-    /// The length that it announced.
+    /// Length in the headers.
     announced: Option<u64>,
 }
 
 impl Body {
-    /// The body of an answer to a request for a part of an object, or for all of it; where only reading it tells how many bytes
-    /// it has, for at most `most`.
+    /// Starts the body of an answer to a request for a part of an object, or the whole. Without a known length it may
+    /// have at most `most` bytes.
     pub(super) fn new(
         range: Option<GetRange>,
         most: u64,
@@ -196,7 +195,7 @@ impl Body {
         Ok(())
     }
 
-    /// A server that knows no ranges gives the whole object; what is wanted of it is cut out.
+    /// Handles a server that ignores ranges and sends the whole object. Only the requested bytes are kept.
     fn of_whole(&mut self, range: Option<GetRange>, most: u64) -> Result<(), Failure> {
         match (range, self.announced) {
             (Some(GetRange::Bounded(range)), announced) => {
@@ -206,7 +205,7 @@ impl Body {
             (Some(GetRange::Suffix(length)), Some(total)) => {
                 (self.skip, self.most) = (total.saturating_sub(length), length);
             }
-            // Where its end is shows when all of it has come.
+            // Without a length the start of the suffix is unknown.
             (Some(GetRange::Suffix(_)), None) => return Err(Failure::of_status(self.answer.status)),
             (_, Some(found)) if found > most => return Err(Failure::TooLarge { found, bound: most }),
             _ => self.limit = most,
@@ -215,12 +214,11 @@ impl Body {
         Ok(())
     }
 
-    /// True if no more of it is wanted.
     pub(super) fn is_done(&self) -> bool {
         self.answer.object_bytes.is_some() && self.answer.body.len() as u64 >= self.most
     }
 
-    /// Takes the next piece.
+    /// Adds the next bytes of the body.
     pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
         let before = self.come;
         self.come += piece.len() as u64;
@@ -234,7 +232,7 @@ impl Body {
         Ok(())
     }
 
-    /// Returns the answer with the wanted bytes, and the size of the object.
+    /// Returns the answer with the requested bytes and the size of the object. Fails if the body is too short.
     pub(super) fn finish(mut self) -> Result<Answer, Failure> {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("only {} of {announced} bytes arrived", self.come)));
@@ -244,7 +242,7 @@ impl Body {
     }
 }
 
-/// `bytes 0-9/100` or `bytes 0-9/*`.
+/// Parses `bytes 0-9/100` or `bytes 0-9/*`.
 fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
@@ -252,7 +250,7 @@ fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     (first <= last && last < u64::MAX).then_some((first, last, total.trim().parse().ok()))
 }
 
-/// The size of an object that lacks a range: `bytes */100`.
+/// Parses the size of an object that does not contain the range: `bytes */100`.
 fn unsatisfied(text: &str) -> Option<u64> {
     text.trim().strip_prefix("bytes */")?.trim().parse().ok()
 }

@@ -1,4 +1,4 @@
-//! `~/.aws/config` and `~/.aws/credentials`, as Amazon's own tools read them.
+//! `~/.aws/config` and `~/.aws/credentials`, read as Amazon's own tools do.
 
 #![expect(clippy::disallowed_methods, reason = "these files belong to no store")]
 
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::store::held;
 
-/// A profile of both files.
+/// Profile with the values of both files.
 #[derive(Default)]
 pub(super) struct AwsFiles {
     profile: String,
@@ -26,8 +26,8 @@ pub(super) struct AwsFiles {
 }
 
 impl AwsFiles {
-    /// Reads the profile that `AWS_PROFILE` names, or `default`. Files that are not there are empty; a profile that is
-    /// named and not there is an error.
+    /// Reads the profile of `AWS_PROFILE`, or `default`. A missing file counts as empty. Fails if a named profile is
+    /// missing.
     pub(super) fn read() -> Result<Self, String> {
         let home = || env::var_os("HOME").map(PathBuf::from);
         let file = |variable: &str, name: &str| {
@@ -60,13 +60,14 @@ impl AwsFiles {
         self.value("s3.endpoint_url").or_else(|| self.value("endpoint_url"))
     }
 
-    /// True if the name of a bucket stands in the name of the host: `addressing_style` below `s3`. What is neither given there
-    /// nor elsewhere is part of the path, which all servers have.
+    /// Returns true if URLs contain the bucket in the host name: `addressing_style` under `s3`. The default is the
+    /// path, which all servers support.
     pub(super) fn names_bucket_in_host(&self) -> bool {
         self.value("s3.addressing_style").is_some_and(|style| style == "virtual")
     }
 
-    /// Where the keys come from; `None` where the profile has none. An error for what is not built.
+    /// Returns the source of the keys, or `None` if the profile has none. Fails for sources that this build does not
+    /// support.
     pub(super) fn credentials(&self) -> Result<Option<AwsCredentialProvider>, String> {
         let keys = self.value("aws_access_key_id").zip(self.value("aws_secret_access_key"));
         if let Some((key_id, secret_key)) = keys {
@@ -91,8 +92,8 @@ impl AwsFiles {
     }
 }
 
-/// Reads the sections of these names; values of the ones that come later win. Indented lines belong to the name before
-/// them, as `s3.endpoint_url` does to `s3`.
+/// Reads the sections with these names. Later values win. Indented lines belong to the name before them, as
+/// `s3.endpoint_url` does to `s3`. Returns true if there is such a section.
 fn read_section(text: &str, names: &[&str], into: &mut BTreeMap<String, String>) -> bool {
     let (mut is_inside, mut found, mut above) = (false, false, String::new());
     for line in text.lines() {
@@ -118,20 +119,19 @@ fn read_section(text: &str, names: &[&str], into: &mut BTreeMap<String, String>)
     found
 }
 
-/// A program that gives credentials (`credential_process`).
+/// Program that prints credentials (`credential_process`).
 struct CredentialProcess {
     words: Vec<String>,
     kept: Mutex<Option<(Arc<AwsCredential>, Option<Instant>)>>,
 }
 
-/// Without the command, which may hold secrets.
+/// Omits the command, as it may contain secrets.
 impl fmt::Debug for CredentialProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CredentialProcess").finish_non_exhaustive()
     }
 }
 
-/// The output of such a program.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Printed {
@@ -141,7 +141,7 @@ struct Printed {
     expiration: Option<String>,
 }
 
-/// The time for which credentials that expire are used before the program is asked again.
+/// Time after which expiring credentials are requested again.
 const KEPT: Duration = Duration::from_mins(5);
 
 impl CredentialProcess {
@@ -159,7 +159,7 @@ impl CredentialProcess {
         if !output.status.success() {
             return Err(failed(format!("credential_process ended with {}", output.status)));
         }
-        // What it printed may hold secrets: nothing of it is shown.
+        // The output may contain secrets, so messages must not show it.
         let none = |_| failed("credential_process printed no credentials".to_owned());
         let Printed { access_key_id: key_id, secret_access_key: secret_key, session_token: token, expiration } =
             serde_json::from_slice(&output.stdout).map_err(none)?;

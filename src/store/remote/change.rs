@@ -1,7 +1,7 @@
-//! What is changed in a bucket: objects that are written, copied and removed.
+//! Changes in a bucket: objects are written, copied and removed.
 //!
-//! What lies below a key goes object by object, in an order in which nothing opens that is not whole, and nothing is left
-//! that no run knows to go on with.
+//! Hierarchies are removed object by object. The order ensures that no incomplete node can be opened. It also ensures
+//! that a later run can always recognise the rest.
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -17,35 +17,32 @@ use reqwest::header::HeaderMap;
 use super::{Answer, Call, Client, Failure, Kind, Made, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
-/// The process waits no longer than this at its end for what it lets go of.
+/// Most time that the process waits at its end for uploads and locks to be released.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The most bytes of an answer that is a document.
+/// Most bytes of an answer to a change.
 const MOST_ANSWER: u64 = 1 << 20;
 
-/// The outcome of writing an object under a condition.
+/// Result of a conditional write.
 #[derive(Debug)]
 pub(super) enum PutOutcome {
     Done(HeaderMap),
-    /// The condition does not hold.
+    /// The condition was not met.
     Refused,
-    /// The server takes no conditions.
+    /// The server does not support conditions.
     Unsupported,
 }
 
 impl Client {
-    /// Makes a request that changes an object.
     async fn change<T>(&self, action: &'static str, key: &str, work: impl Future<Output = Made<T>>) -> Result<T> {
         let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }
 
-    /// Writes a whole object.
     pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
         let work = async { self.stores.objects.put(&path(key)?, bytes.into()).await };
         self.change("write", key, work).await.map(drop)
     }
 
-    /// Writes a whole object under a condition.
     pub(super) async fn put_if(
         &self,
         action: &'static str,
@@ -67,7 +64,7 @@ impl Client {
         }
     }
 
-    /// Has the server copy an object of so many bytes; its answer where it does not.
+    /// Asks the server to copy an object of `bytes` bytes. Returns the answer if the server did not copy it.
     pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<Answer>>> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
         let mut call = Call::of(Some(to), MOST_ANSWER);
@@ -79,7 +76,7 @@ impl Client {
         }
     }
 
-    /// Removes an object, if there is one.
+    /// Removes an object. It is no error if it does not exist.
     pub(super) async fn delete(&self, key: &str) -> Result<()> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
         match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
@@ -88,29 +85,29 @@ impl Client {
         }
     }
 
-    /// Begins an upload in parts; what names it.
+    /// Starts a multipart upload. Returns its id.
     pub(super) async fn begin_upload(&self, key: &str) -> Result<String> {
         let id = self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
-        // Of Azure, blocks that no list names go by themselves.
+        // Azure has no upload ids. It discards uncommitted blocks itself.
         if !id.is_empty() {
             held(&self.service.uploads).push((key.to_owned(), id.clone()));
         }
         Ok(id)
     }
 
-    /// Uploads a part, which are counted from 0; what names it when the upload ends.
+    /// Uploads a part. Parts are numbered from 0. Returns the id of the part.
     pub(super) async fn upload_part(&self, key: &str, id: &String, number: usize, bytes: Vec<u8>) -> Result<PartId> {
         self.change("write", key, async { self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await }).await
     }
 
-    /// Ends an upload: the object is there, whole.
+    /// Completes an upload. The object exists afterwards.
     pub(super) async fn end_upload(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<()> {
         self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await }).await?;
         self.forget_upload(key, id);
         Ok(())
     }
 
-    /// Gives an upload up: its parts take no room any more.
+    /// Aborts an upload. The server frees its parts.
     pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<()> {
         self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
         self.forget_upload(key, id);
@@ -121,17 +118,17 @@ impl Client {
         held(&self.service.uploads).retain(|(other, name)| other != key || name != id);
     }
 
-    /// Gives up the uploads that are not complete, and then the locks.
+    /// Aborts the incomplete uploads, then releases the locks.
     pub(super) async fn release_on_exit(&self) {
         let uploads = std::mem::take(&mut *held(&self.service.uploads));
         let locks = std::mem::take(&mut *held(&self.service.locks));
         let all = async {
             for (key, id) in uploads {
-                // Where this fails, the store's own rules clear it away.
+                // If this fails, the store's own lifecycle rules remove the upload.
                 let _ = self.abort_upload(&key, &id).await;
             }
             for lock in locks.iter().filter_map(Weak::upgrade) {
-                // Where this fails, it expires.
+                // If this fails, the lock expires.
                 let _ = lock.release().await;
             }
         };
@@ -139,16 +136,16 @@ impl Client {
     }
 }
 
-/// The most bytes of an answer that names objects.
+/// Most bytes of an answer to a bulk removal.
 const MOST_NAMES: u64 = 16 << 20;
 
-/// Objects that one request removes at the most (Amazon S3, `DeleteObjects`).
+/// Most objects in one bulk removal of Amazon S3 (`DeleteObjects`).
 const MOST_TOGETHER: usize = 1000;
-/// The same of Azure (`Blob Batch`).
+/// Most objects in one bulk removal of Azure (`Blob Batch`).
 const MOST_BLOBS: usize = 256;
 
 impl RemoteStore {
-    /// Removes all that lies below a key but what lies below `kept`.
+    /// Removes everything below a key except what is below `kept`.
     pub(super) fn remove_all(&self, key: &Key<'_>, kept: Option<&Key<'_>>) -> Result<()> {
         self.check_writable("remove", key)?;
         let (client, prefix) = (self.client()?, key.prefix());
@@ -159,7 +156,7 @@ impl RemoteStore {
         let mut keys: Vec<String> = found.filter(|key| !is_kept(key)).collect();
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
-            // The first request tells whether the store takes many at all.
+            // The first request shows whether the store supports bulk removal.
             let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
             let (first, rest) = keys.split_at(keys.len().min(most));
             let mut left = client.wait(client.delete_together(first));
@@ -179,8 +176,8 @@ impl RemoteStore {
 }
 
 impl Client {
-    /// Removes objects by requests for many of them, where the store has such; those that are left. Why they are left shows when
-    /// each is removed by itself.
+    /// Removes objects by bulk requests if the store supports them. Returns the keys that are left. Their removal one
+    /// by one shows the reason.
     async fn delete_together(&self, keys: &[String]) -> Vec<String> {
         if !self.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
             return keys.to_vec();
@@ -192,7 +189,7 @@ impl Client {
             gone.extend(removed.ok().map(String::from));
             ready(())
         });
-        // The outcome is that of one of several requests.
+        // This is the result of only one of several requests, so it is ignored.
         let _ = self.service.read(Call::of(None, MOST_NAMES), work.map(Ok)).await;
         if gone.is_empty() {
             self.deletes_together.store(false, Ordering::Relaxed);
@@ -204,20 +201,20 @@ impl Client {
     }
 }
 
-/// When an object goes: those of lower numbers before others.
+/// Returns the rank of an object in a removal. Lower ranks are removed first.
 fn turn(key: &str) -> (u8, usize) {
     let name = key.rsplit('/').next().unwrap_or(key);
-    // As long as what a run keeps is there, what is left is known for what it is.
+    // The files of a run identify the rest of a hierarchy, so they are removed last.
     if key.contains("/.zarrcast/") || key.starts_with(".zarrcast/") {
         return match name {
-            // Alone it says that nothing was begun.
+            // A lock alone shows that nothing was started.
             "lock" => (2, 0),
-            // The beginning of the log, without which the rest says nothing: some of its lines without others would be wrong.
+            // Without the first object of the log the others are ignored. A log with other gaps would be wrong.
             "00000000" => (3, 0),
             _ => (4, 0),
         };
     }
-    // From the first document on nothing opens. Those above go before those below.
+    // Once the first document is removed, the node no longer opens. Parents are removed before children.
     let is_document = name == "zarr.json" || name.starts_with(".z");
     if is_document { (0, key.matches('/').count()) } else { (1, 0) }
 }

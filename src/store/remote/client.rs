@@ -1,4 +1,4 @@
-//! A bucket or a web server: objects and listings by their whole keys, without blocking.
+//! Client of a bucket or a web server. Its calls are asynchronous and use whole keys.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -19,21 +19,21 @@ use super::{
 };
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
 
-/// Encodings that change the bytes. Some stores keep names of others with their objects, such as `aws-chunked`.
+/// Content encodings that change the bytes. Some stores also keep unrelated names, such as `aws-chunked`.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];
-/// The most bytes of a page of a listing: a thousand keys of a thousand letters, each of which may be written in six.
+/// Most bytes of a page of a listing. It allows 1000 keys of 1000 characters, each escaped by up to six bytes.
 const MOST_PAGE_BYTES: u64 = 16 << 20;
 
-/// Calls of `object_store` for buckets beside those for single objects.
+/// Calls of `object_store` that only buckets have.
 pub(super) trait Bucket: MultipartStore + PaginatedListStore {}
 impl<T: MultipartStore + PaginatedListStore> Bucket for T {}
 
-/// The stores of `object_store` at one address.
+/// Stores of `object_store` for one address.
 pub(super) struct Stores {
     pub(super) objects: Arc<dyn ObjectStore>,
-    /// Removes objects by one request each, where the store has such.
+    /// Store that removes each object with its own request.
     pub(super) one_by_one: Arc<dyn ObjectStore>,
-    /// `None` for web servers.
+    /// `None` for a web server.
     pub(super) bucket: Option<Arc<dyn Bucket>>,
 }
 
@@ -44,63 +44,60 @@ impl Stores {
     }
 }
 
-/// A bucket or a web server.
 pub(super) struct Client {
-    /// As messages name it.
+    /// Name in messages.
     name: String,
     pub(super) who: Who,
     pub(super) runtime: &'static Runtime,
     pub(super) stores: Stores,
     pub(super) service: Arc<Service>,
     refused_is_absent: bool,
-    /// The keys of what was refused and counts as absent.
+    /// Keys of refused objects that count as absent.
     refused: Mutex<BTreeSet<String>>,
-    /// With what keys begin that the server does not list.
+    /// Prefixes that the server refuses to list.
     unlisted: Mutex<BTreeSet<String>>,
-    /// True if the server copies objects, once it has been asked to.
+    /// True if the server copies objects. `None` until the first copy.
     pub(super) copies: Mutex<Option<bool>>,
     pub(super) sizes: Mutex<Sizes>,
-    /// The most requests in flight.
+    /// Limit of concurrent requests.
     pub(super) requests: usize,
-    /// Parts that will be read soon, in the order in which they were asked for.
+    /// Announced parts, in the order of their requests.
     pub(super) prefetched: Mutex<Vec<Prefetched>>,
     pub(super) writes: InFlightWrites,
-    /// True if the server gives the last bytes of objects.
+    /// True if the server supports suffix ranges.
     gives_ends: AtomicBool,
-    /// True if it removes many objects by one request.
+    /// True if the server supports bulk removal.
     pub(super) deletes_together: AtomicBool,
 }
 
-/// Without what may be a secret.
+/// Omits fields that may contain secrets.
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("service", &self.service).finish_non_exhaustive()
     }
 }
 
-/// A part that is to be read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GetRequest<'a> {
     pub(super) key: &'a str,
     pub(super) part: Part,
-    /// The most bytes of the object where all of it is read, which may be the only way to learn how many it has.
+    /// Most bytes of the object if all of it is read. Its size may be unknown before.
     pub(super) most: u64,
-    /// The version that it must be, where parts of it have been read.
+    /// Required version, if parts of the object have been read before.
     pub(super) version: Option<&'a str>,
 }
 
-/// The result of reading no bytes of an object.
+/// Returns an answer without bytes for an object of this size.
 fn empty(object_bytes: u64) -> Answer {
     Answer { object_bytes: Some(object_bytes), ..Answer::default() }
 }
 
-/// The path of a key.
 pub(super) fn path(key: &str) -> object_store::Result<Path> {
     Ok(Path::parse(key)?)
 }
 
 impl Client {
-    /// A client of a bucket or of a path of a web server; an error names what is missing, such as credentials.
+    /// Creates a client. Fails if something is missing, such as credentials.
     pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
         let (stores, service, is_anonymous) = configuration::connect(address, options)?;
         let runtime = runtime().map_err(|error| error.to_string())?;
@@ -113,7 +110,7 @@ impl Client {
             writes: InFlightWrites::new(runtime, options.requests.get()),
             stores,
             service,
-            // Azure has no ranges from the end.
+            // Azure has no suffix ranges.
             gives_ends: AtomicBool::new(address.kind != Kind::Azure),
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
             refused_is_absent: options.refused_is_absent,
@@ -124,23 +121,23 @@ impl Client {
         })
     }
 
-    /// An object as messages name it.
+    /// Returns the name of an object in messages.
     pub(super) fn shown(&self, key: &str) -> String {
         if key.is_empty() { self.name.clone() } else { format!("{}/{key}", self.name) }
     }
 
-    /// Waits for what has no other thread to do it.
+    /// Runs a future on this thread until it completes.
     pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
 
-    /// The calls of a bucket that web servers do not have.
+    /// Returns the calls that only buckets have, or an error for a web server.
     pub(super) fn bucket(&self) -> object_store::Result<&Arc<dyn Bucket>> {
         let none = object_store::Error::NotImplemented { operation: String::new(), implementer: String::new() };
         self.stores.bucket.as_ref().ok_or(none)
     }
 
-    /// Reads an object, or a part of it; of one that does not say how many bytes it has, at most `most`.
+    /// Reads an object or a part of it. If the answer has no length, it may have at most `most` bytes.
     pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<Answer, Failure> {
         let mut call = Call::of(Some(key), most);
         call.range.clone_from(&options.range);
@@ -148,7 +145,7 @@ impl Client {
         self.service.read(call, work).await
     }
 
-    /// Reads a part of an object; `None` where it is absent.
+    /// Reads a part of an object. Returns `None` if the object is absent.
     pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<Answer>> {
         let range = match wanted.part {
             Part::Whole => None,
@@ -167,7 +164,7 @@ impl Client {
             Err(failure) => failure,
         };
         match (wanted.part, failure.status(), &failure) {
-            // Some fail where more bytes are asked for than there are, and so at every small object.
+            // Some servers fail if the suffix is longer than the object, and so for every small object.
             (Part::Last(length), Some(200 | 206 | 500), _) => {
                 let found = self.fetch_end(wanted, length).await?;
                 self.gives_ends.store(false, Ordering::Relaxed);
@@ -181,10 +178,10 @@ impl Client {
         }
     }
 
-    /// The result of a request that read nothing.
+    /// Converts a failed read of a part to its result.
     fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<Answer>> {
         match (wanted.part, failure.status(), &failure) {
-            // Nothing is a part of an empty object.
+            // A suffix of an empty object is empty.
             (Part::Last(_), Some(416), _) => Ok(Some(empty(0))),
             (part, _, Failure::Answered(answer)) if answer.status == StatusCode::RANGE_NOT_SATISFIABLE => {
                 Err(self.ends_before(wanted.key, part, answer.object_bytes))
@@ -194,9 +191,9 @@ impl Client {
         }
     }
 
-    /// Checks that an answer has all that was asked for, of the version that is wanted and as it is stored.
+    /// Checks that an answer has all requested bytes, the required version and no content encoding.
     fn found(&self, wanted: GetRequest<'_>, answer: Answer) -> Result<Answer> {
-        // Servers that know no conditions give what they have.
+        // Servers that ignore conditions send any version.
         if wanted.version.zip(answer.version()).is_some_and(|(wanted, found)| wanted != found) {
             return Err(self.changed(wanted.key));
         }
@@ -212,8 +209,8 @@ impl Client {
         Ok(answer)
     }
 
-    /// Reads the last bytes of an object at a server that counts none from the end: the first bytes tell its size, and are
-    /// all of a small one.
+    /// Reads the last bytes of an object without a suffix range. The first bytes contain the size, and the whole of a
+    /// small object.
     async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<Answer>> {
         let range = Some(GetRange::Bounded(0..length.min(FIRST)));
         let answer = match self.get(wanted.key, wanted.most, of_version(range, wanted.version)).await {
@@ -229,13 +226,13 @@ impl Client {
         Box::pin(self.fetch(GetRequest { part, version: version.as_deref(), ..wanted })).await
     }
 
-    /// The size of an object in bytes; `None` where it is absent.
+    /// Returns the size of an object in bytes, or `None` if it is absent.
     pub(super) async fn size(&self, key: &str) -> Result<Option<u64>> {
         let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
         let failure = match answered {
             Ok(Answer { object_bytes: Some(bytes), .. }) => return Ok(Some(bytes)),
             Err(failure) if !matches!(failure.status(), Some(400 | 403 | 405 | 501)) => failure,
-            // Some servers know no HEAD, or do not say why they refuse it.
+            // Some servers do not support HEAD, or give no reason for refusing it.
             _ => match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {
                 Ok(answer) => return Ok(answer.object_bytes),
                 Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
@@ -247,14 +244,14 @@ impl Client {
         self.absent("look at", key, failure)
     }
 
-    /// `None` for what an answer says to be absent, or the error that it is.
+    /// Returns `None` if an answer reports an absent object, else its error.
     fn absent<T>(&self, action: &'static str, key: &str, failure: Failure) -> Result<Option<T>> {
         if let Failure::Answered(answer) = &failure {
             if matches!(answer.status.as_u16(), 404 | 410) && !lacks_bucket(answer) {
                 return Ok(None);
             }
             let name = key.rsplit('/').next().unwrap_or(key);
-            // Whether a node is there is not decided by who may read it: without it, what is left would be another hierarchy.
+            // A refused document must not count as an absent node: the rest would be a different hierarchy.
             let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
             if self.refused_is_absent && is_refused(answer) && !is_node {
                 if !matches!(name, ".zattrs" | ".zmetadata") {
@@ -270,10 +267,10 @@ impl Client {
         self.error("read", key, "it changed while it was read", "run the command again")
     }
 
-    /// The first of all keys that begin with `prefix`.
+    /// Returns the first key with a prefix.
     pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>> {
         let mut first = None;
-        // Some pages are empty, and not the last.
+        // A page may be empty without being the last.
         let visit = |page: Page| {
             first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
             if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -283,7 +280,7 @@ impl Client {
         Ok(first)
     }
 
-    /// All objects whose keys begin with `prefix`, and their sizes in bytes.
+    /// Returns all objects with a prefix, and their sizes in bytes.
     pub(super) async fn objects(&self, prefix: &str) -> Result<Vec<(String, u64)>> {
         let mut objects = Vec::new();
         let visit = |page: Page| {
@@ -294,17 +291,17 @@ impl Client {
         Ok(objects)
     }
 
-    /// The number of objects whose keys begin with `prefix` and that were refused and count as absent.
+    /// Returns the number of refused objects with a prefix that count as absent.
     pub(super) fn num_refused(&self, prefix: &str) -> u64 {
         held(&self.refused).range(prefix.to_owned()..).take_while(|key| key.starts_with(prefix)).count() as u64
     }
 
-    /// True if the server has refused to list the keys that begin with `prefix`.
+    /// Returns true if the server has refused to list this prefix or a shorter one.
     pub(super) fn refuses_to_list(&self, prefix: &str) -> bool {
         held(&self.unlisted).iter().any(|refused| prefix.starts_with(refused))
     }
 
-    /// A page of the keys that begin with `prefix`.
+    /// Returns one page of the keys with a prefix.
     pub(super) async fn list(&self, prefix: &str, options: PaginatedListOptions) -> Result<Page> {
         let below = prefix.trim_end_matches('/');
         let Ok(bucket) = self.bucket() else {
@@ -313,7 +310,7 @@ impl Client {
         };
         let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
         let answer = self.service.read(Call::of(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
-            // Who may not list may be allowed to read.
+            // A user who may not list may still be allowed to read.
             if let Failure::Answered(answer) = &failure
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)
                 && !lacks_bucket(answer)
@@ -332,7 +329,7 @@ impl Client {
         Ok(page)
     }
 
-    /// Gives each page of a listing to `visit`, until that breaks off.
+    /// Calls `visit` for each page of a listing until it returns `Break`.
     pub(super) async fn pages(
         &self,
         prefix: &str,
@@ -364,7 +361,7 @@ impl Client {
     }
 }
 
-/// A request for a part of this version alone. A weak tag matches nothing, so it is compared with that of the answer.
+/// Returns options for one version of an object. A weak tag never matches `If-Match`, so the answer's tag is compared.
 fn of_version(range: Option<GetRange>, version: Option<&str>) -> GetOptions {
     let if_match = version.filter(|version| !version.starts_with("W/")).map(str::to_owned);
     GetOptions { range, if_match, ..GetOptions::default() }

@@ -1,5 +1,5 @@
-//! The URLs by which stores behind a network are named; and stores of `object_store`, with credentials, endpoints and regions from
-//! options, the environment, and the files that the clouds' own tools use.
+//! URLs of remote stores, and their clients in `object_store`. Credentials, endpoints and regions come from options,
+//! the environment and the files of the clouds' own tools.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,10 +19,11 @@ use super::aws_files::AwsFiles;
 use super::{Caller, Connector, Service, Stores, cause, client_builder, runtime};
 use crate::store::{Key, RemoteOptions, percent};
 
-/// Whoever gives credentials answers within this time.
+/// Time limit of a request for credentials.
 const CREDENTIALS: Duration = Duration::from_secs(4);
 
-/// Settings that change nothing: the bucket is that of the URL, and what the others are about is not done, or always.
+/// Settings without effect. The URL contains the bucket, and the other settings concern operations that are never or
+/// always used.
 const UNUSED: [&str; 7] = [
     "aws_bucket",
     "aws_conditional_put",
@@ -32,10 +33,10 @@ const UNUSED: [&str; 7] = [
     "azure_disable_tagging",
     "google_bucket",
 ];
-/// Values of `AWS_SERVER_SIDE_ENCRYPTION`.
+/// Valid values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
-/// The stores at an address; their service; and whether nothing is signed.
+/// Returns the stores at an address, their service, and true if requests are not signed.
 pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>, bool), String> {
     let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
     let authorization = user.map(|user| format!("Basic {user}"));
@@ -58,7 +59,7 @@ fn web(address: &Address, connector: Connector) -> Result<Stores, String> {
     Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
 }
 
-/// The client by which `object_store` asks for credentials.
+/// Returns the HTTP client for requests for credentials.
 fn credentials_client() -> Result<reqwest::Client, String> {
     client_builder().timeout(CREDENTIALS).build().map_err(|error| cause(&error))
 }
@@ -67,13 +68,14 @@ fn credentials() -> Result<Connector, String> {
     credentials_client().map(|client| Connector(HttpClient::new(client)))
 }
 
-/// The retries of requests for credentials: all others are made again by the service, which gives no error that is tried again.
+/// Returns the retries of requests for credentials. The service repeats all other requests, and returns no retryable
+/// error.
 fn one_retry() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(200), ..BackoffConfig::default() };
     RetryConfig { backoff, max_retries: 1, retry_timeout: CREDENTIALS }
 }
 
-/// The names that `object_store` has for a setting, of the services that have it.
+/// Returns the names of a setting in `object_store`, one for each service that has it.
 fn known_as(name: &str) -> impl Iterator<Item = String> {
     let name = name.to_ascii_lowercase();
     let of_amazon = name.parse::<AmazonS3ConfigKey>().ok().map(|key| key.as_ref().to_owned());
@@ -82,27 +84,28 @@ fn known_as(name: &str) -> impl Iterator<Item = String> {
     [of_amazon, of_google, of_azure].into_iter().flatten()
 }
 
-/// True if any service has a setting of this name.
+/// Returns true if any service has a setting with this name.
 pub(crate) fn is_setting(name: &str) -> bool {
     known_as(name).next().is_some()
 }
 
-/// True if a setting changes anything for a service that has it: the client of HTTP is made here.
+/// Returns true if a setting has an effect for some service. HTTP client settings have none, as the client is created
+/// here.
 pub(crate) fn has_effect(name: &str, value: &str) -> bool {
     known_as(name).any(|name| match name.parse() {
-        // What it asks for is so for every endpoint.
+        // HTTP is allowed for every endpoint, so only the value `true` is respected.
         Ok(ClientConfigKey::AllowHttp) => value == "true",
         Ok(_) => false,
         Err(_) => !UNUSED.contains(&name.as_str()),
     })
 }
 
-/// The settings of a service, of which later ones count.
+/// Settings of a service. Later values win.
 struct Settings<K>(Vec<(K, String)>);
 
 impl<K: FromStr + PartialEq> Settings<K> {
-    /// Variables of the environment whose names begin with `prefix`, of which empty ones count as not set, then the options, of
-    /// which some may be another service's.
+    /// Reads the environment variables with a prefix, then the options. Empty variables are skipped. Options of other
+    /// services are allowed.
     fn read(prefix: &str, options: &RemoteOptions) -> Result<Self, String> {
         let mut settings = Vec::new();
         for (name, value) in std::env::vars_os() {
@@ -128,7 +131,6 @@ impl<K: FromStr + PartialEq> Settings<K> {
         self.0.iter().rfind(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// The same by its name.
     fn named(&self, name: &str) -> Option<&str> {
         self.get(&name.parse().ok()?)
     }
@@ -142,12 +144,12 @@ impl<K: FromStr + PartialEq> Settings<K> {
     }
 }
 
-/// A variable of the environment that is set, and not empty.
+/// Returns the value of an environment variable unless it is empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The address of a service without slashes at its end; an error where it is none.
+/// Checks the URL of a service, and removes slashes at its end.
 fn endpoint(text: &str) -> Result<String, String> {
     let no_url = "the endpoint is not a URL such as https://example.org:9000";
     let url = reqwest::Url::parse(text).map_err(|error| format!("{no_url}: {error}"))?;
@@ -166,7 +168,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
     let (settings, files) = (Settings::read("AWS_", options)?, AwsFiles::read()?);
     let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
     let is_signed = !options.anonymous && !settings.is_on(&Key::SkipSignature);
-    // A `--storage-option` or a variable of the environment comes before the files.
+    // Options and environment variables override the files.
     let address = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint)).map(str::to_owned);
     let mut address = address.or_else(|| files.endpoint()).map(|text| endpoint(&text)).transpose()?;
     let in_host = files.names_bucket_in_host();
@@ -208,7 +210,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
     Ok((Stores { one_by_one: Arc::new(one_by_one), ..stores }, !is_signed))
 }
 
-/// The region of a bucket of Amazon, which anybody is told.
+/// Returns the region of an Amazon bucket. The request needs no credentials.
 fn region_of(bucket: &str) -> Option<String> {
     let client = credentials_client().ok()?;
     let asked = async { client.head(format!("https://s3.amazonaws.com/{bucket}")).send().await };
@@ -216,7 +218,7 @@ fn region_of(bucket: &str) -> Option<String> {
     Some(answer.headers().get("x-amz-bucket-region")?.to_str().ok()?.to_owned())
 }
 
-/// The kind of encryption, where it is implied: a key without more said is one of the service for keys.
+/// Returns the implied kind of encryption. A key id without a kind means the key management service.
 fn encryption(settings: &Settings<AmazonS3ConfigKey>) -> Result<Option<&'static str>, String> {
     let kind = settings.named("aws_server_side_encryption");
     if kind.is_some_and(|kind| !ENCRYPTIONS.contains(&kind)) {
@@ -251,14 +253,14 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
     let mut builder = settings.apply(builder, GoogleCloudStorageBuilder::with_config);
     builder = base.into_iter().fold(builder, |builder, base| builder.with_base_url(&base));
     builder = if is_anonymous {
-        // Without the credentials of this machine, which need not be there.
+        // Anonymous requests must not need credentials on this machine.
         let nobody = StaticCredentialProvider::new(GcpCredential { bearer: String::new() });
         builder.with_credentials(Arc::new(nobody)).with_skip_signature(true)
     } else {
         let built = builder.clone().with_http_connector(credentials()?).build();
         let built = built.map_err(|error| match cause(&error) {
             cause if cause.contains("(os error") => format!("{given} cannot be read: {cause}"),
-            // Any other may hold a part of them.
+            // Any other cause may contain a part of the credentials.
             _ => format!(
                 "{given} does not hold the credentials of a service account or of a user, as JSON with its keys"
             ),
@@ -293,7 +295,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
     };
     if let Some(address) = address.filter(|_| is_emulator && variable("AZURITE_BLOB_STORAGE_URL").is_none()) {
-        // `object_store` would go to the usual address of the emulator.
+        // `object_store` would use the default address of the emulator.
         let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
         let service = format!("{address}/{account}");
         builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
@@ -302,7 +304,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
     Ok((Stores::of_bucket(built), is_anonymous))
 }
 
-/// Refuses a wrong key or signature: the errors of `object_store` do not name the setting.
+/// Checks the format of keys and signatures. The errors of `object_store` do not name the setting.
 fn check_azure_secrets(settings: &Settings<AzureConfigKey>) -> Result<(), String> {
     if settings.get(&AzureConfigKey::AccessKey).is_some_and(|key| STANDARD.decode(key).is_err()) {
         return Err("AZURE_STORAGE_ACCOUNT_KEY is not a key: it is base64, such as the portal shows it".to_owned());
@@ -314,12 +316,12 @@ fn check_azure_secrets(settings: &Settings<AzureConfigKey>) -> Result<(), String
     Ok(())
 }
 
-/// The kind of store that a URL names.
+/// Kind of store of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// `http://`, `https://`: a web server.
     Http,
-    /// `s3://`: Amazon S3 and what speaks like it.
+    /// `s3://`: Amazon S3 and compatible servers.
     S3,
     /// `gs://`: Google Cloud Storage.
     Google,
@@ -327,21 +329,21 @@ pub(crate) enum Kind {
     Azure,
 }
 
-/// A URL of a store behind a network, taken apart.
+/// Parsed URL of a remote store.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(super) kind: Kind,
-    /// The bucket or container; of a web server its scheme and host: `https://example.org:8080`.
+    /// Bucket or container. For a web server, the scheme and host: `https://example.org:8080`.
     pub(super) root: String,
-    /// The path behind it, without the slashes around it: of a bucket literally, of a web server as the URL has it.
+    /// Path after the root, without slashes at its end. It is percent-encoded only for a web server.
     pub(super) path: String,
-    /// The query of a web server's URL, which goes with every key. It may be a secret.
+    /// Query of a web server's URL, which is appended to every request. It may be a secret.
     pub(super) query: Option<String>,
-    /// The user and the password, percent-decoded.
+    /// User and password, percent-decoded.
     pub(super) user: Option<(String, String)>,
 }
 
-/// Without what may be a secret.
+/// Omits fields that may contain secrets.
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Address").field(&self.shown()).finish()
@@ -349,7 +351,7 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// Takes a URL apart, given as its scheme and what follows `://`; `None` where the scheme is none of these.
+    /// Parses a URL from its scheme and the text after `://`. Returns `None` for any other scheme.
     pub(crate) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, &'static str>> {
         let scheme = scheme.to_ascii_lowercase();
         Some(match scheme.as_str() {
@@ -403,7 +405,7 @@ impl Address {
         Ok(Address { kind: Kind::Http, root, path, query, user })
     }
 
-    /// As messages name it: without user, password and query.
+    /// Returns the name in messages: without user, password and query.
     pub(crate) fn shown(&self) -> String {
         let scheme = match self.kind {
             Kind::Http => "",
@@ -415,7 +417,8 @@ impl Address {
         format!("{scheme}{}{separator}{}", self.root, self.path)
     }
 
-    /// The address of the first file of such a name that the path leads into, and the way on in it.
+    /// Splits the path after the first name with this property. Returns the address of that file and the rest of the
+    /// path.
     pub(crate) fn split_file(&self, is_named_so: impl Fn(&str) -> bool) -> Option<(Address, String)> {
         let mut end = 0;
         for name in self.path.split('/') {
@@ -431,7 +434,6 @@ impl Address {
         None
     }
 
-    /// The same with another path.
     pub(super) fn with_path(&self, path: &str) -> Address {
         Address { path: path.to_owned(), ..self.clone() }
     }

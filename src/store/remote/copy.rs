@@ -1,5 +1,5 @@
-//! Objects that a server copies itself inside a bucket: their bytes do not come here. And whether a web address leads to what a
-//! bucket holds: many addresses do, so the objects themselves are compared.
+//! Copies inside a bucket by the server itself, without a download. Also checks whether a web address shows objects of
+//! a bucket. As a bucket has many addresses, the objects are compared.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,39 +11,39 @@ use object_store::{GetOptions, GetRange};
 use super::{Client, Failure, GetRequest, Kind, RemoteStore, percent_decoded};
 use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
 
-/// Larger objects are not copied by one request anywhere: 5 GB.
+/// Largest object that every server copies with one request: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
-/// Objects of more bytes are read and written in pieces where the server does not copy them.
+/// Largest object that is copied through memory as a whole if the server declines the copy.
 const MOST_RELAYED: u64 = 8 << 20;
 
-/// The number of attempts to have the server copy an object, and the pause before the second, which grows.
+/// Number of attempts at a copy by the server. The pause grows with each attempt.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The most sizes that are kept: some 20 MB with their keys.
+/// Most sizes in the cache. With their keys they need about 20 MB.
 const MOST_SIZES: usize = 200_000;
-/// A listing counts for this time.
+/// Time until a listing expires.
 const SIZES_KEPT: Duration = Duration::from_mins(1);
 
-/// Sizes in bytes that a listing told, by whole keys, until each is asked for; and when.
+/// Cache of sizes in bytes from a listing, by whole keys, and its time. Each entry is removed when it is used.
 #[derive(Debug, Default)]
 pub(super) struct Sizes(HashMap<String, u64>, Option<Instant>);
 
-/// The outcome of a request to copy.
+/// Result of a request to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopyOutcome {
     Done,
-    /// It is to be asked for, or asked for again.
+    /// The request must be sent, or sent again.
     Pending,
-    /// The server does not copy.
+    /// The server does not copy this object.
     Declined,
 }
 
 impl RemoteStore {
-    /// True if the server may copy objects of another store: both are of one bucket, and reached by the same user, and it has
-    /// not shown that it copies none. Both are then one store.
+    /// Returns true if the server may be able to copy objects from `source`. Both must be the same bucket with the same
+    /// options, so that they are one store. The server must not have declined a copy yet.
     ///
-    /// Not where refused objects count as absent: that shows when they are read.
+    /// It is false if refused objects count as absent, as only a read shows the refusal.
     pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
         let is_same = self.address == source.address && self.options == source.options;
         is_same
@@ -53,7 +53,7 @@ impl RemoteStore {
             && self.used().is_none_or(|client| *held(&client.copies) != Some(false))
     }
 
-    /// Has the server copy an object; where it does not, the object is read and written.
+    /// Copies an object by the server. If the server declines, the object is read and written.
     pub(super) fn copy_inside(&self, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let client = self.client()?;
         client.writes.finish_of(from.as_str())?;
@@ -71,10 +71,10 @@ impl RemoteStore {
 }
 
 impl Client {
-    /// The size of an object in bytes; `None` where it is absent. Objects are copied one after the other: a page of a listing
-    /// tells of its neighbours as well, each of which would take a request of its own.
+    /// Returns the size of an object in bytes, or `None` if it is absent. Copies go through keys in order, so one page
+    /// of a listing has the sizes of many neighbours. Otherwise each would need a request of its own.
     fn size_among_others(&self, key: &str) -> Result<Option<u64>> {
-        // Others wait for the page: it may tell what they ask.
+        // Other threads wait for the page, as it may contain their objects.
         let mut known = held(&self.sizes);
         if known.1.is_some_and(|listed| listed.elapsed() > SIZES_KEPT) {
             *known = Sizes::default();
@@ -86,7 +86,7 @@ impl Client {
         let is_azure = self.who.kind == Kind::Azure;
         let (mut prefix, mut after) = (folder, just_before(key));
         if is_azure {
-            // It lists from no key on; neighbours have their beginning in common.
+            // Azure cannot list from a given key. Neighbours share a prefix.
             let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
             (prefix, after) = (&key[..folder.len() + in_common], None);
         }
@@ -102,18 +102,19 @@ impl Client {
             listed = known.0.remove(key);
         }
         drop(known);
-        // A server that lists from another place than it was asked for may have it nevertheless.
+        // A server may ignore the start key. The object can still exist.
         listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))
     }
 }
 
-/// A key that comes before another, and behind its neighbours before it; `None` for keys that are rarely those of chunks.
+/// Returns a key that sorts after the key's predecessors and before the key. `None` means a key that is rarely a
+/// chunk's.
 fn just_before(key: &str) -> Option<String> {
     let last = key.chars().last().filter(char::is_ascii_alphanumeric)?;
     Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
 }
 
-/// An object that is to be copied.
+/// Object to copy.
 #[derive(Debug)]
 struct Copy {
     client: Arc<Client>,
@@ -127,7 +128,8 @@ impl Copy {
         self.client.error("copy", &self.from, why, help)
     }
 
-    /// Asks the server to copy it where it has copied nothing yet: that tells whether it does, and others wait for it.
+    /// Sends the first copy request to this server. Its result shows whether the server copies, so other threads wait
+    /// for it.
     fn ask_first(&self) -> Result<CopyOutcome> {
         let mut copies = held(&self.client.copies);
         match *copies {
@@ -142,13 +144,13 @@ impl Copy {
         }
     }
 
-    /// Has the server copy it; else reads and writes it.
+    /// Copies the object by the server, or through memory if the server declines.
     async fn run(&self) -> Result<()> {
         for attempt in 1..=ATTEMPTS {
             match self.ask().await? {
                 CopyOutcome::Done => return Ok(()),
                 CopyOutcome::Declined => break,
-                // An error behind the status of a success is the store's own, and passes.
+                // An error in the body of a success is an internal error of the store, and temporary.
                 CopyOutcome::Pending => tokio::time::sleep(PAUSE * attempt).await,
             }
         }
@@ -162,15 +164,15 @@ impl Copy {
         }
     }
 
-    /// Asks the server to copy it.
+    /// Sends one copy request.
     async fn ask(&self) -> Result<CopyOutcome> {
         let asked = self.client.copy(&self.from, &self.to, self.bytes).await?;
         let Some(answer) = asked else { return Ok(CopyOutcome::Done) };
-        // It may go on behind this, and would come over what is written instead.
+        // The copy may still happen later, and would overwrite what is written instead.
         if answer.headers.contains_key("x-ms-copy-id") {
             return Err(self.error("the store postpones the copy", "copy it through a local folder"));
         }
-        // What was removed meanwhile is found out where it is read.
+        // An object that was removed meanwhile is detected by the read.
         let is_passing = match answer.status.as_u16() {
             404 | 409 | 412 => true,
             status => (200..300).contains(&status) && answer.code().is_some(),
@@ -179,18 +181,18 @@ impl Copy {
     }
 }
 
-/// The documents by which two nodes are compared.
+/// Documents by which two nodes are compared.
 const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
-/// The size of an object, its tag and its date, as far as its server tells them.
+/// Size, tag and date of an object, if the server sends them.
 type Description = [Option<String>; 3];
 
-/// True if nothing tells an object from another.
+/// Returns true if no known property differs.
 fn may_be_same(a: &Description, b: &Description) -> bool {
     a.iter().zip(b).all(|(a, b)| a.is_none() || b.is_none() || a == b)
 }
 
-/// Returns the relation of a node or an object of a web server to a place in a bucket; `None` where both are of one kind.
+/// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
 pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
     let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else { return Ok(None) };
@@ -211,8 +213,8 @@ pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     Ok(Some(Relation::Apart))
 }
 
-/// Where one may lie in the other, by names that both paths have: what follows the path of the web server, and what follows
-/// the key in the bucket.
+/// Returns the possible nestings of two paths with common names. Each is the rest of the web server's path, and the
+/// rest of the key in the bucket.
 fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
     let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let (web, place): (Vec<String>, Vec<String>) = (names(web), names(place));
@@ -239,17 +241,17 @@ fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {
 }
 
 impl RemoteStore {
-    /// The path of a key at a web server, decoded.
+    /// Returns the decoded path of a key on a web server.
     fn path_of(&self, key: &Key<'_>) -> String {
         let base = percent_decoded(&self.address.path).unwrap_or_default();
         let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
         format!("{base}{separator}{}", key.as_str())
     }
 
-    /// Asks the server for the description of an object; `None` where it gives none.
+    /// Requests the description of an object. Returns `None` if the server answers with an error status.
     fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
         let client = self.client()?;
-        // Some addresses are signed for this method alone.
+        // Some addresses are signed for GET only, so HEAD is not used.
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
         let (bytes, answer) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
             Ok(answer) => (answer.object_bytes, answer),

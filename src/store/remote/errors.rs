@@ -1,4 +1,4 @@
-//! Why a request came to nothing, in words, and what to do about it.
+//! Reasons of failed requests, and advice for the user.
 
 use std::error::Error;
 use std::io;
@@ -10,20 +10,20 @@ use rustls::CertificateError;
 use super::{Answer, Client, Kind};
 use crate::store::{RemoteError, StoreError};
 
-/// The most letters of a server's own words.
+/// Most characters that are shown of a server's message.
 const MOST_WORDS: usize = 200;
 
-/// Why there is no answer, or none of a success.
+/// Reason of a failed request.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Another attempt may succeed, after a wait that the store may have asked for.
+    /// Another attempt may succeed, after the delay that the store may have requested.
     Passing(String, Option<Duration>),
-    /// The object holds more bytes than may be read.
+    /// The object has more bytes than allowed.
     TooLarge { found: u64, bound: u64 },
-    /// The store answers, and asking again would change nothing. A success gives other bytes than the last ones, which were
-    /// asked for.
+    /// The store answered, and a repetition would not help. A success status means that the server ignored a suffix
+    /// range.
     Answered(Box<Answer>),
-    /// No other attempt can succeed: why, and what to do.
+    /// No attempt can succeed. Contains the reason and the advice.
     Final(String, &'static str),
 }
 
@@ -32,24 +32,23 @@ impl Failure {
         Failure::Passing(why.into(), None)
     }
 
-    /// An answer of which only the status is known.
+    /// Returns the failure of an answer with only a status.
     pub(super) fn of_status(status: StatusCode) -> Self {
         Failure::Answered(Box::new(Answer { status, ..Answer::default() }))
     }
 
-    /// The failure of sending a request, or of reading its answer.
+    /// Converts an error of a request, or of reading its answer.
     pub(super) fn of_transport(error: &(dyn Error + 'static)) -> Self {
         untrusted(error).unwrap_or_else(|| Failure::passing(cause(error)))
     }
 
-    /// The status of an answer.
     pub(super) fn status(&self) -> Option<u16> {
         if let Failure::Answered(answer) = self { Some(answer.status.as_u16()) } else { None }
     }
 }
 
-/// The innermost cause of an error, which says most: "connection refused". The words of `object_store` name its types, and
-/// may name secrets.
+/// Returns the innermost cause of an error, which is the most specific: "connection refused". The messages of
+/// `object_store` contain its type names, and may contain secrets.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(next) = innermost.source() {
@@ -58,14 +57,14 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
     innermost.to_string()
 }
 
-/// The failure of a server that is not spoken to, since nobody knows who it is; `None` for an error of another kind.
+/// Returns the failure of a server that cannot be trusted. `None` means an error of another kind.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
     let mut next = error;
     let tls = loop {
         if let Some(tls) = next.downcast_ref() {
             break tls;
         }
-        // An error of the system that holds another one gives the cause of that one as its own.
+        // `io::Error::source` skips the contained error and returns the source of that one.
         next = match next.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inside) => inside,
             None => next.source()?,
@@ -84,27 +83,26 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
     Some(Failure::Final(why, help))
 }
 
-/// Whom is asked, and by whom.
+/// Kind of a store and access to it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Who {
     pub(super) kind: Kind,
-    /// True if nothing is signed.
+    /// True if requests are not signed.
     pub(super) is_anonymous: bool,
 }
 
-/// An error of what was attempted on an object, as messages name it.
+/// Creates an error of a remote store. `object` is the name in messages.
 pub(super) fn error(action: &'static str, object: String, why: impl Into<String>, help: &str) -> StoreError {
     let (why, help) = (why.into(), help.to_owned());
     StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false }))
 }
 
 impl Client {
-    /// An error of what was attempted on an object.
+    /// Creates an error for an object of this store.
     pub(super) fn error(&self, action: &'static str, key: &str, why: impl Into<String>, help: &str) -> StoreError {
         error(action, self.shown(key), why, help)
     }
 
-    /// The error of a call that has failed.
     pub(super) fn failed(&self, action: &'static str, key: &str, failure: Failure) -> StoreError {
         let object = self.shown(key);
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
@@ -118,7 +116,7 @@ impl Client {
     }
 }
 
-/// Why an answer is none of a success, and what to do.
+/// Returns the reason of an error answer, and the advice.
 fn answered(answer: &Answer, who: Who) -> (String, String) {
     let status = answer.status;
     let region = answer.header("x-amz-bucket-region");
@@ -134,7 +132,7 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
         return (format!("{why} ({status})"), format!("if you trust {led_to}, set it as the endpoint"));
     }
     let code = answer.code().map(line);
-    // In the store's own words, without the number and the time of the request, which Azure puts behind them.
+    // Azure appends the request id and the time to its message.
     let message = answer.element("Message").map(line);
     let message = message.as_deref().and_then(|message| message.split(" RequestId:").next());
     let words = match (&code, message.filter(|message| !message.is_empty())) {
@@ -145,27 +143,27 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
     (words, help(code.as_deref().unwrap_or_default(), status, who))
 }
 
-/// True if one object is refused, and others may not be: nothing is wrong with who asks.
+/// Returns true if only this object is refused. The bucket and the credentials are valid.
 pub(super) fn is_refused(answer: &Answer) -> bool {
     answer.status.as_u16() == 403 && answer.code().and_then(known).is_none()
 }
 
-/// True if the bucket itself is absent, not only the object.
+/// Returns true if the bucket itself is absent, not only the object.
 pub(super) fn lacks_bucket(answer: &Answer) -> bool {
     answer.code().and_then(known) == Some(NO_BUCKET)
 }
 
-/// A text on one line, as much of it as is shown.
+/// Converts a text to one line, and truncates it.
 fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(MOST_WORDS).collect()
 }
 
 const NO_BUCKET: &str = "there is no such bucket or container: check its name, the endpoint and the region";
-/// Stands for what is said of the credentials of a kind of store.
+/// Placeholder for the advice on credentials, which depends on the kind of store.
 const CREDENTIALS: &str = "";
 
-/// Help for a code that says what is wrong with the bucket, or with who asks.
+/// Returns the advice for a code that concerns the bucket or the credentials.
 fn known(code: &str) -> Option<&'static str> {
     Some(match code {
         "NoSuchBucket" | "ContainerNotFound" | "ContainerBeingDeleted" | "InvalidBucketName" => NO_BUCKET,

@@ -1,5 +1,5 @@
-//! The one runtime of all that is asynchronous, and how many requests are in flight: as many as were asked for, fewer while the
-//! store asks for fewer.
+//! Shared asynchronous runtime, and the limit of concurrent requests. The limit is lower while the store reports too
+//! many.
 
 use std::io;
 use std::panic::catch_unwind;
@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 
 use crate::store::held;
 
-/// Bounds the requests in flight. The bound is halved when the store says that there are too many, and grows by one with
-/// each request that succeeds, as TCP does it with packets.
+/// Limiter of concurrent requests. Its limit is halved when the store reports too many requests. It grows by one with
+/// each success, like the congestion window of TCP.
 #[derive(Debug)]
 pub(super) struct Limiter {
     most: usize,
@@ -25,11 +25,11 @@ pub(super) struct Limiter {
 struct State {
     bound: usize,
     in_flight: usize,
-    /// When the bound was halved last: what was sent before says nothing of the bound since.
+    /// Time of the last halving. Earlier requests do not show whether the new limit is too high.
     halved: Option<Instant>,
 }
 
-/// Leave for one request.
+/// Permission for one request.
 #[derive(Debug)]
 pub(super) struct Permit {
     limiter: Arc<Limiter>,
@@ -42,7 +42,7 @@ impl Limiter {
         Limiter { most, state: Mutex::new(state), freed: Notify::new() }
     }
 
-    /// Waits for leave.
+    /// Waits until a request is allowed.
     pub(super) async fn permit(self: &Arc<Self>) -> Permit {
         loop {
             let mut freed = pin!(self.freed.notified());
@@ -58,7 +58,7 @@ impl Limiter {
         }
     }
 
-    /// Leave beside all others, for what may not wait for them.
+    /// Returns a permit beyond the limit, for requests that must not wait.
     pub(super) fn permit_at_once(self: &Arc<Self>) -> Permit {
         held(&self.state).in_flight += 1;
         Permit { limiter: self.clone(), taken: Instant::now() }
@@ -66,7 +66,7 @@ impl Limiter {
 }
 
 impl Permit {
-    /// The request succeeded: one more may be in flight.
+    /// Reports success of the request. Raises a lowered limit by one.
     pub(super) fn succeeded(self) {
         let mut state = held(&self.limiter.state);
         if state.bound < self.limiter.most {
@@ -75,7 +75,7 @@ impl Permit {
         }
     }
 
-    /// The store says that there are too many.
+    /// Reports that the store has too many requests. Halves the limit.
     pub(super) fn too_many(self) {
         let mut state = held(&self.limiter.state);
         if state.halved.is_none_or(|halved| halved < self.taken) {
@@ -92,15 +92,15 @@ impl Drop for Permit {
     }
 }
 
-/// Threads that attend to connections; what blocks or computes happens on the threads of whoever asks.
+/// Threads for connections. Blocking and computing work runs on the caller's threads.
 const THREADS: usize = 2;
 
-/// The runtime; an error where the system gives no threads.
+/// Returns the shared runtime. Fails if the system has no more threads.
 pub(super) fn runtime() -> Result<&'static Runtime, io::Error> {
     static RUNTIME: OnceLock<Result<Runtime, io::Error>> = OnceLock::new();
     let made = RUNTIME.get_or_init(|| {
         let build = || Builder::new_multi_thread().worker_threads(THREADS).thread_name("requests").enable_all().build();
-        // tokio panics where the system does not give it a thread.
+        // tokio panics if the system refuses a thread.
         let refused = |_| io::Error::other("no memory or no threads for requests: raise the limits of the process");
         catch_unwind(build).unwrap_or_else(|panic| Err(refused(panic)))
     });

@@ -1,22 +1,22 @@
-//! A page of a listing, as S3 and Google (`ListBucketResult`) and Azure (`EnumerationResults`) write it.
+//! Pages of listings of S3 and Google (`ListBucketResult`) and Azure (`EnumerationResults`).
 
 use serde::Deserialize;
 
 use crate::store::Key;
 
-/// A page of a listing. Keys are whole.
+/// Page of a listing with whole keys.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     /// Objects and their sizes in bytes.
     pub(super) objects: Vec<(String, u64)>,
     pub(super) folders: Vec<String>,
-    /// Keys that are no paths, and those of folders that are none.
+    /// Keys of objects and folders that are not valid paths.
     pub(super) left_out: Vec<String>,
-    /// Where the next page begins, where there is one.
+    /// Token of the next page, if there is one.
     pub(super) next: Option<String>,
 }
 
-/// A page of a listing; one of the two kinds has its entries in `Blobs`.
+/// XML document of a page. Azure has its entries in `Blobs`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 struct Document {
@@ -63,21 +63,21 @@ struct Properties {
 }
 
 impl Name {
-    /// One that is percent-encoded is so since XML cannot hold it: it is no path.
+    /// Returns the key. A percent-encoded name contains characters that XML cannot, so the result is an invalid key.
     fn key(self) -> String {
         if self.is_encoded { format!("{}\u{1}", self.text) } else { self.text }
     }
 }
 
 impl Page {
-    /// Reads the body of an answer; `None` where it is no listing.
+    /// Parses the body of an answer. Returns `None` if it is not a listing.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
-        // Whatever the root is, the parser would take it for a page without keys.
+        // The parser ignores the name of the root, and would read any document as an empty page.
         ["<ListBucketResult", "<EnumerationResults"].iter().find(|name| text.contains(**name))?;
         let document: Document = quick_xml::de::from_str(text.trim_start_matches('\u{feff}')).ok()?;
         let objects = document.contents.into_iter().chain(document.blobs.blob);
-        // Folders of Azure that are objects are listed as what lies in them.
+        // Azure lists real folders also as objects. Their contents have entries of their own.
         let objects = objects.filter(|entry| entry.properties.kind != "directory");
         let objects = objects.map(|entry| (entry.key.key(), entry.size.max(entry.properties.bytes)));
         let folders = document.common_prefixes.into_iter().chain(document.blobs.blob_prefix);
@@ -86,7 +86,7 @@ impl Page {
             if Key::new(&key).is_ok() {
                 page.objects.push((key, bytes));
             } else if bytes > 0 || !key.ends_with('/') {
-                // Other tools make empty objects so that a folder is seen.
+                // Other tools create empty objects to make a folder visible.
                 page.left_out.push(key);
             }
         }

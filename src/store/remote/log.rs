@@ -1,6 +1,7 @@
-//! Logs as numbered objects, each of some whole lines: an object cannot grow. They are locked by an object beside them, where the
-//! store heeds conditions: it is made only where there is none, and replaced only by who knows which version of it stands there.
-//! Its holder renews it; one that is not renewed expires.
+//! Logs in buckets. An object cannot grow, so a log is a series of numbered objects, each of whole lines.
+//!
+//! A log is locked by an object next to it, if the store supports conditional writes. The lock is created only if there
+//! is none, and replaced only by a writer that knows its version. Its owner renews it, else it expires.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,16 +16,16 @@ use tokio::task::JoinHandle;
 use super::{Client, GetRequest, PutOutcome, header, seconds};
 use crate::store::{Asker, Holding, Lock, Log, Part, Result, StoreError, held, machine};
 
-/// Lines are written after this time at the latest, and after a tenth of the time since the log was opened: so much of its
-/// work is done again where the process is killed.
+/// Longest delay before lines are written. It is also at most a tenth of the time since the log was opened. This is the
+/// work that is repeated after the process is killed.
 const WRITTEN_AFTER: Duration = Duration::from_secs(5);
 
-/// A log below a key. It is locked by an object beside it, where the store has what locks need.
+/// Log below a key, with a lock if the store supports one.
 #[derive(Debug)]
 pub(super) struct RemoteLog {
     client: Arc<Client>,
     key: String,
-    /// The keys of its objects and their sizes in bytes, in their order. Once it is locked, nobody else changes them.
+    /// Keys of the log's objects and their sizes in bytes, in order. After the lock only this process changes them.
     parts: Vec<(String, u64)>,
     /// Lines that are not written yet.
     lines: Vec<u8>,
@@ -34,7 +35,8 @@ pub(super) struct RemoteLog {
 }
 
 impl RemoteLog {
-    /// A log, which the first line that is appended makes where it is not there. What there is is found once it is locked.
+    /// Creates a log without a request. The first append creates its object if the log is absent. `lock` finds existing
+    /// objects.
     pub(super) fn new(client: Arc<Client>, key: String) -> Self {
         let (parts, lines, now) = (Vec::new(), Vec::new(), Instant::now());
         RemoteLog { client, key, parts, lines, opened: now, written: now, lock: None }
@@ -44,13 +46,12 @@ impl RemoteLog {
         self.lock.as_ref().map_or(Ok(()), |lock| lock.owner.check())
     }
 
-    /// Writes the lines that wait.
     fn flush(&mut self) -> Result<()> {
         self.written = Instant::now();
         if self.lines.is_empty() {
             return Ok(());
         }
-        // Not where another run writes there by now.
+        // Another run may have taken the lock and write there.
         self.check_lock()?;
         let last = self.parts.last().and_then(|(last, _)| last.rsplit('/').next()?.parse::<u64>().ok());
         let key = format!("{}/{:08}", self.key, last.map_or(self.parts.len() as u64, |last| last + 1));
@@ -63,7 +64,7 @@ impl RemoteLog {
 }
 
 impl Log for RemoteLog {
-    /// Where the store does not heed conditions, who holds it is noted in its lines alone.
+    /// Locks the log. If the store does not support conditions, only the lines of the log record the owner.
     fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock> {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
@@ -91,8 +92,8 @@ impl Log for RemoteLog {
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
         let found = self.parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
         StoreError::check_size(found, max_bytes, || self.client.shown(&self.key))?;
-        // Nothing where its first object is not there, which goes first where a log is removed: what was done since may be
-        // removed, too.
+        // A removal of a log starts with its first object. Without it the log counts as empty, as later results may be
+        // removed.
         let begins = self.parts.first().is_some_and(|(first, _)| first.ends_with("/00000000"));
         let mut lines = Vec::new();
         for (key, bytes) in self.parts.iter().filter(|_| begins) {
@@ -103,8 +104,8 @@ impl Log for RemoteLog {
         Ok(lines)
     }
 
-    /// The lines of an object were acknowledged: they are cut off only where all are. They go from the end: a process that dies on the
-    /// way loses lines, and believes no wrong ones.
+    /// Removes the whole log if `length` is 0, else only pending lines. Written lines were acknowledged as objects. The
+    /// last object is removed first: if the process dies, lines are lost but none is wrong.
     fn cut(&mut self, length: u64) -> Result<()> {
         self.lines.clear();
         self.check_lock()?;
@@ -116,8 +117,8 @@ impl Log for RemoteLog {
         Ok(())
     }
 
-    /// The first lines are written at once: without them nothing is known of what else lies there. An object for each unit
-    /// would be as many requests as the units themselves.
+    /// Appends lines. The first ones are written at once, as they identify everything else in the folder. Later lines
+    /// are collected: an object for each unit would double the number of requests.
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let is_first = self.parts.len() <= 1;
         self.lines.extend_from_slice(bytes);
@@ -131,17 +132,17 @@ impl Log for RemoteLog {
     }
 }
 
-/// A lock whose holder gave no sign for so many seconds is anybody's.
+/// Seconds without a renewal after which any process may take the lock.
 const EXPIRES_AFTER: u64 = 60;
 const RENEWED_EACH: Duration = Duration::from_secs(15);
-/// Where a renewal failed, it is tried again after this time.
+/// Delay after a failed renewal.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// So long after its last renewal a lock is taken for this process's. A request that begins then ends before others may take
-/// the lock over.
+/// Time after a renewal in which the lock surely belongs to this process. A request that starts within it ends before
+/// the lock can expire.
 const KNOWN_FOR: Duration = Duration::from_secs(20);
-/// The most bytes of a lock.
+/// Most bytes of a lock object.
 const MOST_BYTES: u64 = 64 << 10;
-/// The number of attempts to get a lock that goes while it is looked at.
+/// Number of attempts to get a lock that is removed meanwhile.
 const ATTEMPTS: usize = 3;
 
 pub(super) const LOST: &str =
@@ -149,7 +150,7 @@ pub(super) const LOST: &str =
 pub(super) const LOST_HELP: &str =
     "check which runs write there, then continue with `--resume`, or run the part again with `--partition`";
 
-/// A lock that this process has until it is dropped.
+/// Lock of this process until it is dropped.
 #[derive(Debug)]
 struct RemoteLock {
     pub(super) owner: Arc<LockOwner>,
@@ -161,55 +162,53 @@ pub(super) struct LockOwner {
     client: Arc<Client>,
     pub(super) key: String,
     text: Text,
-    /// True if the server replaces it only where its version is the one that is named.
+    /// True if the server checks the version before it replaces the lock.
     heeds_versions: bool,
-    /// The lock is another's, or was given up.
+    /// True if another process has the lock, or it was released.
     is_lost: AtomicBool,
     known: Mutex<Known>,
 }
 
-/// What is known since the last request that found the lock to be this process's.
+/// State at the last request that confirmed the lock.
 #[derive(Debug)]
 struct Known {
     version: Option<UpdateVersion>,
-    /// When that request began, by both clocks: one of them stands still while the machine sleeps, the other one can be set.
+    /// Start of that request by both clocks. One stops while the machine sleeps, and the other can be set.
     renewed: (Instant, SystemTime),
 }
 
-/// The contents of the object.
+/// Contents of the lock object.
 #[derive(Debug, Serialize, Deserialize)]
 struct Text {
-    /// Tells this lock from any other.
     id: String,
-    /// Who has it.
     note: String,
     expires_after: u64,
-    /// When it was taken, by the clock of the server; `None` as long as that has said nothing.
+    /// Server time at which the lock was taken. `None` if the server has not sent it yet.
     taken: Option<u64>,
 }
 
-/// A lock that is none of this program is nobody's until it has expired.
+/// A lock object of another format has no known owner. It is respected until it expires.
 impl Default for Text {
     fn default() -> Self {
         Text { id: String::new(), note: String::new(), expires_after: EXPIRES_AFTER, taken: None }
     }
 }
 
-/// A lock that stands there, as an answer tells.
+/// Existing lock, from an answer of the server.
 #[derive(Debug, Default)]
 struct LockState {
     text: Text,
     version: Option<UpdateVersion>,
-    /// Seconds since it was renewed, and the present time.
+    /// Seconds since the last renewal, and the current time.
     ///
-    /// Both by the clock of the server, which is one for all who ask; those of two machines may differ by more than a
-    /// lock lasts.
+    /// Both are by the server's clock, which is the same for all processes. Clocks of two machines may differ by more
+    /// than the lifetime of a lock.
     idle: Option<u64>,
     now: Option<u64>,
 }
 
 impl RemoteLock {
-    /// Asks for a lock. The store has none where the server does not take conditions, or does not heed them.
+    /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
     pub(super) async fn ask(client: Arc<Client>, key: String, asker: &Asker<'_>) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let text = Text { id, note, expires_after: EXPIRES_AFTER, taken: None };
@@ -222,10 +221,10 @@ impl RemoteLock {
                 PutOutcome::Done(headers) => return owner.made(LockState::of(&headers)).await,
                 PutOutcome::Refused => {}
             }
-            // It may have gone meanwhile.
+            // It may have been removed meanwhile.
             let Some(standing) = owner.standing().await? else { continue };
             if standing.is_of(&owner) {
-                // The answer to the first attempt was lost.
+                // The answer to an earlier attempt was lost.
                 return owner.made(standing).await;
             }
             let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
@@ -234,17 +233,17 @@ impl RemoteLock {
             if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
                 return owner.made(LockState::of(&headers)).await;
             }
-            // Another was faster.
+            // Another process was faster.
         }
         Ok((owner.standing().await?.unwrap_or_default().holding(), None))
     }
 }
 
 impl LockOwner {
-    /// The lock stands there as this process wrote it: finds out what the server heeds, and begins to renew it.
+    /// Tests which conditions the server checks after the lock was written, and starts the renewals.
     async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
-        // A server that takes conditions and overwrites all the same gives no locks: the second time must be refused. Both
-        // conditions are tried out at once.
+        // A server may accept conditions but ignore them. The second creation must be refused. Both conditions are
+        // tested at once.
         let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
         if !matches!(again?, PutOutcome::Refused) {
             self.client.delete(&self.key).await?;
@@ -261,14 +260,14 @@ impl LockOwner {
         held(&owner.client.service.locks).push(Arc::downgrade(&owner));
         let renewed = owner.clone();
         let renewing = owner.client.runtime.spawn(async move {
-            // The first time at once, so that it says when it was taken.
+            // The first renewal is immediate, so that the object contains the time.
             let mut wait = Duration::ZERO;
             loop {
                 tokio::time::sleep(wait).await;
                 wait = match renewed.renew().await {
                     Ok(true) => RENEWED_EACH,
                     Ok(false) => return renewed.lose(),
-                    // Whether it is still there shows once the store answers again.
+                    // If the store does not answer, the next renewal shows whether the lock still exists.
                     Err(_) => TRIED_AGAIN_AFTER,
                 };
             }
@@ -284,7 +283,7 @@ impl LockOwner {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Finds out whether this process still has it.
+    /// Checks with the server that this process still has the lock.
     pub(super) async fn confirm(&self) -> Result<()> {
         if !self.is_lost() && !self.renew().await? {
             self.lose();
@@ -292,19 +291,19 @@ impl LockOwner {
         self.check()
     }
 
-    /// The error of a lock that is lost.
+    /// Fails if the lock is lost.
     pub(super) fn check(&self) -> Result<()> {
         if self.is_lost() { Err(self.client.error("keep", &self.key, LOST, LOST_HELP)) } else { Ok(()) }
     }
 
-    /// True if nothing has to be found out before something is changed: as long as the lock is not known to be this
-    /// process's, nothing is changed of what it guards.
+    /// Returns true if no check is needed before a change. If the lock is not known to be valid, nothing that it guards
+    /// may be changed.
     pub(super) fn is_known(&self) -> bool {
         let (instant, time) = held(&self.known).renewed;
         self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
     }
 
-    /// Gives a sign; false where the lock is another's.
+    /// Renews the lock. Returns false if another process has it.
     async fn renew(&self) -> Result<bool> {
         let renewed = (Instant::now(), SystemTime::now());
         let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);
@@ -315,8 +314,9 @@ impl LockOwner {
             version = LockState::of(&headers).version;
         }
         if version.is_none() {
-            // The answer to a renewal may have been lost. Where versions are not heeded, another that takes the lock between
-            // this and the next request has it taken away, and finds that out by its own next renewal.
+            // The answer to an earlier renewal may be lost. If the server ignores versions, another process may take
+            // the lock before the next request. This request then overwrites that lock, and the other process notices
+            // at its next renewal.
             let Some(standing) = self.standing().await?.filter(|found| found.is_of(self)) else { return Ok(false) };
             version = standing.version;
             if !self.heeds_versions {
@@ -327,13 +327,13 @@ impl LockOwner {
         Ok(true)
     }
 
-    /// True if only who has the lock changes an object: all of the place that it lies in, but itself.
+    /// Returns true if only the owner may change a key. These are all keys of the lock's node except the lock.
     pub(super) fn guards(&self, key: &str) -> bool {
         let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
         key.starts_with(place) && self.key != key
     }
 
-    /// Removes the lock, unless it is another's. A task that renews it may hold it a while longer.
+    /// Removes the lock unless another process has it. A renewal task may keep the owner alive a little longer.
     pub(super) async fn release(&self) -> Result<()> {
         if self.is_lost() {
             return Ok(());
@@ -354,7 +354,7 @@ impl LockOwner {
         self.client.put_if("lock", &self.key, self.bytes(), mode).await
     }
 
-    /// The lock as it stands there; `None` where there is none.
+    /// Reads the existing lock. Returns `None` if there is none.
     async fn standing(&self) -> Result<Option<LockState>> {
         let answer = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
             Ok(answer) => answer,
@@ -367,7 +367,7 @@ impl LockOwner {
 }
 
 impl LockState {
-    /// As far as headers tell it.
+    /// Reads the state from headers, without the text.
     fn of(headers: &HeaderMap) -> Self {
         let text = |name| header(headers, name).map(str::to_owned);
         let time = |name| header(headers, name).and_then(seconds);
@@ -382,7 +382,7 @@ impl LockState {
         self.text.id == owner.text.id
     }
 
-    /// True if its holder is known to have ended, or has given no sign for too long.
+    /// Returns true if the owner has certainly ended, or has not renewed the lock in time.
     fn is_free(&self, asker: &Asker<'_>) -> bool {
         self.idle.is_some_and(|idle| idle > self.text.expires_after) || (asker.has_ended)(&self.text.note)
     }
@@ -394,16 +394,16 @@ impl LockState {
     }
 }
 
-/// The lock goes where its holder ends, whatever else is left there.
+/// Releases the lock when its owner ends, whatever else is left there.
 impl Drop for RemoteLock {
     fn drop(&mut self) {
         self.renewing.abort();
-        // Where this fails, it expires.
+        // If this fails, the lock expires.
         let _ = self.owner.client.wait(self.owner.release());
     }
 }
 
-/// The version of no object: Google counts its versions, the others have tags.
+/// Returns a version that no object has. Google numbers its versions, other stores have tags.
 fn no_version() -> UpdateVersion {
     UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_owned()), version: Some("1".to_owned()) }
 }

@@ -1,7 +1,7 @@
-//! Stores behind a network: web servers, S3, Google Cloud Storage, Azure.
+//! Remote stores: web servers, S3, Google Cloud Storage and Azure.
 //!
-//! Only this module names `object_store`, `reqwest` and `tokio`. Requests are those of `object_store`, which makes them by the
-//! service that is here.
+//! Only this module uses `object_store`, `reqwest` and `tokio`. `object_store` builds the requests, and the service of
+//! this module sends them.
 
 mod answer;
 mod aws_files;
@@ -45,32 +45,32 @@ use writes::{InFlightWrites, RemoteWriter};
 pub(super) use configuration::{Address, has_effect, is_setting};
 pub(super) use copy::relation;
 
-/// The number of attempts to make an object that the store refuses and does not have.
+/// Number of attempts to create an object that the server refuses although it is absent.
 const ATTEMPTS: usize = 3;
 
-/// A bucket, or a path of a web server, with which all of its URLs begin.
+/// Bucket, or the common root of all URLs of a web server.
 pub struct RemoteStore {
-    /// The address of a bucket without a path.
+    /// Address of a bucket without a path.
     address: Address,
     options: RemoteOptions,
     name: String,
-    /// Made when it is used first, and why that is not possible.
+    /// Created at the first use, or the reason why that failed.
     client: OnceLock<Result<Arc<Client>, String>>,
 }
 
-/// Without what may be a secret.
+/// Omits fields that may contain secrets.
 impl fmt::Debug for RemoteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RemoteStore").field(&self.name).finish()
     }
 }
 
-/// The node at an address. Nothing is asked yet: what is wrong with it shows when it is used.
+/// Returns the node at an address. Sends no request yet, so errors appear at the first use.
 ///
-/// Nodes of one bucket with the same options share one store in a process, and so its connections and its bounds.
+/// In one process, all nodes of a bucket with the same options share a store with its connections and limits.
 pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     static STORES: Mutex<Vec<Arc<RemoteStore>>> = Mutex::new(Vec::new());
-    // The path of a web server stands in all of its URLs as it was given.
+    // The path of a web server is part of all its URLs, unchanged.
     let (root, prefix) = match (address.kind, Key::new(&address.path)) {
         (Kind::Http, _) => (address.clone(), Key::ROOT),
         (_, key) => (address.with_path(""), key.map_or(Key::ROOT, Key::into_owned)),
@@ -86,7 +86,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
     Node::of(store).below(&prefix)
 }
 
-/// The node of a file, in the folder that it lies in: what lies beside it is found from there.
+/// Returns the node of a file as a child of its folder, so that its neighbours can be found.
 pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
     let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
     let name = configuration::percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
@@ -102,12 +102,12 @@ impl RemoteStore {
         })
     }
 
-    /// The client, where it has been used.
+    /// Returns the client if it was created.
     fn used(&self) -> Option<&Arc<Client>> {
         self.client.get()?.as_ref().ok()
     }
 
-    /// Web servers take nothing.
+    /// Fails for web servers, which are read-only.
     fn check_writable(&self, action: &'static str, key: &Key<'_>) -> Result<()> {
         if self.address.kind != Kind::Http {
             return Ok(());
@@ -116,9 +116,10 @@ impl RemoteStore {
         Err(errors::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
     }
 
-    /// The client and the whole key of an object that is to be written or removed.
+    /// Returns the client and the whole key of an object before it is written or removed.
     ///
-    /// Nobody reads what it was before. What changes it already ends first: a removal would come over what is written next.
+    /// Drops announced reads of the old object. Waits for earlier changes: a late removal would delete what is written
+    /// next.
     fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String)> {
         self.check_writable(action, key)?;
         let client = self.client()?;
@@ -127,7 +128,7 @@ impl RemoteStore {
         Ok((client.clone(), key.as_str().to_owned()))
     }
 
-    /// A part that was asked for before, or is asked for now.
+    /// Returns an announced part, or requests it now.
     fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Answer>> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
@@ -135,12 +136,13 @@ impl RemoteStore {
         client.take(key, Some(part)).unwrap_or_else(|| client.wait(client.fetch(wanted)))
     }
 
-    /// Writes an object where there is none.
+    /// Writes an object if none exists. Returns false if there is one.
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool> {
         let (client, whole) = self.changing("create", key)?;
         client.writes.finish()?;
         for _ in 0..ATTEMPTS {
-            // Some stores take a condition and do not heed it; and one that refuses may have been at a request that failed.
+            // Some stores accept a condition but ignore it. Others refuse because an earlier failed request created the
+            // object.
             if self.size(key)?.is_some() {
                 return Ok(false);
             }
@@ -175,7 +177,8 @@ impl Store for RemoteStore {
         Ok(true)
     }
 
-    /// One request, which brings the end of the object as well: the index of a shard, or all of what is small.
+    /// Opens an object with one request. It also reads the end of the object: the index of a shard, or the whole of a
+    /// small object.
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let client = self.client()?;
         let fetched = match client.take(key.as_str(), None) {
@@ -191,7 +194,7 @@ impl Store for RemoteStore {
         client.wait(client.size(key.as_str()))
     }
 
-    /// All are asked for at once: where the store lists, a listing has told them before.
+    /// Requests all sizes at once. A store that can list has returned them before.
     fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
         let client = self.client()?;
         let keys: Vec<_> = names.iter().map(|name| folder.join(name)).collect::<Result<_, _>>()?;
@@ -205,11 +208,10 @@ impl Store for RemoteStore {
         if key.is_root() {
             return Ok(Some(EntryKind::Folder));
         }
-        // By listings: some servers fail where they are asked for an object at the key of a folder. The key itself is the
-        // first of all that begin with it.
+        // Uses listings, as some servers fail on a request for an object at the key of a folder. The key itself sorts
+        // before all longer keys with that prefix.
         let client = self.client()?;
         client.writes.finish()?;
-        // Both are asked for at once.
         let below = key.prefix();
         let (inside, first) = client.wait(join(client.first_key(&below), client.first_key(key.as_str())));
         if inside?.is_some() {
@@ -239,15 +241,15 @@ impl Store for RemoteStore {
     }
 
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
-        // Twice as many as are in flight: one that takes longer holds up none behind it.
+        // Twice the concurrent requests, so that a slow one does not delay those after it.
         let requests = self.options.requests.get().saturating_mul(2);
         Some(PrefetchLimit { requests, bytes: prefetch::MOST_BYTES })
     }
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
-        // What is wrong shows when it is read.
+        // An error appears at the read.
         let Ok(client) = self.client() else { return };
-        // What is being written is read once it is.
+        // An object that is being written must be read after that.
         for (key, part) in soon.iter().filter(|(key, _)| !client.writes.holds(key.as_str())) {
             client.prefetch(key.as_str(), *part);
         }
@@ -269,14 +271,14 @@ impl Store for RemoteStore {
         self.used().map_or(Ok(()), |client| client.writes.finish())
     }
 
-    /// Objects are never seen in part. The request goes on while the next object is made; it is acknowledged when the store
-    /// is synced.
+    /// Writes an object. Readers never see a part of it. The request continues after this call, and is confirmed by
+    /// `sync`.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         if how == Put::New {
             return self.put_new(key, bytes);
         }
         if how == Put::Durable {
-            // What it tells of is there before it.
+            // Everything that the object refers to must exist before it.
             self.client()?.writes.finish()?;
         }
         let mut writer = self.writer(key)?;
@@ -288,7 +290,7 @@ impl Store for RemoteStore {
         Ok(true)
     }
 
-    /// One object is not waited for: object stores do not say whether there was one.
+    /// Does not wait for the removal of one object. Object stores do not report whether it existed.
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         match what {
             Tree::All => self.remove_all(key, None)?,
@@ -301,19 +303,19 @@ impl Store for RemoteStore {
         Ok(true)
     }
 
-    /// Folders are nothing but the beginning of keys.
+    /// Does nothing but check, as a folder is only a prefix of keys.
     fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         self.check_writable("write", key)?;
         check_absent(self, key)
     }
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
-        // What is there is found out once it is locked.
+        // `lock` finds existing objects.
         let (client, key) = self.changing("write", key)?;
         Ok(Box::new(RemoteLog::new(client, key)))
     }
 
-    /// Nothing takes the place of another at once.
+    /// Writes in place, as no store replaces a hierarchy atomically.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         self.check_writable("write", below)?;
         Ok(Destination::InPlace(node(&self.address, &self.options).below(&below.clone().into_owned())))

@@ -1,4 +1,4 @@
-//! Parts of objects that will be read soon, which are asked for before they are wanted; and objects that are read in parts.
+//! Parts of objects that are requested before they are read, and objects that are read in parts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,36 +9,36 @@ use tokio::task::JoinHandle;
 use super::{Answer, Client, GetRequest};
 use crate::store::{Part, ReadObject, Result, StoreError, held};
 
-/// Bytes that may have come and not been taken before no more is asked for.
+/// Bytes that may have arrived unread before no more parts are requested.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
-/// The most bytes of one part; what holds more is read when it is wanted.
+/// Most bytes of a part that is requested in advance.
 const MOST_OF_ONE: u64 = 16 << 20;
-/// Bytes that the first request for an object that is opened asks for, from the end: the index of most shards, and all of a
+/// Length of the suffix that is read when an object is opened. It contains the index of most shards, and the whole of a
 /// small object.
 pub(super) const FIRST: u64 = 64 << 10;
-/// Parts that follow each other this closely may be of one run through the object.
+/// Largest gap between parts of a sequential read.
 const GAP: u64 = 1 << 20;
-/// The most bytes of one request for parts that follow each other and were not planned.
+/// Most bytes of a request for parts of a sequential read that was not announced.
 const MOST_AHEAD: u64 = 16 << 20;
-/// The most bytes of one request for planned parts that touch each other, unless one of them has more; and how many such
-/// requests are made ahead of the one that is read.
+/// Most bytes of a request for adjacent announced parts, unless one part is larger. The next constant is the number of
+/// such requests that are sent in advance.
 const MOST_TOGETHER: u64 = 2 << 20;
 const REQUESTS_AHEAD: usize = 8;
-/// Bytes that an open object keeps of what has come: threads that share it are at the same place, or at two near each other.
+/// Most bytes that an open object keeps. Threads that share it read near one position, or near two.
 const MOST_KEPT: u64 = 32 << 20;
 
-/// A part that is under way, or has come. It is given up where it is dropped.
+/// Part that was requested and may have arrived. Dropping it cancels the request.
 #[derive(Debug)]
 pub(super) struct Prefetched {
     key: String,
     part: Part,
     task: JoinHandle<Result<Option<Answer>>>,
-    /// Bytes that have come.
+    /// Number of bytes that have arrived.
     bytes: Arc<AtomicU64>,
 }
 
 impl Client {
-    /// Asks for a part that will be read soon, unless it is under way or there is no room.
+    /// Requests a part that will be read soon. Does nothing if it is already requested, or if a limit is reached.
     pub(super) fn prefetch(self: &Arc<Self>, key: &str, part: Part) {
         let length = match part {
             Part::Whole => 0,
@@ -64,8 +64,8 @@ impl Client {
         parts.push(Prefetched { key: key.to_owned(), part, task, bytes });
     }
 
-    /// Waits for a part that was asked for, or for the first that was of the object: any tells how large it is. `None` where
-    /// none was, or it must be read when it is wanted, such as for being too large.
+    /// Waits for a requested part. If `part` is `None`, waits for the first part of the object, as every answer has its
+    /// size. Returns `None` if the part must be read now. It was not requested, or it is too large.
     pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<Answer>>> {
         let mut asked = {
             let mut parts = held(&self.prefetched);
@@ -76,7 +76,7 @@ impl Client {
         fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
     }
 
-    /// Forgets a part that was asked for, or all of an object that is being changed.
+    /// Drops a requested part, or all parts of an object that is being changed.
     pub(super) fn forget(&self, key: &str, part: Option<Part>) {
         held(&self.prefetched).retain(|asked| !asked.is_of(key, part));
     }
@@ -94,35 +94,35 @@ impl Drop for Prefetched {
     }
 }
 
-/// An object of which the size is known, and some bytes.
+/// Object with a known size and some bytes.
 #[derive(Debug)]
 pub(super) struct RemoteReader {
     client: Arc<Client>,
     key: String,
     length: u64,
     version: Option<String>,
-    /// The bytes that the first request brought.
+    /// Bytes from the first request.
     first: Answer,
-    /// Held while planned bytes come.
+    /// Locked while announced bytes are awaited.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes that came last, the latest first, and how many of them are yet to be read where they were planned.
+    /// Latest answers, newest first, each with the number of its announced bytes that are still unread.
     kept: Vec<(Arc<Answer>, Option<u64>)>,
-    /// Parts that will be read, those that touch each other as one: their lengths by their first bytes.
+    /// Lengths of the parts that will be read, by offset. Adjacent parts are merged.
     plan: BTreeMap<u64, u64>,
-    /// Nothing is read beyond what is asked for.
+    /// True if parts were announced. Then no further bytes are read.
     is_planned: bool,
-    /// Where the last part that was read ended.
+    /// End of the last part that was read.
     end: u64,
-    /// Bytes that the next request asks for beyond what is wanted.
+    /// Number of bytes in the next request beyond the wanted ones.
     ahead: u64,
 }
 
 impl State {
-    /// The kept bytes that hold a part, which is read now.
+    /// Returns the kept answer that contains a part, and counts the part as read.
     fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<Answer>> {
         let place = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
         let (bytes, left) = &mut self.kept[place];
@@ -147,7 +147,7 @@ impl State {
         bytes
     }
 
-    /// The number of bytes to ask for where `length` from `offset` are wanted: more each time where parts follow each other.
+    /// Returns the number of bytes to request for a part. It grows with each part of a sequential read.
     fn wanted(&mut self, offset: u64, length: u64) -> u64 {
         let follows = self.end > 0 && offset >= self.end && offset - self.end <= GAP;
         self.ahead = if follows { self.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
@@ -156,20 +156,20 @@ impl State {
 }
 
 impl RemoteReader {
-    /// A reader of an object of which some bytes have come.
+    /// Creates a reader from the first answer.
     pub(super) fn new(client: Arc<Client>, key: String, first: Answer) -> Self {
         let (length, version) = (first.object_bytes.unwrap_or(0), first.version());
         RemoteReader { client, key, length, version, first, state: Mutex::default() }
     }
 
-    /// Asks for the first pieces of the plan, as far as that is done ahead.
+    /// Requests the next announced parts.
     fn ask(&self, state: &State) {
         for (&offset, &length) in state.plan.iter().take(REQUESTS_AHEAD) {
             self.client.prefetch(&self.key, Part::Range { offset, length });
         }
     }
 
-    /// Bytes that hold a part: what was planned to come with it, or was told of before, or is asked for now.
+    /// Returns an answer that contains a part. It is kept, or announced with other parts, or requested now.
     fn bytes_for(&self, offset: u64, length: u64) -> Result<Arc<Answer>> {
         let mut state = held(&self.state);
         if let Some(bytes) = state.kept(offset, length) {
@@ -182,7 +182,7 @@ impl RemoteReader {
             self.ask(&state);
         }
         let (first, whole) = planned.unwrap_or((offset, length));
-        // Of another version than is being read, it is asked for again.
+        // A requested part of a different version is requested again.
         let part = Part::Range { offset: first, length: whole };
         let come = self.client.take(&self.key, Some(part)).transpose()?.flatten();
         let come = come.filter(|come| self.version.is_none() || come.version() == self.version);
@@ -204,7 +204,7 @@ impl RemoteReader {
     }
 }
 
-/// Parts that were asked for and not read are given up.
+/// Cancels the requests of announced parts that were not read.
 impl Drop for RemoteReader {
     fn drop(&mut self) {
         for (offset, length) in std::mem::take(&mut held(&self.state).plan) {

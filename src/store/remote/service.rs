@@ -1,8 +1,10 @@
-//! The HTTP service below `object_store`: bounded requests in flight, deadlines, waits, and what an answer must be.
+//! HTTP service below `object_store`. It limits concurrent requests, sets deadlines, waits, and checks the answers.
 //!
-//! `object_store` makes requests and signs them. When one is made again, and when it is given up, is decided here, since that
-//! knows neither `Retry-After` nor how many requests are too many. What is read of an object or a listing is taken here as
-//! well: `object_store` asks for headers that not every server sends, and gives no key of a page with one that is no path.
+//! `object_store` builds requests and signs them. This service decides about repetitions, as `object_store` knows
+//! neither `Retry-After` nor the limit of concurrent requests.
+//!
+//! It also reads answers itself, as `object_store` requires headers that some servers do not send. If one key of a page
+//! is not a valid path, `object_store` returns no key of that page.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
@@ -26,17 +28,17 @@ use super::{
 };
 use crate::store::held;
 
-/// A store that cannot be reached at first contact is given up after this time.
+/// Time limit for the first answer of a store.
 const FIRST_CONTACT: Duration = Duration::from_secs(13);
-/// At first contact, one attempt takes no longer.
+/// Time limit of one attempt before the first answer.
 const FIRST_ATTEMPT: Duration = Duration::from_secs(6);
-/// Later a request is made again for this time.
+/// Time during which later requests are repeated.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// An answer begins, and each piece of its body comes, within this time.
+/// Time limit for the start of an answer, and for each piece of its body.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Bytes of a body that is sent take no longer than a second for this many.
+/// Slowest upload that is accepted, in bytes per second.
 const SLOWEST_UPLOAD: u64 = 64 << 10;
-/// Bytes that the server copies itself take no longer than a second for this many.
+/// Slowest copy by the server that is accepted, in bytes per second.
 const SLOWEST_COPY: u64 = 8 << 20;
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -48,58 +50,58 @@ tokio::task_local! {
     static CALL: Arc<Call>;
 }
 
-/// One call of `object_store`, which makes a request.
+/// Call of `object_store` that sends a request.
 #[derive(Debug, Default)]
 pub(super) struct Call {
-    /// The whole key of the object; `None` for the bucket, of which many objects are listed or removed.
+    /// Whole key of the object. `None` means the bucket, for listings and bulk removals.
     pub(super) key: Option<String>,
-    /// The part of the object that is read; `None` for all of it.
+    /// Part of the object to read. `None` means all of it.
     pub(super) range: Option<GetRange>,
-    /// The most bytes of an answer.
+    /// Most bytes of an answer.
     most: u64,
-    /// Bytes of an object that the server copies before it answers.
+    /// Size in bytes of an object that the server copies before it answers.
     pub(super) copied: Option<u64>,
-    /// Leave for the first attempt.
+    /// Permit for the first attempt.
     permit: Mutex<Option<Permit>>,
     outcome: Mutex<Option<Result<Answer, Failure>>>,
 }
 
 impl Call {
-    /// A call for an object, or for the bucket, of whose answer at most `most` bytes are read.
+    /// Creates a call for an object, or for the bucket if `key` is `None`. At most `most` bytes of the answer are read.
     pub(super) fn of(key: Option<&str>, most: u64) -> Self {
         Call { key: key.map(str::to_owned), most, ..Call::default() }
     }
 
-    /// True if it is of a run's lock or notes, which slow writes of chunks may not keep waiting.
+    /// Returns true for the lock and the log of a run, which must not wait for slow writes of chunks.
     fn is_urgent(&self) -> bool {
         let name = self.key.as_deref().and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
         name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
     }
 }
 
-/// Placeholder for the outcome that the call holds, while `object_store` hands it on.
+/// Placeholder error for `object_store`. The call contains the real outcome.
 #[derive(Debug, thiserror::Error)]
 #[error("the request failed")]
 struct HeldByCall;
 
-/// The service of a store.
+/// Service of one store.
 #[derive(Debug)]
 pub(super) struct Service {
     client: HttpClient,
     limiter: Arc<Limiter>,
-    /// True if the store has answered once.
+    /// True after the first answer of the store.
     is_in_contact: AtomicBool,
-    /// Why it was given up.
+    /// Reason why the store was given up.
     given_up: OnceLock<String>,
     kind: Kind,
-    /// Uploads in parts that were begun and not ended, by their keys and the names that the store gave them.
+    /// Incomplete multipart uploads: their keys and ids.
     pub(super) uploads: Mutex<Vec<(String, String)>>,
-    /// The locks that this process has.
+    /// Locks of this process.
     pub(super) locks: Mutex<Vec<Weak<LockOwner>>>,
 }
 
 impl Service {
-    /// The service of a store; `authorization` goes with each request to the server that is named.
+    /// Creates the service of a store. `authorization` is sent with each request to the named server.
     pub(super) fn new(requests: usize, kind: Kind, authorization: Option<&str>) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         if let Some(Ok(mut value)) = authorization.map(HeaderValue::from_str) {
@@ -115,7 +117,7 @@ impl Service {
         Ok(Service { client, limiter, is_in_contact, given_up, kind, uploads, locks })
     }
 
-    /// Waits for what `object_store` changes by this service; what it makes of the answer, and the headers of that.
+    /// Runs a change of `object_store` through this service. Returns its result and the headers of the answer.
     pub(super) async fn change<T>(
         &self,
         call: Call,
@@ -124,7 +126,7 @@ impl Service {
         let (made, answer) = self.run(call, work).await?;
         match made {
             Ok(made) => Ok((made, answer.headers)),
-            // Azure removes by a batch, whose answer is a success with that of the object inside.
+            // Azure removes objects by a batch. The batch succeeds, and its body contains the status of each object.
             Err(object_store::Error::NotFound { .. }) => Err(Failure::of_status(StatusCode::NOT_FOUND)),
             Err(error) => Err(Failure::Final(
                 format!("the answer cannot be read: {}", cause(&error)),
@@ -133,13 +135,13 @@ impl Service {
         }
     }
 
-    /// Waits for what `object_store` asks for by this service.
+    /// Runs a read of `object_store` through this service. Returns the answer.
     pub(super) async fn read<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<Answer, Failure> {
         self.run(call, work).await.map(|(_, answer)| answer)
     }
 
     async fn run<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<(Made<T>, Answer), Failure> {
-        // Before the request is signed, which holds for some minutes only.
+        // The permit comes before the signature, which is valid for only a few minutes.
         let permit = self.permit(&call).await;
         *held(&call.permit) = Some(permit);
         let call = Arc::new(call);
@@ -161,7 +163,7 @@ impl Service {
         if call.is_urgent() { self.limiter.permit_at_once() } else { self.limiter.permit().await }
     }
 
-    /// Leave to make a request, once the locks that it needs are known to be held.
+    /// Waits for a permit, and until the required locks are known to be valid.
     async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Failure> {
         let locks = self.locks_for(call, request);
         let began = Instant::now();
@@ -185,7 +187,7 @@ impl Service {
         }
     }
 
-    /// The locks that this process must hold before a request is made: those that guard what it changes.
+    /// Returns the locks that guard the objects of a request. This process must have all of them.
     fn locks_for(&self, call: &Call, request: &HttpRequest) -> Vec<Arc<LockOwner>> {
         let aborts = request.method() == Method::DELETE && request.uri().query().is_some();
         if matches!(*request.method(), Method::GET | Method::HEAD) || aborts {
@@ -195,7 +197,7 @@ impl Service {
         held(&self.locks).iter().filter_map(Weak::upgrade).filter(guards).collect()
     }
 
-    /// A lock is given back, or was removed with all that lay beside it: nothing that is changed from now on needs it.
+    /// Forgets a lock that was released, or removed with everything that it guarded. Later changes do not need it.
     pub(super) fn forget_lock(&self, key: &str) {
         held(&self.locks).retain(|lock| match lock.upgrade() {
             Some(lock) if lock.key == key => {
@@ -210,7 +212,7 @@ impl Service {
         Failure::Final(why.to_owned(), unreachable_help(self.kind))
     }
 
-    /// Makes a request until another attempt could not succeed any more, or takes too long.
+    /// Sends a request until it succeeds, no further attempt can succeed, or the time is over.
     async fn answer(&self, call: &Call, mut request: HttpRequest) -> Result<Answer, Failure> {
         complete(&mut request, call.key.is_none())?;
         let (mut attempts, mut began) = (0, None);
@@ -236,14 +238,14 @@ impl Service {
         }
     }
 
-    /// The time that a call has left which has begun then, and the time that it waits for a sign of the server.
+    /// Returns the remaining time of a call, and the time limit for the next sign of the server.
     fn left(&self, began: Instant) -> (Duration, Duration) {
         let is_first = !self.is_in_contact.load(Ordering::Acquire);
         let left = if is_first { FIRST_CONTACT } else { PATIENCE }.saturating_sub(began.elapsed());
         (left, if is_first { FIRST_ATTEMPT.min(left) } else { SILENCE })
     }
 
-    /// Makes a request once.
+    /// Sends a request once.
     async fn attempt(
         &self,
         call: &Call,
@@ -252,8 +254,8 @@ impl Service {
         began: Instant,
     ) -> Result<Answer, Failure> {
         let answer = self.receive(call, request.clone(), self.left(began).1).await?;
-        // Some servers have not learned what they are asked for, and fail at it: more bytes from the end than an object may
-        // have, or many objects to be removed.
+        // Some servers answer 500 to a request that they do not support. It may be a suffix longer than the object, or
+        // a bulk removal.
         let fails_by_request = answer.status == StatusCode::INTERNAL_SERVER_ERROR
             && (matches!(call.range, Some(GetRange::Suffix(_))) || answer::is_of_many(request));
         if matches!(answer.status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504) && !fails_by_request {
@@ -270,7 +272,7 @@ impl Service {
         answer.checked(call, request)
     }
 
-    /// Sends a request, and reads what comes.
+    /// Sends a request and reads the answer.
     async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Failure> {
         let sent = request.body().content_length() as u64;
         let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
@@ -295,12 +297,12 @@ impl Service {
     }
 }
 
-/// Adds what `object_store` does not know, or may not sign since servers on the way change it.
+/// Adds to a request what `object_store` does not know, or must not sign because proxies change it.
 fn complete(request: &mut HttpRequest, is_of_bucket: bool) -> Result<(), Failure> {
     let no_url = |why| Failure::Final(why, "check the address and the endpoint");
     let mut url = request.uri().to_string();
     if let Some((path, query)) = url.split_once('?').filter(|_| is_of_bucket) {
-        // Not all servers take `+` for the space that it stands for in a query.
+        // Some servers do not decode `+` as a space in a query.
         url = format!("{path}?{}", query.replace('+', "%20"));
     }
     Url::parse(&url).map_err(|error| no_url(format!("the address is no URL: {error}")))?;
@@ -309,7 +311,7 @@ fn complete(request: &mut HttpRequest, is_of_bucket: bool) -> Result<(), Failure
     Ok(())
 }
 
-/// Gives `object_store` a client.
+/// Returns the client of the service to `object_store`.
 #[derive(Debug, Clone)]
 pub(super) struct Connector(pub(super) HttpClient);
 
@@ -319,7 +321,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// The service as `object_store` calls it.
+/// Interface of the service for `object_store`.
 #[derive(Debug)]
 pub(super) struct Caller(pub(super) Arc<Service>);
 
@@ -337,7 +339,7 @@ impl HttpService for Caller {
     }
 }
 
-/// The common settings of all clients of `reqwest`; they follow redirects only on one host.
+/// Returns the common settings of all `reqwest` clients. They follow redirects only within one host.
 pub(super) fn client_builder() -> reqwest::ClientBuilder {
     let on_host = Policy::custom(|attempt| {
         let is_same = attempt.previous().last().is_some_and(|last| last.origin() == attempt.url().origin());
@@ -346,20 +348,20 @@ pub(super) fn client_builder() -> reqwest::ClientBuilder {
             _ => attempt.stop(),
         }
     });
-    // The first of all in the process counts, which is as good.
+    // If the process has a default provider already, that one is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let agent = concat!("zarrcast/", env!("CARGO_PKG_VERSION"));
     let builder = reqwest::Client::builder().redirect(on_host).user_agent(agent);
     if let Some(authorities) = authorities_instead() { builder.tls_certs_only(authorities) } else { builder }
 }
 
-/// Whom to trust instead of the system's authorities; `None` where there are some.
+/// Returns the authorities to trust instead of the system's, or `None` if the system has some.
 ///
-/// A system that has none, as an empty container, gets those that Mozilla trusts, which are in the program. Where the environment names
-/// a file or a folder of authorities in which there is none, nobody is trusted, and all that needs no certificate works.
+/// A system without authorities, such as an empty container, uses the bundled ones of Mozilla. If the environment names
+/// a file or folder without authorities, none is trusted. Connections without a certificate still work.
 #[cfg(all(unix, not(target_vendor = "apple")))]
 fn authorities_instead() -> Option<Vec<Certificate>> {
-    // It is looked at once: the files are long.
+    // Loaded once, as the files are long.
     static HAS_SOME: LazyLock<bool> = LazyLock::new(|| !rustls_native_certs::load_native_certs().certs.is_empty());
     if *HAS_SOME {
         return None;
@@ -375,12 +377,12 @@ fn authorities_instead() -> Option<Vec<Certificate>> {
     None
 }
 
-/// Seconds since 1970 of a date of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Parses an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`. Returns seconds since 1970.
 pub(super) fn seconds(date: &str) -> Option<u64> {
     DateTime::parse_from_rfc2822(date.trim()).ok()?.timestamp().try_into().ok()
 }
 
-/// The time that the server asks to wait: so many seconds, or until a date by its own clock.
+/// Returns the delay that the server requests, in seconds or as a date by its own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = header(headers, RETRY_AFTER)?.trim();
     if let Ok(seconds) = text.parse() {
@@ -391,7 +393,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds(text)?.saturating_sub(now)))
 }
 
-/// Twice as long each time, less up to a half, so that not all come back at once.
+/// Returns the delay before the next attempt. It doubles each time. It is reduced by up to a half, so that clients do
+/// not repeat at the same time.
 fn backoff(attempts: u32) -> Duration {
     let longest = SHORTEST_WAIT.saturating_mul(1 << attempts.clamp(1, 10)).min(LONGEST_WAIT);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Objects that are being written: requests go on while the next object is made, and are acknowledged when the store is
-//! settled. Small ones are written by one request, others in parts.
+//! Objects that are being written. Requests continue while the next object is prepared, and are confirmed by a sync.
+//! Small objects need one request, others are uploaded in parts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -15,19 +15,18 @@ use tokio::time::timeout;
 use super::Client;
 use crate::store::{Result, StoreError, WriteObject, held};
 
-/// Bytes that may be under way.
+/// Most bytes in flight.
 const MOST_BYTES: u64 = 32 << 20;
-/// Objects of more bytes are written in parts of so many.
+/// Part size in bytes, and the largest object that is written with one request.
 const PART: usize = 8 << 20;
 const _: () = assert!(PART as u64 == crate::store::UPLOAD_PART_BYTES);
-/// Parts are twice as large after so many: there may be ten thousand of them.
+/// Number of parts after which the part size doubles, as an upload has at most 10,000 parts.
 const PARTS_OF_A_SIZE: usize = 1000;
-/// Parts that are under way end within this time, or are given up with their object.
+/// Time for the parts in flight to end before their upload is aborted.
 const PARTS_TO_END: Duration = Duration::from_millis(750);
-/// Parts of one object that are under way.
+/// Most parts of one object in flight.
 const MOST_PARTS: usize = 4;
 
-/// The writes that are under way.
 #[derive(Debug)]
 pub(super) struct InFlightWrites {
     runtime: &'static Runtime,
@@ -38,17 +37,17 @@ pub(super) struct InFlightWrites {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Told of each write that ends.
+    /// Notified after each write.
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The keys and bytes of all that are under way, by their numbers; `None` for those that have failed.
+    /// Keys and sizes in bytes of writes in flight, by their numbers. `None` marks a failed write.
     writes: BTreeMap<u64, Option<(String, u64)>>,
-    /// The number of writes that have begun, which is the number of the next.
+    /// Number of writes that have started, and the number of the next one.
     begun: u64,
-    /// The first error, until somebody is told.
+    /// First error until it is returned.
     failed: Option<StoreError>,
 }
 
@@ -63,7 +62,8 @@ impl InFlightWrites {
         InFlightWrites { runtime, most: requests.saturating_mul(2), shared: Arc::default() }
     }
 
-    /// Begins to write an object of so many bytes, once there is room. The error is that of an earlier one.
+    /// Starts a write of an object of `bytes` bytes as soon as the limits allow it. Returns the error of an earlier
+    /// write.
     pub(super) fn begin(
         &self,
         key: &str,
@@ -96,23 +96,22 @@ impl InFlightWrites {
         Ok(())
     }
 
-    /// Waits until all that has begun is done, whoever began it. What others begin meanwhile is not waited for.
+    /// Waits for all writes that have started, from any thread. Does not wait for later ones.
     pub(super) fn finish(&self) -> Result<()> {
         let begun = self.next();
         self.wait_until(|state| state.writes.range(..begun).all(|(_, write)| write.is_none())).map(drop)
     }
 
-    /// The number of the next write.
     pub(super) fn next(&self) -> u64 {
         held(&self.shared.state).begun
     }
 
-    /// True if all writes of these numbers have ended well.
+    /// Returns true if all writes of these numbers have succeeded.
     pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
         held(&self.shared.state).writes.range(writes).next().is_none()
     }
 
-    /// True if an object is being written.
+    /// Returns true if an object is being written.
     pub(super) fn holds(&self, key: &str) -> bool {
         held(&self.shared.state).holds(key)
     }
@@ -136,24 +135,21 @@ impl InFlightWrites {
     }
 }
 
-/// The error of a task that has panicked.
+/// Returns the error of a task that panicked.
 fn ended_early(object: String, error: JoinError) -> StoreError {
     StoreError::Io { action: "write", object, source: std::io::Error::other(error) }
 }
 
-/// An object that is being written.
 #[derive(Debug)]
 pub(super) struct RemoteWriter {
     client: Arc<Client>,
     key: String,
-    /// Its first bytes, which may be written again until it is finished.
+    /// First part, which may be overwritten until the object is finished.
     first: Vec<u8>,
-    /// The bytes of the next part.
     next: Vec<u8>,
-    /// The name of the upload in parts.
     upload: Option<String>,
     under_way: VecDeque<JoinHandle<Result<PartId>>>,
-    /// The names of the parts that are done, from the second on.
+    /// Ids of the complete parts, from the second part on.
     done: Vec<PartId>,
 }
 
@@ -163,7 +159,7 @@ impl RemoteWriter {
         RemoteWriter { client, key, first, next, upload, under_way: VecDeque::new(), done: Vec::new() }
     }
 
-    /// Sends the next part on its way.
+    /// Starts the upload of the next part.
     fn send(&mut self) -> Result<()> {
         let upload = match self.upload.take() {
             Some(upload) => upload,
@@ -174,7 +170,7 @@ impl RemoteWriter {
             self.end_oldest()?;
         }
         let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.next));
-        // The first part goes last.
+        // The first part is uploaded last.
         let number = self.done.len() + self.under_way.len() + 1;
         let part = async move { client.upload_part(&key, &upload, number, bytes).await };
         self.under_way.push_back(self.client.runtime.spawn(part));
@@ -241,16 +237,16 @@ impl WriteObject for RemoteWriter {
     }
 }
 
-/// An upload that was not ended is given up.
+/// Aborts an upload that was not completed.
 impl Drop for RemoteWriter {
     fn drop(&mut self) {
         let Some(upload) = self.upload.take() else { return };
         let client = self.client.clone();
         client.wait(async {
-            // A part that the store takes behind the end of its upload would stay.
+            // A part that arrives after the abort would remain in the store.
             let _ = timeout(PARTS_TO_END, join_all(&mut self.under_way)).await;
             self.under_way.iter().for_each(JoinHandle::abort);
-            // Where this fails, too, the store's own rules clear it away.
+            // If this fails too, the store's own lifecycle rules remove the upload.
             let _ = client.abort_upload(&self.key, &upload).await;
         });
     }

@@ -1,4 +1,4 @@
-//! An open zip file, and the members that are read from it, as a whole or in parts.
+//! Open zip files. Their members are read as a whole or in parts.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,25 +11,24 @@ use super::directory::{Directory, LOCAL_HEADER_BYTES, Member};
 use crate::store::object::copy_piece;
 use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, SortedKeys, StoreError, object_name, part};
 
-/// Methods of compression that are read.
+/// Supported compression methods.
 const READ: [Method; 4] = [Method::STORE, Method::DEFLATE, Method::ZSTD, Method::ZSTD_DEPRECATED];
-/// Members of at most so many bytes are read together with the header before them.
+/// Largest member that is read together with its header, in bytes.
 const READ_WITH_HEADER: u64 = 1 << 20;
-/// The bytes of extra fields that headers are expected to have: those of times, and of zip64.
+/// Expected length of the extra fields of a header in bytes: times and zip64.
 const EXPECTED_EXTRA_BYTES: u64 = 64;
-/// Compressed members of at most so many bytes are read: they are decoded whole, and kept while they are open.
+/// Largest compressed member that is read, in bytes. It is decoded as a whole and kept while it is open.
 const MOST_DECODED: u64 = 1 << 30;
-/// No compressor makes data longer than by an eighth, and a little.
+/// Constant part of the allowed growth by compression. The rest is an eighth of the data, as no compressor adds more.
 const MOST_OVERHEAD: u64 = 64 << 10;
 
-/// A zip file that is open.
 #[derive(Debug)]
 pub(super) struct Archive {
-    /// As messages name it.
+    /// Name in messages.
     pub name: String,
     pub object: ObjectReader,
     pub directory: Directory,
-    /// The file, where its store wants to be told what will be read of it: that is asked for by itself then.
+    /// The file itself, if its store accepts announcements of reads. Members are then read from it directly.
     pub hinted: Option<Node>,
 }
 
@@ -39,7 +38,7 @@ impl Archive {
         object_name(&self.name, &key)
     }
 
-    /// The member of a key; `None` where there is none.
+    /// Returns the member at a key, or `None` if there is none.
     pub(super) fn member(&self, key: &Key<'_>) -> Result<Option<Member>> {
         let key = self.directory.resolve(key);
         match self.directory.find(key.as_str()) {
@@ -50,12 +49,12 @@ impl Archive {
         }
     }
 
-    /// The fault of a member.
+    /// Returns the error of a damaged member.
     fn damaged(&self, member: &Member, reason: impl Into<String>) -> StoreError {
         StoreError::Damaged { object: self.shown(member), reason: reason.into() }
     }
 
-    /// A member that can be read: one that is not encrypted, and of a name and a method that tell what it is.
+    /// Checks that a member can be read: it is not encrypted, its name is unique and its method is supported.
     pub(super) fn check(&self, member: &Member) -> Result<()> {
         if member.is_folder {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
@@ -88,14 +87,14 @@ impl Archive {
         Err(self.damaged(member, reason))
     }
 
-    /// Where the bytes of a member begin, from its header, which is read into `bytes`.
+    /// Returns the offset of a member's data. Reads its local header into `bytes`.
     fn find_start(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<u64> {
         let name = member.name.len() as u64;
         self.object.read_at(member.header, LOCAL_HEADER_BYTES + name, bytes)?;
         self.start_by(member, bytes)
     }
 
-    /// The same, where the header is read already.
+    /// Like `find_start`, from a header that is already read.
     fn start_by(&self, member: &Member, header: &[u8]) -> Result<u64> {
         let no_header = || self.damaged(member, "its header is missing");
         let field = |at: usize| header.get(at..at + 2).map(|field| u16::from_le_bytes([field[0], field[1]]));
@@ -111,7 +110,7 @@ impl Archive {
         Ok(start)
     }
 
-    /// Reads a whole member into `bytes` (replaced), and proves its checksum.
+    /// Reads a whole member into `bytes`, which is overwritten. Verifies its checksum.
     fn read_whole(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         match member.method {
             Method::STORE => self.read_stored(member, bytes)?,
@@ -122,7 +121,7 @@ impl Archive {
         self.check_crc(member, crc.sum())
     }
 
-    /// Decodes a compressed member; a byte more than it is to have at most.
+    /// Decodes a compressed member. Stops after one byte more than its claimed size.
     fn decode(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         let mut stored = Vec::new();
         self.read_stored(member, &mut stored)?;
@@ -149,7 +148,8 @@ impl Archive {
         Err(self.damaged(member, format!("its checksum is {found:08x}, {:08x} expected", member.crc32)))
     }
 
-    /// The range of the file that is read at once for a member and the header before it; `None` for large ones where the way is short.
+    /// Returns the range of the file to read for a member and its header. `None` means a separate read of the header,
+    /// for a large member of a file that accepts no announcements.
     fn range(&self, member: &Member) -> Option<(u64, u64)> {
         if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
             return None;
@@ -159,7 +159,7 @@ impl Archive {
         Some((member.header, (header + EXPECTED_EXTRA_BYTES).saturating_add(member.stored_bytes).min(most)))
     }
 
-    /// The part of the file that is read for a whole member; `None` where that is not known before.
+    /// Returns the part of the file to read for a whole member. `None` means that it is not known in advance.
     pub(super) fn range_of(&self, key: &Key<'_>) -> Option<Part> {
         let member = self.member(key).ok()??;
         self.check(&member).ok()?;
@@ -167,7 +167,7 @@ impl Archive {
         Some(Part::Range { offset, length })
     }
 
-    /// Reads the bytes of a member as they are stored.
+    /// Reads the bytes of a member without decoding.
     fn read_stored(&self, member: &Member, bytes: &mut Vec<u8>) -> Result<()> {
         let Some((offset, length)) = self.range(member) else {
             let start = self.find_start(member, bytes)?;
@@ -194,16 +194,16 @@ impl Archive {
     }
 }
 
-/// A member that is open.
+/// Open member.
 #[derive(Debug)]
 pub(super) struct MemberReader {
     archive: Arc<Archive>,
     member: Member,
-    /// Where the bytes of one that is stored begin.
+    /// Offset of the data of an uncompressed member.
     start: OnceCell<u64>,
-    /// All of one that is compressed.
+    /// Decoded bytes of a compressed member.
     whole: OnceCell<Vec<u8>>,
-    /// The checksum of what was read in order.
+    /// Checksum of the bytes that were read in order.
     crc: Crc,
 }
 
@@ -240,7 +240,7 @@ impl ReadObject for MemberReader {
         Ok(())
     }
 
-    /// The last bytes come only if the checksum of all is right.
+    /// Returns the last bytes only if the checksum of the whole member is right.
     fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         let count = copy_piece(self, offset, piece)?;
         self.crc.update(&piece[..count]);

@@ -1,7 +1,7 @@
-//! The central directory of a zip file: which members there are, and where each lies.
+//! Central directory of a zip file: its members and their offsets.
 //!
-//! It is read by `rawzip` (with zip64, prefixed and commented files), piece by piece: what is kept grows with the entries
-//! that are there, never with those that are claimed.
+//! It is read in pieces by `rawzip`, which supports zip64, prefixes and comments. Memory grows with the existing
+//! entries, not with the claimed ones.
 
 use std::io;
 
@@ -9,63 +9,62 @@ use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRe
 
 use crate::store::{Key, ObjectReader, Result, SortedKeys, StoreError};
 
-/// The bytes at the end of a file that are read at once: most directories lie in them.
+/// Number of bytes that are read at the end of a file. They contain most directories.
 const TAIL_BYTES: u64 = 128 << 10;
-/// The record at the end, and the longest comment behind it.
+/// Largest size of the end record and its comment.
 const MOST_END_BYTES: usize = 22 + 65_535;
-/// The bytes of the directory that are read at once; more than an entry can have.
+/// Bytes of the directory that are read at once. No entry is longer.
 const PIECE_BYTES: usize = 1 << 20;
-/// So many records that could be the end are tried: a comment may hold what looks like one.
+/// Most end records that are tried. A comment may contain bytes of the same form.
 const MOST_ENDS: usize = 8;
-/// A member begins with a header of so many bytes, its name, and extra fields.
+/// Length of a local header in bytes, without the name and the extra fields that follow.
 pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
-/// Names that are no keys which are kept to be shown.
+/// Most names that are kept to be shown although they are not keys.
 const MOST_UNNAMED: usize = 100;
 const NO_END: &str = "its end is missing: the file is cut short, or was not copied completely";
-/// The folder that the Finder of macOS puts beside one that it packs.
+/// Folder that the macOS Finder adds next to a packed folder.
 const BESIDE_A_FOLDER: &str = "__MACOSX";
 
-/// A member.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub name: Box<str>,
-    /// The offset of its local header.
+    /// Offset of the local header.
     pub header: u64,
-    /// Bytes in the file.
+    /// Size in the file, in bytes.
     pub stored_bytes: u64,
-    /// Bytes of the object.
+    /// Size of the object, in bytes.
     pub bytes: u64,
     pub crc32: u32,
     pub method: CompressionMethod,
     pub is_encrypted: bool,
     pub is_folder: bool,
-    /// Another has the same name.
+    /// True if another member has the same name.
     pub is_double: bool,
 }
 
 impl Member {
-    /// Where its bytes end if its local header has no extra fields: at this byte, or behind it.
+    /// Returns the end of the member's data without extra fields in the local header. The real end is there or later.
     fn least_end(&self) -> Option<u64> {
         let header = LOCAL_HEADER_BYTES + self.name.len() as u64;
         self.header.checked_add(header)?.checked_add(self.stored_bytes)
     }
 }
 
-/// All members, in the order of their names.
+/// All members, sorted by name.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     members: Vec<Member>,
-    /// Names that are no keys, as well as they can be shown; the first of them.
+    /// First names that are not keys, in a printable form.
     unnamed: Vec<String>,
-    /// The one folder that holds all, where nothing stands beside it.
+    /// Common top folder of all members, if there is one.
     top: Option<String>,
-    /// Where the directory begins in the file: members end before.
+    /// Offset of the directory. Members end before it.
     pub start: u64,
 }
 
-/// A file as `rawzip` reads it, its end read at once.
+/// File for `rawzip`. Its last bytes are read at once.
 struct Source<'a> {
-    /// As messages name it.
+    /// Name in messages.
     name: &'a str,
     object: &'a ObjectReader,
     tail: Vec<u8>,
@@ -84,7 +83,7 @@ impl<'a> Source<'a> {
         StoreError::Damaged { object: self.name.to_owned(), reason: reason.into() }
     }
 
-    /// The fault that the reader of directories tells of.
+    /// Converts an error of `rawzip`.
     fn unread(&self, error: rawzip::Error) -> StoreError {
         let fault = match error.into_kind() {
             ErrorKind::IO(error) => match error.downcast::<StoreError>() {
@@ -116,7 +115,7 @@ impl ReaderAt for &Source<'_> {
 }
 
 impl Directory {
-    /// Reads the directory of a file, `name` being for messages; `None` where the file is no zip.
+    /// Reads the directory of a file. `name` is its name in messages. Returns `None` if the file is not a zip file.
     pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>> {
         let source = Source::new(object, name)?;
         let (mut end, mut first) = (object.length(), None);
@@ -138,8 +137,8 @@ impl Directory {
         }
     }
 
-    /// Reads the directory whose last record is the last that begins before `end`; with a fault, where that record is, if
-    /// there is one.
+    /// Reads the directory of the last end record that starts before `end`. An error contains the offset of that
+    /// record, if there is one.
     fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (StoreError, Option<u64>)> {
         let mut buffer = vec![0; MOST_END_BYTES];
         let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
@@ -162,7 +161,7 @@ impl Directory {
             count += 1;
         }
         let claimed = archive.entries_hint();
-        // Without zip64 the count is of 16 bits, and some writers let it wrap.
+        // Without zip64 the count has 16 bits, and wraps with some writers.
         if count != claimed && !(claimed < 1 << 16 && count % (1 << 16) == claimed) {
             return Err(source.damaged(format!("its directory claims {claimed} entries and has {count}")));
         }
@@ -172,7 +171,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Takes a member over; an error is what is wrong with the file.
+    /// Adds a member. An error describes a fault of the file.
     fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) -> Result<(), String> {
         let path = entry.file_path();
         let bytes: &[u8] = path.as_bytes();
@@ -201,7 +200,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Members that lie in each other make little bytes into many; none that a writer means do.
+    /// Fails if members overlap. With overlaps a zip bomb can expand few bytes to very many. No honest writer makes
+    /// them.
     fn check_overlaps(&mut self) -> Result<(), String> {
         self.members.sort_unstable_by_key(|member| member.header);
         for (index, member) in self.members.iter().enumerate() {
@@ -228,7 +228,7 @@ impl Directory {
         }
     }
 
-    /// The folder that holds all members, if there is one.
+    /// Returns the common top folder of all members, if there is one.
     fn only_folder(&self) -> Option<String> {
         let mut only: Option<&str> = None;
         for member in &self.members {
@@ -250,9 +250,10 @@ impl Directory {
         only.map(str::to_owned)
     }
 
-    /// The key in the file of a key of the store: below the one folder that holds all, if there is one.
+    /// Converts a key of the store to a key in the file. If all members have a common top folder, keys are relative to
+    /// it.
     ///
-    /// Who names that folder means it itself, unless there is another of its name in it.
+    /// A key may also begin with that folder's name, unless the folder contains an entry of the same name.
     pub(super) fn resolve<'k>(&self, key: &'k Key<'_>) -> Key<'k> {
         let borrowed = || Key::new(key.as_str()).unwrap_or(Key::ROOT);
         let Some(top) = self.top.as_deref() else { return borrowed() };
@@ -266,7 +267,7 @@ impl Directory {
         self.members.partition_point(|member| &*member.name < text)
     }
 
-    /// The member of a key of the file.
+    /// Returns the member at a key in the file.
     pub(super) fn find(&self, key: &str) -> Option<&Member> {
         self.members.get(self.first_from(key)).filter(|member| &*member.name == key)
     }
@@ -282,7 +283,7 @@ impl SortedKeys for Directory {
     }
 }
 
-/// True if a file begins as a zip does.
+/// Returns true if a file begins like a zip file.
 fn is_beginning(source: &Source<'_>) -> Result<bool> {
     let mut first = [0; 4];
     let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;

@@ -1,4 +1,4 @@
-//! Zip files as stores: read where they lie, by ranges, whatever store that is.
+//! Zip files as stores. They are read by ranges from any other store.
 
 mod archive;
 mod directory;
@@ -21,30 +21,29 @@ use archive::{Archive, MemberReader};
 use directory::{Directory, Member};
 use writer::{MemberEntry, MemberWriter, ZipWriter};
 
-/// A zip file, which is an object of another store. Nothing is read before it is asked for.
+/// Zip file in another store. It is read at the first access.
 ///
-/// A file that is no zip has no objects; its own bytes are what stands at the root, so that it can be named for what it
-/// is. Where one folder holds all, keys are relative to that.
+/// A file that is not a zip file has no objects. Its own bytes are at the root, so that its format can be reported. If
+/// all members have a common top folder, keys are relative to it.
 #[derive(Debug)]
 pub struct ZipStore {
-    /// The file.
     outer: Node,
     name: String,
     opened: OnceCell<Option<Arc<Archive>>>,
 }
 
-/// The node that is what the zip file at a node's own place holds.
+/// Returns the root node of the zip file `file`.
 pub(super) fn node_of_file(file: Node) -> Node {
     Node::of(Arc::new(ZipStore::new(file)))
 }
 
 impl ZipStore {
-    /// The store in the file at a node's own place.
+    /// Creates the store of the zip file `file`.
     pub fn new(file: Node) -> Self {
         ZipStore { name: file.name(), outer: file, opened: OnceCell::new() }
     }
 
-    /// The file, once it is there; `Some(None)` where it is no zip.
+    /// Returns the open file. `None` means that it is missing, and `Some(None)` that it is not a zip file.
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>> {
         get_or_open(&self.opened, || {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
@@ -84,7 +83,7 @@ impl Store for ZipStore {
     }
 
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
-        // Also of one that cannot be read.
+        // The size of an unreadable member is known, too.
         Ok(self.member(key)?.map(|(_, member)| member.bytes))
     }
 
@@ -93,7 +92,7 @@ impl Store for ZipStore {
             Some(Some(_)) if key.is_root() => Ok(Some(EntryKind::Folder)),
             Some(Some(archive)) => Ok(archive.directory.kind(&archive.directory.resolve(key))),
             Some(None) if key.is_root() => Ok(Some(EntryKind::File)),
-            // A link that leads nowhere.
+            // It may be a dangling link.
             None if key.is_root() => self.outer.kind(),
             _ => Ok(None),
         }
@@ -110,7 +109,7 @@ impl Store for ZipStore {
         self.outer.prefetch_limit()
     }
 
-    /// Whole members: of a part it is not known before where it begins.
+    /// Announces whole members only. The offset of a part is not known in advance.
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         let Some(Some(archive)) = self.opened.get() else { return };
         let parts = soon.iter().filter(|(_, part)| *part == Part::Whole);
@@ -126,7 +125,7 @@ impl Store for ZipStore {
         [&self.outer.identity()[..], b"|zip:", below.as_str().as_bytes()].concat()
     }
 
-    /// The file is written anew; nothing is put into one that is there.
+    /// Returns a destination for a new file. Existing files are never extended.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         let file = self.outer.is_local().then(|| self.outer.local_path()).flatten();
         match file.filter(|_| below.is_root()) {
@@ -136,7 +135,7 @@ impl Store for ZipStore {
     }
 }
 
-/// The destination that is the zip file at a path, which need not be there yet. Nothing is touched.
+/// Returns the destination of a zip file, which may not exist yet. Does not change anything.
 pub(super) fn destination(file: &Path) -> Result<Destination> {
     let place = local::resolved(file)?;
     let (run, data) = local::beside(&place);
@@ -145,10 +144,10 @@ pub(super) fn destination(file: &Path) -> Result<Destination> {
     Ok(Destination::Beside { run, data: Node::of(Arc::new(data)), place: node_of_file(Node::new(place)) })
 }
 
-/// The store that becomes a zip file: the members that are written so far.
+/// Zip file that is being written.
 #[derive(Debug)]
 struct StagedZip {
-    /// The file that is written, as an object.
+    /// The file as an object.
     file: Node,
     name: String,
     writer: Arc<ZipWriter>,
@@ -185,7 +184,7 @@ impl Store for StagedZip {
         Ok(())
     }
 
-    /// One that is to be durable is the last: the file ends with it.
+    /// Writes a member. A durable one is the last, and completes the file.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
         self.writer.put(key, bytes)?;
         if how == Put::Durable {
@@ -208,12 +207,12 @@ impl Store for StagedZip {
         Ok(remove_from(&mut self.writer.state().members, key, what))
     }
 
-    /// The file is made with its first member.
+    /// Does nothing. The file is created with its first member.
     fn create_folder(&self, _key: &Key<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// The file takes the place of what is to be replaced, of which nothing is left.
+    /// Moves the file to its final path. A file there is replaced, and nothing of it remains.
     fn rename(&self, _from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
         if exchanges {
             local::replace_file(&self.writer.path, to)?;

@@ -1,5 +1,5 @@
-//! A zip file being written: each member has its place before its bytes come, so that many are written at once. Members are
-//! stored as they are, times are those of no clock.
+//! Writer of zip files. Each member gets its offset before its data are written, so that many threads can write.
+//! Members are not compressed, and all have the same date.
 //!
 //! Specification: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
@@ -18,53 +18,53 @@ use once_cell::sync::OnceCell;
 use crate::store::local::{FileReader, FileWriter, io_error};
 use crate::store::{Key, ObjectReader, Result, WriteObject, held, write_at_start};
 
-/// Objects of unknown size are kept in memory up to so many bytes, and beyond that in a file of their own.
+/// Bytes of an object of unknown size that are kept in memory. A larger one is written to a temporary file.
 const MOST_HELD: usize = 1 << 20;
-/// Headers are written together with members of at most so many bytes.
+/// Largest member that is written together with its header, in bytes.
 const MOST_JOINED: usize = 64 << 10;
-/// Bytes that are moved at once.
+/// Bytes that are copied at once.
 const PIECE: usize = 1 << 20;
 
-/// A zip file being written.
+/// Zip file that is being written.
 #[derive(Debug)]
 pub(super) struct ZipWriter {
-    /// Made with its first member.
+    /// Created with the first member.
     file: OnceCell<File>,
     pub path: PathBuf,
-    /// The permissions of the file, less the umask.
+    /// Permissions of the file, before the umask.
     pub mode: AtomicU32,
     state: Mutex<State>,
-    /// A write has failed: the file is not to be finished.
+    /// True if a write has failed. The file must then not be completed.
     is_broken: AtomicBool,
     num_spools: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Where the next member goes.
+    /// Offset of the next member.
     end: u64,
-    /// By name; of one name the last that was written.
+    /// Members by name. The last one with a name counts.
     pub members: BTreeMap<String, MemberEntry>,
 }
 
-/// A member that has its place.
+/// Member with its offset.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MemberEntry {
-    /// The offset of its header.
+    /// Offset of the header.
     pub header: u64,
-    /// The offset of its first byte.
+    /// Offset of the data.
     pub start: u64,
     pub bytes: u64,
     pub crc32: u32,
 }
 
-/// Creates a file that is not there; a link of its name is an error.
+/// Creates a file. Fails if the path exists, even as a link.
 fn create_new(path: &Path, mode: u32) -> Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path).map_err(io_error("create", path))
 }
 
 impl ZipWriter {
-    /// A file that is not there yet.
+    /// Creates the writer of a file that does not exist yet.
     pub(super) fn new(path: PathBuf) -> Self {
         let (mode, num_spools) = (AtomicU32::new(0o666), AtomicU64::new(0));
         let (file, state, is_broken) = (OnceCell::new(), Mutex::default(), AtomicBool::new(false));
@@ -75,7 +75,7 @@ impl ZipWriter {
         self.file.get_or_try_init(|| create_new(&self.path, self.mode.load(Ordering::Relaxed)))
     }
 
-    /// The members that are written so far.
+    /// Returns the members that are written.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         held(&self.state)
     }
@@ -87,7 +87,7 @@ impl ZipWriter {
         })
     }
 
-    /// Gives a member its place.
+    /// Reserves the space of a member.
     fn place(&self, key: &Key<'_>, bytes: u64) -> MemberEntry {
         let header_bytes = local_header(key.as_str(), bytes, 0).len() as u64;
         let mut state = self.state();
@@ -100,7 +100,6 @@ impl ZipWriter {
         self.state().members.insert(key.as_str().to_owned(), member);
     }
 
-    /// Writes a whole member.
     pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<()> {
         let mut crc = Crc::new();
         crc.update(bytes);
@@ -116,7 +115,7 @@ impl ZipWriter {
         Ok(())
     }
 
-    /// Copies an object to a member; its size in bytes.
+    /// Copies an object to a member. Returns its size in bytes.
     pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64> {
         let bytes = reader.length();
         let mut piece = vec![0; usize::try_from(bytes).unwrap_or(PIECE).clamp(1, PIECE)];
@@ -142,7 +141,7 @@ impl ZipWriter {
         Ok(bytes)
     }
 
-    /// Ends the file, and makes it durable.
+    /// Completes the file, and makes it durable.
     pub(super) fn finish(&self) -> Result<()> {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
@@ -158,14 +157,14 @@ impl ZipWriter {
     }
 }
 
-/// An object of unknown size, which becomes a member when it ends.
+/// Object of unknown size. It becomes a member when it is finished.
 #[derive(Debug)]
 pub(super) struct MemberWriter {
     zip: Arc<ZipWriter>,
     key: Key<'static>,
-    /// All of it, unless it is in a file.
+    /// All bytes, unless they are in `spool`.
     held: Vec<u8>,
-    /// A file that has no name any more: it goes with its owner.
+    /// Temporary file without a name. It is removed when it is closed.
     spool: Option<FileWriter>,
 }
 
@@ -174,7 +173,7 @@ impl MemberWriter {
         MemberWriter { zip, key: key.clone().into_owned(), held: Vec::new(), spool: None }
     }
 
-    /// Begins a file that holds what came so far.
+    /// Moves the bytes in memory to a new temporary file.
     fn begin_spool(&mut self) -> Result<FileWriter> {
         let number = self.zip.num_spools.fetch_add(1, Ordering::Relaxed);
         let path = self.zip.path.with_file_name(format!("part-{number}"));
@@ -212,34 +211,34 @@ impl WriteObject for MemberWriter {
     }
 }
 
-/// 2.0, which has folders; 4.5 has zip64.
+/// Versions of the format: 2.0 has folders, 4.5 has zip64.
 const PLAIN: u16 = 20;
 const ZIP64: u16 = 45;
-/// The system that permissions are of: Unix.
+/// System of the permissions: Unix.
 const UNIX: u16 = 3 << 8;
-/// A regular file that its owner may write, and all may read.
+/// Regular file that its owner may write and everybody may read.
 const MODE: u32 = 0o100_644 << 16;
-/// The name is UTF-8, not of the format's own alphabet.
+/// Flag of a name in UTF-8, instead of the format's own character set.
 const UTF_8: u16 = 1 << 11;
-/// The first of January 1980, the first day that the format has.
+/// 1 January 1980, the first date of the format.
 const DAY: u16 = (1 << 5) | 1;
 
-/// A value that fits 32 bits, or what says that zip64 has it.
+/// Returns a value of 32 bits, or the marker of a value in the zip64 field.
 fn narrow(value: u64) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// True if only zip64 has room for a value.
+/// Returns true if a value needs zip64.
 fn is_wide(value: u64) -> bool {
     value >= u64::from(u32::MAX)
 }
 
-/// The length of something that is shorter than 64 KiB, as keys and extra fields are.
+/// Returns a length below 64 KiB. Keys and extra fields are never longer.
 fn length(bytes: &[u8]) -> [u8; 2] {
     u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_le_bytes()
 }
 
-/// The extra field of zip64; none where no value is wide.
+/// Returns the zip64 extra field, or nothing if there are no values.
 fn zip64(values: &[u64]) -> Vec<u8> {
     if values.is_empty() {
         return Vec::new();
@@ -248,7 +247,7 @@ fn zip64(values: &[u64]) -> Vec<u8> {
     [&1_u16.to_le_bytes()[..], &length(&values), &values].concat()
 }
 
-/// The common part of the headers of a member, from the version that reads it to the length of its extra fields.
+/// Returns the common part of both headers of a member. It ends with the length of the extra fields.
 fn member(name: &str, bytes: u64, crc32: u32, extra: &[u8]) -> Vec<u8> {
     let version = if extra.is_empty() { PLAIN } else { ZIP64 };
     let flags = if name.is_ascii() { 0 } else { UTF_8 };
@@ -257,25 +256,25 @@ fn member(name: &str, bytes: u64, crc32: u32, extra: &[u8]) -> Vec<u8> {
     [words.as_flattened(), &crc32.to_le_bytes(), &narrow(bytes), &narrow(bytes), lengths.as_flattened()].concat()
 }
 
-/// The header before the bytes of a member.
+/// Returns the header before the data of a member.
 pub(super) fn local_header(name: &str, bytes: u64, crc32: u32) -> Vec<u8> {
     let extra = if is_wide(bytes) { zip64(&[bytes, bytes]) } else { Vec::new() };
     [b"PK\x03\x04", &*member(name, bytes, crc32, &extra), name.as_bytes(), &extra].concat()
 }
 
-/// The entry of a member in the directory.
+/// Returns the entry of a member in the directory.
 fn entry(name: &str, written: &MemberEntry) -> Vec<u8> {
     let MemberEntry { header, bytes, crc32, .. } = *written;
     let mut values = if is_wide(bytes) { vec![bytes, bytes] } else { Vec::new() };
     values.extend(Some(header).filter(|header| is_wide(*header)));
     let extra = zip64(&values);
     let common = member(name, bytes, crc32, &extra);
-    // No comment, on the first disk, no attributes of its own.
+    // No comment, first disk, no internal attributes.
     let rest = [&[0; 6][..], &MODE.to_le_bytes(), &narrow(header), name.as_bytes(), &extra].concat();
     [b"PK\x01\x02", &(UNIX | ZIP64).to_le_bytes()[..], &common, &rest].concat()
 }
 
-/// Gives the directory and the records behind it to `write`, in pieces; it begins at `start` in the file.
+/// Passes the directory and the end records to `write` in pieces. `start` is its offset in the file.
 pub(super) fn write_directory<E>(
     members: &BTreeMap<String, MemberEntry>,
     start: u64,
@@ -295,7 +294,7 @@ pub(super) fn write_directory<E>(
     write(&piece)
 }
 
-/// The records at the end.
+/// Returns the records at the end of the file.
 fn end(count: u64, start: u64, length: u64) -> Vec<u8> {
     let mut records = Vec::new();
     if count >= u64::from(u16::MAX) || is_wide(start) || is_wide(length) {

@@ -2,31 +2,31 @@
 
 use super::ElementType;
 
-/// A binary float: from the lowest bit, fraction, exponent, sign.
+/// A binary float. Its fields from the lowest bit are fraction, exponent and sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FloatFormat {
-    /// Bits of the exponent.
+    /// The number of bits of the exponent.
     pub exponent_bits: u32,
-    /// Bits of the significand, without the hidden one.
+    /// The number of bits of the significand, without the hidden one.
     pub fraction_bits: u32,
-    /// Subtracted from the exponent field.
+    /// The number that is subtracted from the exponent field.
     pub bias: i32,
     /// The patterns that are not finite numbers.
     pub special: SpecialValues,
 }
 
-/// The patterns that are not finite numbers, by the suffix of the type's name.
+/// The patterns that are not finite numbers, named by the suffix of the type's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpecialValues {
-    /// As IEEE 754: the greatest exponent holds infinities and NaN.
+    /// As in IEEE 754: infinities and NaN have the greatest exponent.
     Ieee,
     /// `fn` of fewer than 8 bits: none, every pattern is a finite number.
     Finite,
-    /// `fn` of 8 bits: no infinities; all ones beside the sign is NaN.
+    /// `fn` of 8 bits: no infinities. All ones apart from the sign is NaN.
     NanAsAllOnes,
-    /// `fnuz`: one NaN in the place of -0.
+    /// `fnuz`: one NaN with the pattern of -0.
     NanAsNegativeZero,
-    /// `fnu`: no sign, no zero and no subnormal numbers; all ones is NaN.
+    /// `fnu`: no sign, no zero and no subnormal numbers. All ones is NaN.
     Unsigned,
 }
 
@@ -34,13 +34,13 @@ impl FloatFormat {
     /// IEEE 754 binary64.
     pub const BINARY64: FloatFormat = FloatFormat::ieee(11, 52);
 
-    /// A format with the bias and the special values of IEEE 754.
+    /// Makes a format with the bias and the special values of IEEE 754.
     pub const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
         let bias = (1 << (exponent_bits - 1)) - 1;
         FloatFormat { exponent_bits, fraction_bits, bias, special: SpecialValues::Ieee }
     }
 
-    /// The format of a primitive; `None` for integers.
+    /// Returns the format of a primitive. `None` for integers.
     pub const fn of(element: ElementType) -> Option<Self> {
         match element {
             ElementType::Float16 => Some(FloatFormat::ieee(5, 10)),
@@ -50,43 +50,43 @@ impl FloatFormat {
         }
     }
 
-    /// The bits that count.
+    /// Returns the number of bits.
     pub const fn bits(self) -> u32 {
         let sign = if self.is_unsigned() { 0 } else { 1 };
         self.exponent_bits + self.fraction_bits + sign
     }
 
-    /// Whether it has no sign, no zero and no subnormal numbers.
+    /// Returns true if it has no sign, no zero and no subnormal numbers.
     pub const fn is_unsigned(self) -> bool {
         matches!(self.special, SpecialValues::Unsigned)
     }
 
-    /// Whether it has infinities, and -0.0 and NaN with a payload besides.
+    /// Returns true if it has infinities, -0.0 and NaN with a payload.
     pub const fn is_ieee(self) -> bool {
         matches!(self.special, SpecialValues::Ieee)
     }
 
-    /// Whether it has -0.0.
+    /// Returns true if it has -0.0.
     pub const fn has_negative_zero(self) -> bool {
         !matches!(self.special, SpecialValues::NanAsNegativeZero | SpecialValues::Unsigned)
     }
 
-    /// Whether NaN has a sign of its own.
+    /// Returns true if NaN has a sign.
     pub const fn has_signed_nan(self) -> bool {
         matches!(self.special, SpecialValues::Ieee | SpecialValues::NanAsAllOnes)
     }
 
-    /// The sign bit; beyond the bits of a format without one.
+    /// Returns the sign bit. In a format without a sign it is the bit above all others.
     pub const fn sign(self) -> u64 {
         1 << (self.exponent_bits + self.fraction_bits)
     }
 
-    /// All ones in the exponent: positive infinity, where the format has one.
+    /// Returns the pattern with all ones in the exponent: positive infinity, if the format has one.
     pub const fn infinity(self) -> u64 {
         ((1 << self.exponent_bits) - 1) << self.fraction_bits
     }
 
-    /// The bits of the greatest finite value.
+    /// Returns the bits of the greatest finite value.
     pub const fn greatest(self) -> u64 {
         match self.special {
             SpecialValues::Ieee | SpecialValues::Unsigned => self.infinity() - 1,
@@ -95,7 +95,8 @@ impl FloatFormat {
         }
     }
 
-    /// The bits of the NaN that "NaN" stands for; of IEEE 754 the quiet one without sign and payload.
+    /// Returns the bits of the NaN that "NaN" means. In IEEE 754 it is the quiet one without sign and payload. `None`
+    /// if there is no NaN.
     pub const fn canonical_nan(self) -> Option<u64> {
         match self.special {
             SpecialValues::Ieee => Some(self.infinity() | 1 << (self.fraction_bits - 1)),
@@ -106,7 +107,7 @@ impl FloatFormat {
         }
     }
 
-    /// Whether bits of the format are NaN.
+    /// Returns true if bits of the format are NaN.
     pub const fn is_nan(self, bits: u64) -> bool {
         match self.special {
             SpecialValues::Ieee => bits & (self.sign() - 1) > self.infinity(),
@@ -117,7 +118,7 @@ impl FloatFormat {
         }
     }
 
-    /// Whether bits of the format are 0 or -0.
+    /// Returns true if bits of the format are 0 or -0.
     pub const fn is_zero(self, bits: u64) -> bool {
         match self.special {
             SpecialValues::Ieee | SpecialValues::Finite | SpecialValues::NanAsAllOnes => bits & (self.sign() - 1) == 0,
@@ -126,17 +127,16 @@ impl FloatFormat {
         }
     }
 
-    /// The exponent of the least normal number.
+    /// Returns the exponent of the least normal number.
     pub const fn least_exponent(self) -> i32 {
         if self.is_unsigned() { -self.bias } else { 1 - self.bias }
     }
 }
 
-/// A float of fewer bits than `float16`, or of its size with another range.
+/// A float with fewer bits than `float16`, or with 16 bits and another range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SmallFloat(&'static Named);
 
-/// A format and its name.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Named {
     name: &'static str,
@@ -147,7 +147,6 @@ const fn named(name: &'static str, bits: (u32, u32), bias: i32, special: Special
     Named { name, format: FloatFormat { exponent_bits: bits.0, fraction_bits: bits.1, bias, special } }
 }
 
-/// The list.
 static LIST: [Named; 12] = [
     named("bfloat16", (8, 7), 127, SpecialValues::Ieee),
     named("float4_e2m1fn", (2, 1), 1, SpecialValues::Finite),
@@ -164,37 +163,37 @@ static LIST: [Named; 12] = [
 ];
 
 impl SmallFloat {
-    /// Every one, in the order of the list.
+    /// Returns all small floats, in the order of the list.
     pub fn all() -> impl Iterator<Item = SmallFloat> {
         LIST.iter().map(SmallFloat)
     }
 
-    /// The type of this name.
+    /// Returns the type of this name. `None` if there is none.
     pub fn from_name(name: &str) -> Option<SmallFloat> {
         Self::all().find(|float| float.name() == name)
     }
 
-    /// The Zarr v3 name.
+    /// Returns the Zarr v3 name.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The layout of its bits.
+    /// Returns the layout of its bits.
     pub const fn format(self) -> FloatFormat {
         self.0.format
     }
 
-    /// The bits that count: 4 for `float4_e2m1fn`.
+    /// Returns the number of bits that count: 4 for `float4_e2m1fn`.
     pub const fn bits(self) -> u32 {
         self.0.format.bits()
     }
 
-    /// Bytes of one element in memory.
+    /// Returns the bytes of one element in memory.
     pub const fn size(self) -> usize {
         self.bits().div_ceil(8) as usize
     }
 
-    /// The value of bits; `None` for NaN and for bits that the type does not have.
+    /// Returns the value of bits. `None` for NaN and for bits that the type does not have.
     pub fn to_f64(self, bits: u64) -> Option<f64> {
         let is_number = bits >> self.bits() == 0 && !self.format().is_nan(bits);
         is_number.then(|| self.format().value(bits).to_f64())

@@ -1,8 +1,9 @@
 //! The one list of element types, their exact bounds, and the numbers that arrays hold.
 //!
-//! An [`ElementType`] is a stored primitive; a [`NumberType`] is what the values mean: the same primitive, with the
-//! number of bits that count (`uint10` is stored in a `u16`), or a float that no processor has (`bfloat16`, by its
-//! bits in a `u16`). Everything above dispatches on them by [`with_element!`] and is generic below that one line.
+//! An [`ElementType`] is a stored primitive. A [`NumberType`] is the meaning of the values. It is a primitive with the
+//! number of bits that count: `uint10` is stored in a `u16`. Or it is a float that processors do not have: `bfloat16`
+//! is stored as its bits in a `u16`. The modules above dispatch on the types by [`with_element!`] and are generic below
+//! that line.
 
 mod float_format;
 
@@ -11,7 +12,8 @@ pub use float_format::{FloatFormat, SpecialValues};
 
 use serde::{Deserialize, Serialize};
 
-/// Runs an expression with a type name bound to the Rust type of an [`ElementType`] of a list; another for the rest.
+/// Runs an expression with a type name bound to the Rust type of an [`ElementType`] of a list. Runs another expression
+/// for the rest.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_listed {
@@ -40,7 +42,7 @@ macro_rules! with_element {
     };
 }
 
-/// Runs an expression with a type name bound to the Rust type of an integer [`ElementType`]; another for floats.
+/// Runs an expression with a type name bound to the Rust type of an integer [`ElementType`]. Runs another for floats.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_integer {
@@ -51,14 +53,14 @@ macro_rules! with_integer {
     };
 }
 
-/// Runs an expression with a type name bound to the Rust type of a float [`ElementType`]; another for integers.
+/// Runs an expression with a type name bound to the Rust type of a float [`ElementType`]. Runs another for integers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_float {
     ($($arguments:tt)*) => { $crate::with_listed!([Float16: ::half::f16, Float32: f32, Float64: f64] $($arguments)*) };
 }
 
-/// Runs an expression with a type name bound to the unsigned integer of so many bytes: 1, 2, 4 or 8.
+/// Runs an expression with a type name bound to the unsigned integer of this number of bytes: 1, 2, 4 or 8.
 macro_rules! with_bits {
     ($size:expr, $T:ident => $body:expr) => {
         match $size {
@@ -111,39 +113,39 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// Every element type, in the order of the list.
+    /// All element types, in the order of the list.
     pub const ALL: [ElementType; 11] = {
         use ElementType::{Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         [Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64]
     };
 
-    /// Bytes of one element in memory.
+    /// Returns the bytes of one element in memory.
     pub const fn size(self) -> usize {
         with_element!(self, T => size_of::<T>())
     }
 
-    /// Whether it is an IEEE 754 binary float.
+    /// Returns true for an IEEE 754 binary float.
     pub const fn is_float(self) -> bool {
         matches!(self, ElementType::Float16 | ElementType::Float32 | ElementType::Float64)
     }
 
-    /// Whether it is a two's complement integer.
+    /// Returns true for a two's complement integer.
     pub const fn is_signed_integer(self) -> bool {
         matches!(self, ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::Int64)
     }
 }
 
-/// A Rust type that holds one element.
+/// A Rust type of one element.
 pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
-    /// The primitive that it is stored as.
+    /// The stored primitive.
     const TYPE: ElementType;
-    /// The bit pattern, zero-extended to 64 bits.
+    /// Returns the bit pattern, zero-extended to 64 bits.
     fn to_bits64(self) -> u64;
-    /// The element whose bit pattern is the low bits of `bits`.
+    /// Returns the element whose bit pattern is the low bits of `bits`.
     fn from_bits64(bits: u64) -> Self;
 }
 
-/// Makes Rust types elements, by the functions that take them to their bits and back.
+/// Implements [`Element`] for Rust types, with the functions from a value to its bits and back.
 macro_rules! elements {
     ($($variant:ident: $type:ty as $bits:ty, $to_bits:expr, $from_bits:expr;)*) => {$(
         impl Element for $type {
@@ -173,7 +175,7 @@ elements! {
     Float16: half::f16 as u16, half::f16::to_bits, half::f16::from_bits;
     Float32: f32 as u32, f32::to_bits, f32::from_bits;
     Float64: f64 as u64, f64::to_bits, f64::from_bits;
-    // Of the small floats the loops know this one as a number. Arrays hold its bits.
+    // The only small float that the loops know as a number. Arrays contain its bits.
     UInt16: half::bf16 as u16, half::bf16::to_bits, half::bf16::from_bits;
 }
 
@@ -182,26 +184,26 @@ elements! {
 #[serde(into = "String", try_from = "String")]
 pub struct NumberType {
     element: ElementType,
-    /// At most 64: faults carry two types.
+    /// At most 64. A byte is enough, and faults contain two types.
     bits: u8,
     small_float: Option<SmallFloat>,
 }
 
 impl NumberType {
-    /// The type that uses every bit of its stored primitive.
+    /// Returns the type that uses every bit of its stored primitive.
     #[expect(clippy::cast_possible_truncation, reason = "an element has at most 64 bits")]
     pub const fn of(element: ElementType) -> Self {
         NumberType { element, bits: element.size() as u8 * 8, small_float: None }
     }
 
-    /// A small float; its stored primitive is the unsigned integer that holds its bits.
+    /// Returns the type of a small float. Its stored primitive is the unsigned integer of its bits.
     #[expect(clippy::cast_possible_truncation, reason = "a small float has at most 16 bits")]
     pub const fn small(float: SmallFloat) -> Self {
         let element = if float.size() == 1 { ElementType::UInt8 } else { ElementType::UInt16 };
         NumberType { element, bits: float.bits() as u8, small_float: Some(float) }
     }
 
-    /// The integer type of `bits` bits (2 to 64), in the smallest primitive that holds it; `None` outside.
+    /// Returns the integer type of `bits` bits (2 to 64), in the smallest primitive that fits. `None` for other sizes.
     #[expect(clippy::cast_possible_truncation, reason = "an integer has at most 64 bits")]
     pub const fn integer(signed: bool, bits: u32) -> Option<Self> {
         let element = match (signed, bits) {
@@ -218,42 +220,42 @@ impl NumberType {
         Some(NumberType { element, bits: bits as u8, small_float: None })
     }
 
-    /// The stored primitive. Of a small float it holds the bits and says nothing about the value.
+    /// Returns the stored primitive. For a small float that is only the type of its bits, not of its value.
     pub const fn element(self) -> ElementType {
         self.element
     }
 
-    /// The bits that count: 10 for `uint10`.
+    /// Returns the number of bits that count: 10 for `uint10`.
     pub const fn bits(self) -> u32 {
         self.bits as u32
     }
 
-    /// Bytes of one element in memory.
+    /// Returns the bytes of one element in memory.
     pub const fn size(self) -> usize {
         self.element.size()
     }
 
-    /// Whether it is a float.
+    /// Returns true for a float.
     pub const fn is_float(self) -> bool {
         self.element.is_float() || self.small_float.is_some()
     }
 
-    /// The small float that it is.
+    /// Returns the small float, or `None` for any other type.
     pub const fn small_float(self) -> Option<SmallFloat> {
         self.small_float
     }
 
-    /// The layout of a float; `None` for integers.
+    /// Returns the layout of a float. `None` for integers.
     pub const fn float_format(self) -> Option<FloatFormat> {
         if let Some(float) = self.small_float { Some(float.format()) } else { FloatFormat::of(self.element) }
     }
 
-    /// Whether every bit pattern of the primitive is a value of the type.
+    /// Returns true if every bit pattern of the primitive is a value of the type.
     pub const fn is_whole(self) -> bool {
         self.bits as usize == self.element.size() * 8
     }
 
-    /// The least and greatest value of an integer type; `None` for floats.
+    /// Returns the least and greatest value of an integer type. `None` for floats.
     pub const fn integer_bounds(self) -> Option<(i128, i128)> {
         if self.is_float() {
             None
@@ -264,17 +266,18 @@ impl NumberType {
         }
     }
 
-    /// The number of bits of a float's significand, the hidden one included (24 for `float32`); `None` for integers.
+    /// Returns the number of bits of a float's significand, including the hidden one (24 for `float32`). `None` for
+    /// integers.
     pub fn significand_bits(self) -> Option<u32> {
         self.fraction_bits().map(|bits| bits + 1)
     }
 
-    /// The bits of a float's significand that are stored (23 for `float32`); `None` for integers.
+    /// Returns the number of stored bits of a float's significand (23 for `float32`). `None` for integers.
     pub fn fraction_bits(self) -> Option<u32> {
         self.float_format().map(|format| format.fraction_bits)
     }
 
-    /// The Zarr v3 name: `float32`, `uint10`.
+    /// Returns the Zarr v3 name: `float32`, `uint10`.
     pub fn name(self) -> String {
         if let Some(float) = self.small_float {
             return float.name().to_owned();
@@ -296,7 +299,7 @@ impl From<NumberType> for String {
     }
 }
 
-/// From a name that [`NumberType::name`] gives.
+/// Parses a name that [`NumberType::name`] returns.
 impl TryFrom<String> for NumberType {
     type Error = String;
 
@@ -315,14 +318,14 @@ impl std::fmt::Display for NumberType {
     }
 }
 
-/// The bits of an element of up to 8 bytes, zero-extended; the bytes are in the order of this machine.
+/// Returns the bits of an element of up to 8 bytes, zero-extended. The bytes are in the order of this machine.
 #[inline]
 pub fn element_bits(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, byte: &u8| (bits << 8) | u64::from(*byte);
     if cfg!(target_endian = "big") { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
 }
 
-/// The integer that an element's bits stand for, whatever its logical range.
+/// Returns the integer with an element's bits, whatever its logical range.
 pub fn integer_of(bits: u64, element: ElementType) -> i128 {
     let unused = 64 - 8 * element.size();
     if element.is_signed_integer() {
@@ -332,13 +335,13 @@ pub fn integer_of(bits: u64, element: ElementType) -> i128 {
     }
 }
 
-/// The bits of an integer as an element, cut to its size.
+/// Returns the bits of an integer, truncated to the size of an element.
 pub fn integer_bits(low: u64, element: ElementType) -> u64 {
     let unused = 64 - 8 * element.size();
     low << unused >> unused
 }
 
-/// Whether a stored value lies in the logical range of its type.
+/// Returns true if a stored value is in the logical range of its type.
 pub fn is_of_type(bits: u64, number_type: NumberType) -> bool {
     number_type.is_whole()
         || number_type.integer_bounds().map_or(bits >> number_type.bits() == 0, |(least, greatest)| {
@@ -346,7 +349,7 @@ pub fn is_of_type(bits: u64, number_type: NumberType) -> bool {
         })
 }
 
-/// The element bits of an integer in the target's range.
+/// Returns the element bits of an integer that is in the range of the type.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "two's complement is cut to the element")]
 pub fn low_bits(integer: i128, number_type: NumberType) -> u64 {
     integer_bits(integer as u64, number_type.element())

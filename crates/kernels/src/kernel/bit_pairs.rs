@@ -1,10 +1,10 @@
-//! Bits of neighbouring elements, counted: what the bitwise real information of an array is made from.
+//! Counts of bits in neighbouring elements, from which the bitwise real information of an array is computed.
 //!
 //! M. Klöwer, M. Razinger, J. J. Dominguez, P. D. Düben, T. N. Palmer: "Compressing atmospheric data into its real
-//! information content", Nature Computational Science 1, 713-724 (2021). The information of a bit position is the mutual
-//! information of that bit in elements that are neighbours along a dimension. Floats are looked at with the exponent as
-//! sign and magnitude, so that neighbours on both sides of a power of two do not differ in all of its bits; integers as
-//! they are. NaN, and elements that count as missing, are neighbours of none.
+//! information content", Nature Computational Science 1, 713-724 (2021). The information of a bit position is the
+//! mutual information of that bit in neighbours along a dimension. The exponent of floats is counted as sign and
+//! magnitude. Else neighbours on both sides of a power of two would differ in all of its bits. Integers are counted
+//! unchanged. NaN and missing elements form no pairs.
 
 mod count_loop;
 mod information;
@@ -16,7 +16,7 @@ use crate::with_element;
 use count_loop::CountLoop;
 pub use information::Information;
 
-/// Positions of the widest element.
+/// The number of bits of the widest element.
 const POSITIONS: usize = 64;
 
 /// Counts of set bits, by position from the least significant.
@@ -25,7 +25,7 @@ type Ones = [u64; POSITIONS];
 /// Counts over pairs of neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitPairs {
-    /// Pairs of which neither element is missing.
+    /// Pairs without a missing element.
     pub pairs: u64,
     first: Ones,
     second: Ones,
@@ -40,7 +40,7 @@ impl Default for BitPairs {
 }
 
 impl BitPairs {
-    /// Adds what was counted elsewhere. Counts are integers: the order makes no difference.
+    /// Adds other counts. Counts are integers, so the order makes no difference.
     pub fn merge(&mut self, other: &BitPairs) {
         self.pairs += other.pairs;
         add(&mut self.first, &other.first);
@@ -48,7 +48,7 @@ impl BitPairs {
         add(&mut self.both, &other.both);
     }
 
-    /// Adds so many pairs of two elements with the same pattern.
+    /// Adds `count` pairs of two elements with the same pattern.
     pub fn add_constant(&mut self, pattern: u64, count: u64) {
         self.pairs += count;
         for position in (0..POSITIONS).filter(|position| pattern >> position & 1 == 1) {
@@ -63,7 +63,7 @@ fn add(all: &mut Ones, part: &Ones) {
     all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
 }
 
-/// Turns elements into the patterns that are looked at.
+/// Converts elements to the patterns whose bits are counted.
 #[derive(Debug, Clone)]
 pub struct BitPatterns {
     number_type: NumberType,
@@ -71,17 +71,17 @@ pub struct BitPatterns {
 }
 
 impl BitPatterns {
-    /// Patterns of a type; `missing` are the bits of values that count as missing, beside NaN.
+    /// Makes the patterns of a type. `missing` are the bits of missing values in addition to NaN.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         BitPatterns { number_type, missing: MissingFilter::new(number_type, missing) }
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn number_type(&self) -> NumberType {
         self.number_type
     }
 
-    /// The pattern of an element; `None` where it is missing.
+    /// Returns the pattern of an element. `None` if it is missing.
     pub fn pattern(&self, bits: u64) -> Option<u64> {
         let mut block = Block::default();
         let mut element = [0; 8];
@@ -112,7 +112,7 @@ impl BitPatterns {
     }
 }
 
-/// Writes the patterns of elements that are missing nowhere but where they are NaN.
+/// Writes the patterns of elements. Only NaN counts as missing here.
 fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
     let Block { patterns, valid, has_missing } = block;
     patterns.clear();
@@ -139,9 +139,9 @@ fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
     }
 }
 
-/// An element whose bits are looked at.
+/// An element whose bits are counted.
 trait Pattern: Element {
-    /// Its pattern, in a type of the same size, and whether it is NaN.
+    /// Returns its pattern, in a type of the same size, and true if it is NaN.
     fn pattern(self) -> (Self::Bits, bool);
     type Bits: bytemuck::Pod;
 }
@@ -159,8 +159,9 @@ macro_rules! pattern_of_integer {
 }
 pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// The exponent, less its bias, as a sign (the highest bit of the exponent) and a magnitude; sign and significand as they
-/// are. The exponent of zeros and subnormal numbers is the least, whose magnitude takes the place of that sign, too.
+/// The exponent less its bias is written as a sign (the highest bit of the exponent) and a magnitude. Sign and
+/// significand stay unchanged. The exponent of infinities is the greatest, whose magnitude sets the bit of that sign,
+/// too.
 macro_rules! pattern_of_float {
     ($type:ty as $bits:ty, $signed:ty, $significand_bits:literal) => {
         impl Pattern for $type {
@@ -185,19 +186,19 @@ pattern_of_float!(half::f16 as u16, i16, 10);
 pattern_of_float!(f32 as u32, i32, 23);
 pattern_of_float!(f64 as u64, i64, 52);
 
-/// Patterns of a box of elements, in C order.
+/// The patterns of a box of elements, in C order.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    /// The patterns, in native byte order; 0 where an element is missing.
+    /// The patterns, in native byte order. 0 for a missing element.
     patterns: Vec<u8>,
-    /// As many bytes: all bits set of an element that is there, none of one that is missing.
+    /// A mask of the same length: all bits are set for an element, none for a missing one.
     valid: Vec<u8>,
-    /// Whether any is missing; else `valid` means nothing.
+    /// True if any element is missing. Otherwise `valid` is not used.
     has_missing: bool,
 }
 
 impl Block {
-    /// A box that is one pattern throughout.
+    /// Makes a box with one pattern in all elements. `None` means that all are missing.
     pub fn constant(pattern: Option<u64>, size: usize, elements: usize) -> Self {
         let mut element = [0; 8];
         super::tile::write_bits(&mut element, size, 0, pattern.unwrap_or(0));
@@ -206,12 +207,12 @@ impl Block {
         Block { patterns, valid, has_missing: pattern.is_none() }
     }
 
-    /// Bytes of the patterns.
+    /// Returns the bytes of the patterns.
     pub fn len(&self) -> usize {
         self.patterns.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
@@ -220,7 +221,7 @@ impl Block {
         self.has_missing.then_some(self.valid.as_slice())
     }
 
-    /// The elements at `index` along an axis of the box.
+    /// Returns the elements at `index` along an axis of the box.
     #[must_use]
     pub fn face(&self, axis: BlockAxis, index: usize) -> Block {
         let take = |bytes: &[u8]| {
@@ -232,7 +233,7 @@ impl Block {
             face
         };
         let valid = self.valid().map(take).unwrap_or_default();
-        // What is missing may lie elsewhere.
+        // The missing elements may be outside the face.
         let has_missing = valid.contains(&0);
         Block { patterns: take(&self.patterns), valid, has_missing }
     }
@@ -241,16 +242,16 @@ impl Block {
 /// A dimension of a box.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockAxis {
-    /// Elements of the dimensions before it.
+    /// The number of elements of the dimensions before it.
     outer: usize,
-    /// Its own.
+    /// The number of elements along it.
     length: usize,
-    /// Bytes of the dimensions after it.
+    /// The bytes of the dimensions after it.
     row: usize,
 }
 
 impl BlockAxis {
-    /// Dimension `dimension` of a box of this shape, of elements of `size` bytes.
+    /// Returns dimension `dimension` of a box of this shape, with elements of `size` bytes.
     pub fn new(shape: &[usize], dimension: usize, size: usize) -> Self {
         let length = shape.get(dimension).copied().unwrap_or(1);
         let outer = shape.iter().take(dimension).product();
@@ -259,35 +260,35 @@ impl BlockAxis {
     }
 }
 
-/// Counts the bits of pairs.
+/// Counts the set bits of pairs of elements.
 #[derive(Debug, Clone)]
 pub struct PairCounter {
     size: usize,
     kernel: TileKernel<(), count_loop::TileOnes>,
-    /// Elements to count next: runs of all lengths, gathered.
+    /// A buffer for elements to count next, from runs of any length.
     stage: Vec<u64>,
-    /// Bytes of it that are filled.
+    /// The number of its bytes that are filled.
     filled: usize,
 }
 
-/// Bytes that are counted at a time: they stay in a level 1 cache.
+/// Bytes that are counted at a time. They stay in a level 1 cache.
 const STAGE: usize = 1 << 14;
 
 impl PairCounter {
-    /// A counter for elements of `size` bytes.
+    /// Makes a counter for elements of `size` bytes.
     pub fn new(size: usize) -> Self {
         let stage = vec![0; STAGE / size_of::<u64>()];
         PairCounter { size, kernel: TileKernel::select::<CountLoop>(), stage, filled: 0 }
     }
 
-    /// Counts each set bit in a box.
+    /// Counts the set bits of a box by position.
     pub fn ones(&mut self, block: &Block) -> [u64; 64] {
         let mut ones = [0; POSITIONS];
         self.gather([(block.patterns.as_slice(), None)].into_iter(), &mut ones);
         ones
     }
 
-    /// Adds the pairs of neighbours along an axis inside of a box, whose `ones` are known.
+    /// Adds the pairs of neighbours along an axis inside a box. `ones` are the set bits of the box.
     pub fn add_inside(&mut self, block: &Block, ones: &[u64; 64], axis: BlockAxis, pairs: &mut BitPairs) {
         if axis.length < 2 || block.is_empty() {
             return;
@@ -317,7 +318,7 @@ impl PairCounter {
         pairs.pairs += self.elements(there);
     }
 
-    /// Adds the pairs of two faces of neighbouring boxes: each element and the one at the same place of the other.
+    /// Adds the pairs of two faces of neighbouring boxes: each element and the one at the same index of the other face.
     pub fn add_between(&mut self, first: &Block, second: &Block, pairs: &mut BitPairs) {
         let run = |one, other| std::iter::once::<(&[u8], Option<&[u8]>)>((one, other));
         self.gather(run(&first.patterns, Some(&second.patterns)), &mut pairs.both);
@@ -329,14 +330,14 @@ impl PairCounter {
         };
     }
 
-    /// The number of elements that are there on both sides.
+    /// Returns the number of elements that are not missing on both sides.
     fn elements<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> u64 {
         let mut ones = [0; POSITIONS];
         self.gather(runs, &mut ones);
         ones[0]
     }
 
-    /// Counts the bits of runs, or those that are set in both of two.
+    /// Counts the bits of runs, or the bits that are set in both of two runs.
     fn gather<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, ones: &mut Ones) {
         for (mut first, mut second) in runs {
             while !first.is_empty() {
@@ -375,13 +376,13 @@ impl PairCounter {
     }
 }
 
-/// `length` bytes from `start` on.
+/// Returns `length` bytes from `start` on, or none if they are out of range.
 fn from(bytes: &[u8], start: usize, length: usize) -> &[u8] {
     bytes.get(start..start + length).unwrap_or_default()
 }
 
-/// The names of the bits of an element from the most significant on: `sign`, exponent `e1` and on, significand `m1` and
-/// on; of integers the sign, then `m1` and on.
+/// Returns the names of the bits of an element from the most significant on. They are `sign`, then `e1` and on for the
+/// exponent, then `m1` and on for the significand. For integers they are the sign, then `m1` and on.
 pub fn bit_names(number_type: NumberType) -> Vec<String> {
     let width = number_type.size() * 8;
     let leading = leading_bits(number_type);
@@ -394,7 +395,8 @@ pub fn bit_names(number_type: NumberType) -> Vec<String> {
     (0..width).map(name).collect()
 }
 
-/// Bits in front of the significand: the sign and the exponent of a float, the sign of a signed integer.
+/// Returns the number of bits before the significand: the sign and the exponent of a float, the sign of a signed
+/// integer.
 pub fn leading_bits(number_type: NumberType) -> usize {
     match number_type.fraction_bits() {
         Some(fraction) => number_type.size() * 8 - fraction as usize,

@@ -1,6 +1,7 @@
-//! `bitround`: keeps the leading bits of a float's significand, or of an integer from its highest bit that is set.
+//! `bitround`: keeps the leading bits of a float's significand, or of an integer from its highest set bit.
 //!
-//! Encoding rounds to nearest, ties to even; decoding changes nothing. NaN stays as it is: its significand is no number.
+//! Encoding rounds to nearest, ties to even. Decoding changes nothing. NaN stays unchanged, since its significand is
+//! not a number.
 
 use crate::element::{Element, with_bits};
 
@@ -17,7 +18,7 @@ pub struct BitRound {
 }
 
 impl BitRound {
-    /// Rounds native-endian components in place; what is left of a component at the end stays.
+    /// Rounds native-endian components in place. A partial component at the end stays unchanged.
     pub fn encode(self, bytes: &mut [u8]) {
         with_bits!(self.size, T => for component in bytes.chunks_exact_mut(size_of::<T>()) {
             let bits = bytemuck::pod_read_unaligned::<T>(component).to_bits64();

@@ -1,7 +1,7 @@
 //! `cast_value` over slices: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>.
 //!
-//! [`Cast`] is one direction of the codec. Every rule is in the exact path, `convert_one`; the loops of the modules
-//! below give the same results for the values that need no rule, and flag the tiles that hold others.
+//! [`Cast`] is one direction of the codec. All rules are in the exact path, `convert_one`. The loops of the modules
+//! below return the same results for ordinary values, and flag tiles with any others.
 
 mod loops;
 mod scalar_map;
@@ -23,15 +23,16 @@ use crate::with_float;
 /// One direction of `cast_value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CastOptions {
-    /// The type of the values that come in.
+    /// The type of the source values.
     pub source: NumberType,
-    /// The type of the values that go out.
+    /// The type of the results.
     pub target: NumberType,
-    /// Rounding of inexact values.
+    /// The rounding of inexact values.
     pub rounding: Rounding,
-    /// Treatment of values outside the target's range.
+    /// The treatment of values outside the target's range.
     pub out_of_range: OutOfRange,
-    /// `(source bits, target bits)`, each zero-extended to 64 bits, in the order of the metadata; the first match wins.
+    /// `(source bits, target bits)`, each zero-extended to 64 bits, in the order of the metadata. The first match is
+    /// used.
     pub scalar_map: Vec<(u64, u64)>,
 }
 
@@ -43,20 +44,20 @@ pub struct Cast {
     fast: Option<FastCast>,
 }
 
-/// The conversion of tiles that need no exact path.
+/// The conversion of tiles that do not need the exact path.
 #[derive(Debug, Clone)]
 struct FastCast {
-    /// Makes elements of so many bytes, which the conversion starts from.
+    /// The step before the conversion, and the bytes of an element after it.
     first_step: Option<(TileConversion, usize)>,
     conversion: TileConversion,
-    /// The entries of the scalar map that the conversion does not do itself.
+    /// The entries of the scalar map that the conversion does not handle itself.
     replacing: Option<Replacing>,
     /// Bytes of an element of both types.
     sizes: (usize, usize),
 }
 
 impl Cast {
-    /// Counts the floats that it rounds to integers, among all that are no NaN.
+    /// Counts the floats that it rounds to integers, all elements, and NaN.
     pub fn count_rounded(&self, source: &[u8], figures: &mut QuantizeFigures) {
         let CastOptions { source: from, target, .. } = self.options;
         if target.is_float() {
@@ -66,7 +67,7 @@ impl Cast {
         with_float!(from.element(), S => for element in source.chunks_exact(size_of::<S>()) {
             let value: f64 = bytemuck::pod_read_unaligned::<S>(element).as_();
             nan += u64::from(value.is_nan());
-            // The difference of what is not finite is NaN.
+            // For infinities and NaN the difference is NaN.
             rounded += u64::from((value - value.trunc()).abs() > 0.0);
         }, else return);
         figures.count += (source.len() / from.size()) as u64;
@@ -74,7 +75,7 @@ impl Cast {
         figures.rounded += rounded;
     }
 
-    /// Binds a cast to the best loop that this machine has.
+    /// Binds a cast to the best loop for this machine.
     pub fn new(options: CastOptions) -> Self {
         let map = Arc::new(ScalarMap::new(&options.scalar_map, options.source.float_format()));
         let mut cast = Cast { options, map, fast: None };
@@ -82,7 +83,7 @@ impl Cast {
         cast
     }
 
-    /// The cast that passes each value of a type with unused bits and refuses the rest; `None` where all bits count.
+    /// Returns a cast that fails for values outside the range of a type with unused bits. `None` if all bits count.
     pub fn range_check(number_type: NumberType) -> Option<Self> {
         let options = || CastOptions {
             source: number_type,
@@ -94,12 +95,12 @@ impl Cast {
         (!number_type.is_whole()).then(|| Self::new(options()))
     }
 
-    /// The options that were given.
+    /// Returns the options.
     pub fn options(&self) -> &CastOptions {
         &self.options
     }
 
-    /// True if it leaves integers as they are.
+    /// Returns true if it is a cast of integers that changes no value.
     pub fn is_identity(&self) -> bool {
         let CastOptions { source, target, scalar_map, .. } = &self.options;
         source == target && source.is_whole() && !source.is_float() && scalar_map.is_empty()
@@ -107,7 +108,7 @@ impl Cast {
 
     /// Converts the elements of `source` into `target` (native-endian elements, any alignment, equal counts).
     ///
-    /// On a fault the contents of `target` are unspecified.
+    /// After a fault the contents of `target` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
         for_each_tile((source, source_size), (target, target_size), |source, target, first| {
@@ -118,7 +119,7 @@ impl Cast {
         })
     }
 
-    /// Converts one value by the exact path; bits are zero-extended to 64.
+    /// Converts one value by the exact path. Bits are zero-extended to 64.
     pub fn convert_one(&self, bits: u64) -> Result<u64, FaultKind> {
         let CastOptions { source, target, .. } = self.options;
         if let Some(mapped) = self.map.get(bits) {
@@ -130,13 +131,13 @@ impl Cast {
         if source == target { Ok(bits) } else { self.convert_value(Value::of(bits, source)) }
     }
 
-    /// The same without the scalar map, of a value of any type.
+    /// Converts a value of any type, without the scalar map.
     fn convert_value(&self, value: Value) -> Result<u64, FaultKind> {
         let CastOptions { target, rounding, out_of_range, .. } = self.options;
         match target.float_format() {
             Some(format) => {
                 let rounded = value.to_float(format, rounding);
-                // `wrap` to a float is refused with the metadata, except as the inverse of a cast to an integer.
+                // `wrap` to a float is an error in the metadata, except as the inverse of a cast to an integer.
                 let bounded = match rounded {
                     Err(outside) if out_of_range == OutOfRange::Clamp => format.clamped(outside),
                     rounded => rounded,
@@ -147,7 +148,7 @@ impl Cast {
         }
     }
 
-    /// Steps (ii) and (iii) of the codec for an integer target.
+    /// Runs steps (ii) and (iii) of the codec for an integer target.
     fn to_integer(&self, value: Value) -> Result<u64, FaultKind> {
         let target = self.options.target;
         let rounded = match value {
@@ -166,7 +167,8 @@ impl Cast {
         }
     }
 
-    /// The bits, in the float that is calculated in, of what the scalar map makes of NaN, where it has no other entry.
+    /// Returns the scalar map's value for NaN, as bits of the float of the calculation. `None` if the map has other
+    /// entries.
     fn nan_bits(&self) -> Option<u64> {
         let [(key, value)] = self.options.scalar_map.as_slice() else { return None };
         let is_nan = Some(*key) == self.options.source.float_format()?.canonical_nan();
@@ -206,7 +208,7 @@ impl FastCast {
         FastCast { first_step: loops::first_step(options), conversion, replacing, sizes }
     }
 
-    /// Converts a tile; `false` where it holds what the loop does not know.
+    /// Converts a tile. Returns false if it needs the exact path.
     fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
         let Some(replacing) = &self.replacing else { return self.convert_values(source, target) };
         let mut buffer = TileBuffer::new();
@@ -214,7 +216,7 @@ impl FastCast {
         replacing.around((source, harmless), target, self.sizes, |source, target| self.convert_values(source, target))
     }
 
-    /// The same without the scalar map.
+    /// Converts a tile without the scalar map. Returns false if it needs the exact path.
     fn convert_values(&self, source: &[u8], target: &mut [u8]) -> bool {
         let Some((first_step, size)) = &self.first_step else { return !self.conversion.run(source, target) };
         let mut buffer = TileBuffer::new();
@@ -223,7 +225,7 @@ impl FastCast {
     }
 }
 
-/// The element bits of an integer modulo 2^bits of its logical type.
+/// Returns the element bits of an integer modulo 2^bits of its logical type.
 pub(crate) fn wrapped(low: u64, number_type: NumberType) -> u64 {
     let unused = 64 - number_type.bits();
     let logical = if number_type.element().is_signed_integer() {

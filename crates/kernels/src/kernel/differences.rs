@@ -1,14 +1,14 @@
 //! Differences of integers along a dimension of a chunk, in place, and their sums.
 //!
-//! They are what `transpose` with that dimension last, `numcodecs.delta` and `transpose` back make of a chunk: elements follow
-//! each other in the order of the other dimensions, and each but the first becomes its difference to the one before it.
-//! Differences wrap, so sums give every element back. Rows along the dimension are subtracted as they lie in memory; only
-//! their first elements go by the order of the other dimensions.
+//! The result equals that of `transpose` with that dimension last, `numcodecs.delta`, and `transpose` back. Elements
+//! follow each other in the order of the other dimensions. Each but the first becomes its difference from the one
+//! before it. Differences wrap, so sums return every element. Rows along the dimension are subtracted in memory order.
+//! Only their first elements follow the order of the other dimensions.
 
 use super::transpose::strides;
 use crate::element::with_bits;
 
-/// An integer in native byte order, wherever it lies. Without a sign: what wraps is the same with one.
+/// An integer in native byte order, without alignment. It is unsigned: wrapping is the same with a sign.
 trait Code: Copy + Default {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -32,22 +32,22 @@ macro_rules! code {
 
 code! { u8 u16 u32 u64 }
 
-/// Elements of a row of neighbours that are subtracted together.
+/// The number of neighbours in a row that are subtracted together.
 const TILE: usize = 64;
 
 /// Differences along one dimension of chunks of a shape.
 #[derive(Debug, Clone)]
 pub struct Differences {
-    /// Blocks that hold each other's dimension, the length along it, and the elements of a row across it.
+    /// The number of blocks that contain the dimension, the length along it, and the elements of a row across it.
     outer: usize,
     length: usize,
     inner: usize,
-    /// The other dimensions, the slowest first: their lengths, and the distance of neighbours among rows and in memory.
+    /// The other dimensions, the slowest first: their length, and the distance of neighbours in rows and in memory.
     walk: Vec<[usize; 3]>,
 }
 
 impl Differences {
-    /// For chunks of this shape: along the last dimension of `order`, the others in that order.
+    /// Plans chunks of this shape: along the last dimension of `order`, with the others in that order.
     pub fn new(shape: &[usize], order: &[usize]) -> Self {
         let Some((along, others)) = order.split_last() else {
             return Differences { outer: 1, length: 1, inner: 1, walk: Vec::new() };
@@ -59,17 +59,18 @@ impl Differences {
             let among_rows = if dimension < along { in_memory / length.max(1) } else { in_memory };
             [shape[*dimension], among_rows, in_memory]
         };
-        // As deep as the walk goes, however many dimensions there are.
+        // The recursion is as deep as this list, however many dimensions there are.
         let walk = others.iter().filter(|dimension| shape[**dimension] > 1).map(step).collect();
         Differences { outer: shape[..*along].iter().product(), length, inner, walk }
     }
 
-    /// Rows along the dimension: as many elements are needed beside a chunk.
+    /// Returns the number of rows along the dimension. The spare buffer needs this number of elements.
     pub fn num_rows(&self) -> usize {
         self.outer * self.inner
     }
 
-    /// Takes the differences of elements of `size` bytes: 1, 2, 4 or 8. `spare` has room for [`num_rows`](Self::num_rows).
+    /// Computes the differences of elements of `size` bytes: 1, 2, 4 or 8. `spare` has [`num_rows`](Self::num_rows)
+    /// elements.
     pub fn encode(&self, size: usize, bytes: &mut [u8], spare: &mut [u8]) {
         if bytes.is_empty() {
             return;
@@ -80,7 +81,7 @@ impl Differences {
         });
     }
 
-    /// Undoes it.
+    /// Computes the elements from their differences.
     pub fn decode(&self, size: usize, bytes: &mut [u8], spare: &mut [u8]) {
         if bytes.is_empty() {
             return;
@@ -146,11 +147,11 @@ impl Differences {
     }
 }
 
-/// Differences of neighbours; the first element stays.
+/// Computes differences of neighbours. The first element stays.
 fn neighbours<C: Code>(elements: &mut [C]) {
     let mut last = C::default();
     for tile in elements.chunks_mut(TILE) {
-        // A copy that begins one element before: what is written is not what is read.
+        // A copy that begins one element earlier, so that the written memory is not the read memory.
         let mut before = [last; TILE];
         before[1..tile.len()].copy_from_slice(&tile[..tile.len() - 1]);
         last = tile[tile.len() - 1];
@@ -158,7 +159,8 @@ fn neighbours<C: Code>(elements: &mut [C]) {
     }
 }
 
-/// Sums along each row, from its first element on. Rows go beside each other, since each sum waits for the one before it.
+/// Computes sums along each row, from its first element on. Several rows run in parallel, since each sum waits for the
+/// one before it.
 fn scan<C: Code>(elements: &mut [C], length: usize) {
     const BESIDE: usize = 8;
     let mut groups = elements.chunks_exact_mut(BESIDE * length);
@@ -182,7 +184,7 @@ fn scan<C: Code>(elements: &mut [C], length: usize) {
     }
 }
 
-/// Visits the rows in the order of their dimensions: the number of each, and the place of its first element.
+/// Visits the rows in the order of their dimensions, with the number of each and the index of its first element.
 fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
     match dimensions {
         [] => visit([row, place]),

@@ -1,7 +1,7 @@
-//! One loop, compiled for each instruction set, chosen once.
+//! One loop, compiled for each instruction set, selected once.
 //!
-//! A [`BlockLoop`] is plain generic Rust, inlined into a function for each set of CPU features, where the compiler
-//! vectorises it for them. A kernel holds a pointer to one of those functions.
+//! A [`BlockLoop`] is plain generic Rust. It is inlined into a function for each set of CPU features, for which the
+//! compiler vectorises it. A kernel stores a pointer to one of those functions.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,15 +12,15 @@ use crate::element::Element;
 
 /// A loop over slices of elements.
 pub(crate) trait BlockLoop {
-    /// The slices, those that are written to among them.
+    /// The slices, including those that are written to.
     type Work<'a>;
     /// The figures of the elements.
     type Outcome;
 
-    /// Runs.
+    /// Runs the loop.
     ///
-    /// `ROUNDS` says that rounding a float to an integer and a fused multiply-add are instructions. Implementations are
-    /// `#[inline(always)]`.
+    /// `ROUNDS` is true if the CPU has instructions for rounding a float to an integer and for a fused multiply-add.
+    /// Implementations are `#[inline(always)]`.
     fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
 }
 
@@ -31,15 +31,15 @@ pub(crate) trait TileLoop {
     /// The figures of a tile.
     type Outcome;
 
-    /// Runs over the elements of `source`, and writes as many of `target`; as [`BlockLoop::run`].
+    /// Converts the elements of `source` to as many of `target`. The rules of [`BlockLoop::run`] apply.
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Self::Parameters) -> Self::Outcome;
 }
 
 /// The slices and the constants of a tile.
 type Tile<'a, P> = (&'a [u8], &'a mut [u8], &'a P);
 
-/// A [`TileLoop`] as a [`BlockLoop`]. The loop itself gets the slices apart: so the compiler knows that what is written is not
-/// what is read.
+/// A [`TileLoop`] as a [`BlockLoop`]. The loop itself has separate slices as arguments. So the compiler knows that the
+/// written memory is not the read memory.
 struct Tiles<L>(PhantomData<L>);
 
 impl<L: TileLoop<Parameters: 'static>> BlockLoop for Tiles<L> {
@@ -54,17 +54,17 @@ impl<L: TileLoop<Parameters: 'static>> BlockLoop for Tiles<L> {
 
 /// A conversion of one element, with its constants.
 ///
-/// A trait, since a closure that is not inlined is compiled without the CPU features of the loop around it.
+/// It is a trait, because a closure that is not inlined is compiled without the CPU features of its loop.
 pub(crate) trait Conversion: Copy + Send + Sync + 'static {
     type Source: Element;
     type Target: Element;
 
-    /// Converts an element, and tells whether it needs the exact path. `ROUNDS` is as in [`BlockLoop::run`];
-    /// implementations are `#[inline(always)]`.
+    /// Converts an element, and returns true if it needs the exact path. `ROUNDS` is as in [`BlockLoop::run`].
+    /// Implementations are `#[inline(always)]`.
     fn convert<const ROUNDS: bool>(self, x: Self::Source) -> (Self::Target, bool);
 }
 
-/// The loop of a conversion. It tells whether an element needs the exact path, or the bytes are not aligned.
+/// The loop of a conversion. It returns true if an element needs the exact path, or if the bytes are not aligned.
 struct ConversionLoop<C>(PhantomData<C>);
 
 impl<C: Conversion> TileLoop for ConversionLoop<C> {
@@ -88,7 +88,7 @@ impl<C: Conversion> TileLoop for ConversionLoop<C> {
     }
 }
 
-/// Converts a tile; `true` where it holds what only the exact path knows.
+/// Converts a tile. Returns true if the tile needs the exact path.
 #[derive(Clone)]
 pub(crate) struct TileConversion(Arc<ConvertTile>);
 
@@ -101,18 +101,18 @@ impl fmt::Debug for TileConversion {
 }
 
 impl TileConversion {
-    /// Element by element.
+    /// Makes a conversion of each element.
     pub(crate) fn of_each<C: Conversion>(conversion: C) -> Self {
         let kernel = TileKernel::select::<ConversionLoop<C>>();
         Self::of_tile(move |source, target| kernel.run(source, target, &conversion))
     }
 
-    /// By a function of whole tiles.
+    /// Makes a conversion of whole tiles.
     pub(crate) fn of_tile(convert: impl Fn(&[u8], &mut [u8]) -> bool + Send + Sync + 'static) -> Self {
         TileConversion(Arc::new(convert))
     }
 
-    /// Bytes as they are.
+    /// Makes a copy of the bytes.
     pub(crate) fn copy() -> Self {
         Self::of_tile(|source, target| {
             target.copy_from_slice(source);
@@ -125,8 +125,8 @@ impl TileConversion {
     }
 }
 
-/// Asks for the memory some way ahead of a row of elements: the machine's own prefetching does not keep up with loops
-/// that calculate much for each element.
+/// Prefetches memory some distance after a row of elements. The CPU's own prefetching is too slow for loops with many
+/// calculations per element.
 #[inline(always)]
 pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
     #[cfg(target_arch = "x86_64")]
@@ -135,7 +135,7 @@ pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
         const AHEAD: usize = 2048;
         for offset in (0..size_of_val(row)).step_by(LINE) {
             let address = row.as_ptr().wrapping_byte_add(AHEAD + offset).cast();
-            // SAFETY: a hint: it faults on no address, and every x86-64 has it.
+            // SAFETY: it is a hint that faults on no address, and every x86-64 has it.
             unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address) };
         }
     }
@@ -143,19 +143,18 @@ pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
     let _ = row;
 }
 
-/// A [`TileLoop`] compiled for one instruction set, which this machine has.
+/// A [`TileLoop`] compiled for an instruction set of this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct TileKernel<P, O> {
     function: for<'a> unsafe fn(Tile<'a, P>) -> O,
 }
 
 impl<P: 'static, O> TileKernel<P, O> {
-    /// The loop for what this machine has.
+    /// Selects the loop for the CPU features of this machine.
     pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>() -> Self {
         TileKernel { function: BlockKernel::<Tiles<L>>::default().function }
     }
 
-    /// Runs the loop.
     #[inline]
     pub(crate) fn run(&self, source: &[u8], target: &mut [u8], parameters: &P) -> O {
         // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
@@ -163,7 +162,7 @@ impl<P: 'static, O> TileKernel<P, O> {
     }
 }
 
-/// A [`BlockLoop`] compiled for one instruction set, which this machine has.
+/// A [`BlockLoop`] compiled for an instruction set of this machine.
 pub(crate) struct BlockKernel<L: BlockLoop> {
     function: for<'a> unsafe fn(L::Work<'a>) -> L::Outcome,
 }
@@ -175,7 +174,7 @@ impl<L: BlockLoop> fmt::Debug for BlockKernel<L> {
 }
 
 impl<L: BlockLoop> Default for BlockKernel<L> {
-    /// The loop for what this machine has.
+    /// Selects the loop for the CPU features of this machine.
     fn default() -> Self {
         match InstructionSet::detect() {
             #[cfg(target_arch = "x86_64")]
@@ -188,7 +187,6 @@ impl<L: BlockLoop> Default for BlockKernel<L> {
 }
 
 impl<L: BlockLoop> BlockKernel<L> {
-    /// Runs the loop.
     #[inline]
     pub(crate) fn run(&self, work: L::Work<'_>) -> L::Outcome {
         // SAFETY: `default` stores only functions whose CPU features `InstructionSet::detect` has found.
@@ -197,7 +195,7 @@ impl<L: BlockLoop> BlockKernel<L> {
 }
 
 fn baseline<L: BlockLoop>(work: L::Work<'_>) -> L::Outcome {
-    // Rounding and fused multiply-add are instructions of every aarch64, but not of every x86-64.
+    // Every aarch64 has instructions for rounding and fused multiply-add, but not every x86-64.
     #[cfg(target_arch = "aarch64")]
     return L::run::<true>(work);
     #[cfg(not(target_arch = "aarch64"))]

@@ -1,4 +1,4 @@
-//! Sums that lose nothing worth naming: an unevaluated pair of float64, about 106 bits.
+//! Sums with negligible loss: an unevaluated pair of float64, about 106 bits.
 
 use std::ops::{Add, Sub};
 
@@ -9,7 +9,7 @@ pub(crate) struct Double {
     low: f64,
 }
 
-/// The sum of two numbers, and what its rounding lost (Knuth's `TwoSum`).
+/// Returns the sum of two numbers, and its rounding error (Knuth's `TwoSum`).
 #[inline(always)]
 pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -18,41 +18,40 @@ pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, lost)
 }
 
-/// The product of two numbers, and what its rounding lost.
+/// Returns the product of two numbers, and its rounding error.
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     (product, a.mul_add(b, -product))
 }
 
 impl Double {
-    /// A sum and what its rounding lost, or should have added.
+    /// Makes a number from a sum and its rounding error, or a missing part.
     #[inline(always)]
     pub(crate) fn new(high: f64, low: f64) -> Self {
         let (high, low) = two_sum(high, low);
         Double { high, low }
     }
 
-    /// An integer, exact up to 106 bits.
-    #[expect(clippy::cast_precision_loss, reason = "what the first cast loses is the second part")]
+    /// Makes a number from an integer, exact up to 106 bits.
+    #[expect(clippy::cast_precision_loss, reason = "the second part is the loss of the first cast")]
     #[expect(clippy::cast_possible_truncation, reason = "the float is that of an i128, or 2^127, which saturates")]
     pub(crate) fn of_integer(integer: i128) -> Self {
         let high = integer as f64;
         Double::new(high, integer.wrapping_sub(high as i128) as f64)
     }
 
-    /// Times a number.
     pub(crate) fn times(self, factor: f64) -> Self {
         let (high, low) = two_product(self.high, factor);
         Double::new(high, low + self.low * factor)
     }
 
-    /// Rounded to one float64.
+    /// Returns the value rounded to one float64.
     pub(crate) fn value(self) -> f64 {
         self.high + self.low
     }
 }
 
-/// A count as the nearest float64.
+/// Returns a count as the nearest float64.
 #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of every figure")]
 pub(crate) fn approximate(count: u64) -> f64 {
     count as f64

@@ -1,48 +1,47 @@
 //! The exact path: one value at a time, in integers, each result rounded once.
 //!
-//! A value is a sign, a 64-bit magnitude and a power of two, which holds every element of every type without loss. It
-//! is the implementation for the elements that the fast loops flag, and what those loops must equal.
+//! A value is a sign, a 64-bit magnitude and a power of two, which represent every element of every type exactly. The
+//! path converts the elements that the fast loops flag. It also defines the results that those loops have to equal.
 
 use super::{FaultKind, Rounding};
 use crate::element::{FloatFormat, NumberType, integer_of};
 
-/// A number, apart from its type.
+/// A number without its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// `magnitude * 2^exponent`, with its sign (zeros have one too).
+    /// `magnitude * 2^exponent`, with its sign. Zeros have a sign, too.
     Finite { negative: bool, magnitude: u64, exponent: i32 },
     /// An infinity.
     Infinite { negative: bool },
-    /// NaN, with its payload aligned to the 52 bits of float64 (the quiet bit is the top one).
+    /// NaN, with its payload aligned to the 52 bits of float64 (the quiet bit is the highest).
     NotANumber { negative: bool, payload: u64 },
 }
 
 /// A value rounded to an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundedInteger {
-    /// Its sign.
     pub(crate) negative: bool,
-    /// The integer; `None` where its magnitude is 2^127 or more.
+    /// The integer. `None` if its magnitude is 2^127 or more.
     pub(crate) value: Option<i128>,
     /// The integer modulo 2^64, in two's complement.
     pub(crate) low: u64,
 }
 
-/// Why a float format does not have a value.
+/// The reason why a float format does not have a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outside {
-    /// Below its least finite value after rounding.
+    /// The value is below the least finite value after rounding.
     Below,
-    /// Above its greatest.
+    /// The value is above the greatest finite value after rounding.
     Above,
-    /// NaN, and it has none.
+    /// The value is NaN, which the format does not have.
     NotANumber,
-    /// An infinity, and it has none.
+    /// The value is an infinity, which the format does not have.
     Infinite,
 }
 
 impl Outside {
-    /// The fault, where nothing is clamped.
+    /// Returns the fault to report if values are not clamped.
     pub(crate) const fn fault(self) -> FaultKind {
         match self {
             Outside::Below | Outside::Above => FaultKind::OutOfRange,
@@ -53,7 +52,7 @@ impl Outside {
 }
 
 impl FloatFormat {
-    /// The clamped value, for finite values below or above the range: an infinity, or the least or greatest value.
+    /// Returns the clamped value of a finite value out of range: an infinity, or the least or greatest value.
     pub(crate) const fn clamped(self, outside: Outside) -> Result<u64, Outside> {
         let bound = if self.is_ieee() { self.infinity() } else { self.greatest() };
         match outside {
@@ -64,20 +63,19 @@ impl FloatFormat {
         }
     }
 
-    /// A magnitude with its sign; -0 where the format has it.
+    /// Returns a magnitude with its sign. -0 only if the format has it.
     const fn signed(self, negative: bool, magnitude: u64) -> u64 {
         let has_sign = negative && (self.has_negative_zero() || magnitude != 0);
         if has_sign { magnitude | self.sign() } else { magnitude }
     }
 
-    /// The bits of the value nearest to a float64, ties to even; an infinity beyond the range. `None` where the format has
-    /// neither.
+    /// Returns the bits of the value nearest to a float64, ties to even. Beyond the range it is an infinity. `None` if
+    /// the format has no such value.
     pub fn nearest(self, value: f64) -> Option<u64> {
         let rounded = FloatFormat::BINARY64.value(value.to_bits()).to_float(self, Rounding::NearestEven);
         rounded.or_else(|outside| if self.is_ieee() { self.clamped(outside) } else { Err(outside) }).ok()
     }
 
-    /// The value of a bit pattern.
     pub(crate) fn value(self, bits: u64) -> Value {
         let negative = bits & self.sign() != 0;
         let fraction = bits & ((1 << self.fraction_bits) - 1);
@@ -100,7 +98,6 @@ impl FloatFormat {
 }
 
 impl Value {
-    /// The value of a bit pattern.
     pub(crate) fn of(bits: u64, number_type: NumberType) -> Self {
         if let Some(format) = number_type.float_format() {
             return format.value(bits);
@@ -108,14 +105,14 @@ impl Value {
         Value::from_integer(integer_of(bits, number_type.element()))
     }
 
-    /// The value of an integer of at most 64 bits and a sign.
+    /// Returns the value of an integer of at most 64 bits and a sign.
     pub(crate) fn from_integer(integer: i128) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the elements have at most 64 bits")]
         let magnitude = integer.unsigned_abs() as u64;
         Value::Finite { negative: integer < 0, magnitude, exponent: 0 }
     }
 
-    /// The nearest float64, infinities beyond; for reports and for differences.
+    /// Returns the nearest float64, or an infinity beyond its range. It is used for reports and differences.
     pub(crate) fn to_f64(self) -> f64 {
         match self.to_float(FloatFormat::BINARY64, Rounding::NearestEven) {
             Ok(bits) => f64::from_bits(bits),
@@ -124,7 +121,7 @@ impl Value {
         }
     }
 
-    /// Rounds a finite value to an integer; `None` for the others.
+    /// Rounds a finite value to an integer. `None` for other values.
     pub(crate) fn to_integer(self, rounding: Rounding) -> Option<RoundedInteger> {
         let Value::Finite { negative, magnitude, exponent } = self else { return None };
         let wide = u128::from(magnitude);
@@ -137,9 +134,9 @@ impl Value {
         } else {
             None
         };
-        // Past the 127 bits of an i128 only the low bits are of use, and they are those of a shift.
+        // Beyond the 127 bits of an i128 only the low bits are used, and a shift returns them.
         let low = match rounded {
-            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^64 is what is asked for")]
+            #[expect(clippy::cast_possible_truncation, reason = "the result is modulo 2^64")]
             Some(integer) => integer as u64,
             None => magnitude.checked_shl(exponent.unsigned_abs()).unwrap_or(0),
         };
@@ -154,9 +151,9 @@ impl Value {
         })
     }
 
-    /// Rounds once to a float format, as if its exponents had no end; what then lies outside of it is an error.
+    /// Rounds once to a float format, as if its exponents were unlimited. A result outside the format is an error.
     ///
-    /// Formats without subnormal numbers are rounded so at the lower end too.
+    /// The lower end of formats without subnormal numbers is rounded in the same way.
     pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, Outside> {
         let (negative, magnitude, exponent) = match self {
             Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
@@ -187,13 +184,13 @@ impl Value {
         let significand = if shift > 0 {
             shift_right(wide, shift.unsigned_abs(), negative, rounding)
         } else {
-            // Within the 53 bits of the widest significand, since the leading bit decides the shift.
+            // At most 53 bits, those of the widest significand: the leading bit decides the shift.
             wide << shift.unsigned_abs()
         };
         #[expect(clippy::cast_possible_truncation, reason = "a significand has at most 53 bits and a carry")]
         let significand = significand as i64;
-        // The hidden bit of the significand counts as one step of the exponent, and so does a carry; without subnormal
-        // numbers the least exponent itself is no step.
+        // The hidden bit of the significand counts as one step of the exponent, and so does a carry. Without subnormal
+        // numbers the least exponent itself is not a step.
         let steps = i64::from(own - least) << format.fraction_bits;
         let bits = steps + significand - i64::from(is_unsigned);
         match u64::try_from(bits) {
@@ -204,12 +201,12 @@ impl Value {
     }
 }
 
-/// `magnitude / 2^shift`, rounded once.
+/// Returns `magnitude / 2^shift`, rounded once.
 fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) -> u128 {
     if shift == 0 {
         return magnitude;
     }
-    // A magnitude has 64 bits: from a shift of 66 on it is less than a quarter, whatever the shift.
+    // A magnitude has 64 bits, so a shift of 66 or more always makes it less than a quarter.
     let shift = shift.min(66);
     let floor = magnitude >> shift;
     let remainder = magnitude & ((1 << shift) - 1);

@@ -1,4 +1,4 @@
-//! Integers as the loops see them: cut to a size, and converted to floats without a second rounding.
+//! Integers in the form that the loops use: truncated to a size, and converted to floats without a second rounding.
 
 use num_traits::AsPrimitive;
 
@@ -6,16 +6,15 @@ use super::Rounding;
 use super::round::RoundingMode;
 use crate::element::Element;
 
-/// An integer element; `as_` to a float gives the nearest, ties to even, and to an integer the low bits, extended by its
-/// sign where the target is wider.
+/// An integer element. `as_` to a float returns the nearest, ties to even. `as_` to an integer returns the low bits,
+/// sign-extended if the target is wider.
 pub(crate) trait IntegerElement:
     Element + AsPrimitive<f32> + AsPrimitive<f64> + AsPrimitive<u8> + AsPrimitive<u16> + AsPrimitive<u32> + AsPrimitive<u64>
 {
-    /// Its bits.
     const BITS: u32;
-    /// The float32 of an integer of at most 20 bits, exact; what is greater becomes ±2^20.
+    /// Returns the exact float32 of an integer of at most 20 bits. Greater magnitudes become ±2^20.
     fn limited_f32(self) -> f32;
-    /// The nearest float64, ties to even, and what it lacks of the integer, exactly.
+    /// Returns the nearest float64, ties to even, and the exact difference from the integer.
     fn split_f64(self) -> (f64, f64);
 }
 
@@ -25,7 +24,7 @@ macro_rules! integer_element {
         #[allow(
             clippy::cast_precision_loss, clippy::cast_lossless, clippy::cast_possible_truncation, clippy::cast_sign_loss,
             clippy::cast_possible_wrap,
-            reason = "rounding and cutting are the contract"
+            reason = "rounding and truncating are the contract"
         )]
         impl IntegerElement for $type {
             const BITS: u32 = <$type>::BITS;
@@ -42,7 +41,8 @@ macro_rules! integer_element {
                 if Self::BITS <= 32 {
                     return (self as f64, 0.0);
                 }
-                // Both halves are exact, and the lower is less than the upper or that is 0: so the rest is exact too.
+                // Both halves are exact, and the lower is less than the upper, or the upper is 0. So the rest is exact,
+                // too.
                 let upper = f64::from((self as u64 >> 32) as u32 as $half) * 4_294_967_296.0;
                 let lower = f64::from(self as u32);
                 let sum = upper + lower;
@@ -54,7 +54,8 @@ macro_rules! integer_element {
 
 integer_element!(i8: i32, i16: i32, i32: i32, i64: i32, u8: u32, u16: u32, u32: u32, u64: u32);
 
-/// The float64 of an integer, rounded to odd: a second rounding to two bits fewer or less is then the only one.
+/// Returns the float64 of an integer, rounded to odd. A second rounding to at least two bits fewer then equals a single
+/// one.
 #[inline(always)]
 pub(crate) fn odd_f64<S: IntegerElement>(integer: S) -> f64 {
     let (nearest, rest) = integer.split_f64();
@@ -63,7 +64,7 @@ pub(crate) fn odd_f64<S: IntegerElement>(integer: S) -> f64 {
     f64::from_bits(if (rest == 0.0) | (bits & 1 == 1) { bits } else { towards })
 }
 
-/// The float64 of an integer, rounded by `M`.
+/// Returns the float64 of an integer, rounded by `M`.
 #[inline(always)]
 pub(crate) fn rounded_f64<S: IntegerElement, M: RoundingMode>(integer: S) -> f64 {
     if S::BITS <= 32 || M::ROUNDING == Rounding::NearestEven {
@@ -80,7 +81,7 @@ pub(crate) fn rounded_f64<S: IntegerElement, M: RoundingMode>(integer: S) -> f64
         Rounding::TowardsZero if (rest != 0.0) & ((rest > 0.0) != is_positive) => inwards,
         Rounding::TowardsPositive | Rounding::TowardsNegative | Rounding::TowardsZero => bits,
         Rounding::NearestAway | Rounding::NearestEven => {
-            // Twice the rest leads to a neighbour just where the integer is half-way to it.
+            // The sum with twice the rest is exact only if the integer is half-way between two floats.
             let other = nearest + (rest + rest);
             let is_tie = other - nearest == rest + rest;
             if is_tie & (other.abs() > nearest.abs()) { other.to_bits() } else { bits }

@@ -1,7 +1,7 @@
 //! `bitround` of floats with the figures of its error, in one pass.
 //!
-//! Rounding is that of [`BitRound`]: to nearest, ties to even. What would become infinite is left as it is, and so are
-//! values that stand for what is missing: a reader has to know them again.
+//! Rounding is that of [`BitRound`]: to nearest, ties to even. A value that would become infinite stays unchanged. So
+//! do missing values, which readers have to recognise.
 
 use num_traits::AsPrimitive;
 
@@ -13,7 +13,7 @@ use super::tile::for_each_tile;
 use crate::element::{Element, NumberType};
 use crate::with_float;
 
-/// A bound rounding.
+/// A rounding for one type and number of bits.
 #[derive(Debug, Clone)]
 pub struct KeepBits {
     number_type: NumberType,
@@ -24,11 +24,12 @@ pub struct KeepBits {
 
 struct RoundLoop<T>(std::marker::PhantomData<T>);
 
-/// Sums that run side by side, so that the compiler can put them into vectors.
+/// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 8;
 
 impl KeepBits {
-    /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay.
+    /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay
+    /// unchanged.
     pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
         let missing = MissingFilter::new(number_type, missing);
         let kernel = with_float!(
@@ -78,7 +79,7 @@ impl KeepBits {
         BitRound { size: self.number_type.size(), fraction_bits, keepbits: self.bits }
     }
 
-    /// The error of what was rounded, where some was put back, or squares need a normalizer.
+    /// Measures the error again, after values were restored, or if squares need a normalizer.
     fn measure(&self, source: &[u8], target: &[u8], normalizer: f64) -> QuantizeFigures {
         with_float!(
             self.number_type.element(),
@@ -88,7 +89,7 @@ impl KeepBits {
     }
 }
 
-/// The power of two that keeps the squares of errors up to this one in the range of float64.
+/// Returns the power of two that keeps the squares of errors up to this one in the range of float64.
 fn normalizer_of(greatest: f64) -> f64 {
     if greatest == 0.0 || (1e-130..1e130).contains(&greatest) {
         return 1.0;
@@ -97,12 +98,11 @@ fn normalizer_of(greatest: f64) -> f64 {
     2_f64.powi((-exponent).clamp(-1000, 1000))
 }
 
-/// A float that is rounded.
 trait Rounded: Element + AsPrimitive<f64> {}
 
 impl<T: Element + AsPrimitive<f64>> Rounded for T {}
 
-/// Rounds the bits of a value; those of one that would be infinite stay.
+/// Rounds the bits of a value. A value that would become infinite stays unchanged.
 #[inline(always)]
 fn round<T: Rounded>(bits: u64, codec: BitRound) -> u64 {
     let rounded = codec.encode_bits(bits);
@@ -117,7 +117,7 @@ fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> Quantiz
         let error = (rounded - value).abs();
         figures.nan += u64::from(value.is_nan());
         figures.infinite += u64::from(value.is_infinite());
-        // The difference of what is not finite is NaN.
+        // For infinities and NaN the difference is NaN.
         if error > 0.0 {
             figures.max_abs_error = figures.max_abs_error.max(error);
             figures.sum_of_squares += (error * normalizer).powi(2);
@@ -135,7 +135,7 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
         let source: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
         let dropped = codec.fraction_bits.unwrap_or(0).saturating_sub(codec.keepbits);
-        // Half of the last bit that is kept, less one; with that bit itself, ties go to even.
+        // Half of the last kept bit, less one. With that bit added, ties go to even.
         let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
         let kept = !((1_u64 << dropped) - 1);
         let (mut greatest, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);

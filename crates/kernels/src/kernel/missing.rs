@@ -1,11 +1,11 @@
-//! Elements that count as missing, taken out of a slice: CF conventions, section 2.5.1.
+//! Missing elements, removed from a slice: CF conventions, section 2.5.1.
 
 use super::dispatch::{TileKernel, TileLoop};
 use super::tile::{TileBuffer, each_tile};
 use crate::element::{Element, NumberType};
 use crate::with_element;
 
-/// A bound filter of the elements that equal one of some values.
+/// A filter of the elements that equal one of some values.
 #[derive(Debug, Clone)]
 pub struct MissingFilter {
     number_type: NumberType,
@@ -13,12 +13,12 @@ pub struct MissingFilter {
     kernel: TileKernel<Vec<u64>, MissingCount>,
 }
 
-/// Elements that are missing.
+/// The number of missing elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MissingCount {
-    /// Equal to any of the values.
+    /// Those equal to any of the values.
     pub all: u64,
-    /// Equal to the first of the values.
+    /// Those equal to the first of the values.
     pub first: u64,
 }
 
@@ -51,7 +51,8 @@ impl<T: Element> TileLoop for CountLoop<T> {
 }
 
 impl MissingFilter {
-    /// Binds it to the bit patterns of the values. They are compared as numbers: -0.0 is 0.0, and NaN equals nothing.
+    /// Binds it to the bit patterns of the values. They are compared as numbers: -0.0 equals 0.0, and NaN equals
+    /// nothing.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         with_element!(number_type.element(), T => {
             let mut distinct: Vec<u64> = Vec::new();
@@ -66,19 +67,19 @@ impl MissingFilter {
         })
     }
 
-    /// Whether no value counts as missing.
+    /// Returns true if no value counts as missing.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Whether the value with these bits counts as missing.
+    /// Returns true if the value with these bits counts as missing.
     pub fn contains(&self, bits: u64) -> bool {
         with_element!(self.number_type.element(), T => {
             self.missing.iter().any(|missing| T::from_bits64(*missing) == T::from_bits64(bits))
         })
     }
 
-    /// Calls `visit` with the index of each element of `source` that is missing.
+    /// Calls `visit` with the index of each missing element of `source`.
     pub fn each_missing(&self, source: &[u8], mut visit: impl FnMut(usize)) {
         with_element!(self.number_type.element(), T => {
             let missing: Vec<T> = self.missing.iter().map(|bits| T::from_bits64(*bits)).collect();
@@ -113,7 +114,7 @@ impl MissingFilter {
     }
 }
 
-/// Moves the elements that are not missing to the front, and tells how many bytes they are.
+/// Moves the elements that are not missing to the beginning, and returns their number of bytes.
 fn compact<T: Element>(tile: &mut [u8], missing: &[u64]) -> usize {
     let elements: &mut [T] = bytemuck::try_cast_slice_mut(tile).unwrap_or_default();
     let missing: Vec<T> = missing.iter().map(|bits| T::from_bits64(*bits)).collect();

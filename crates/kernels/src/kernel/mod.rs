@@ -1,8 +1,8 @@
 //! The numbers: casts, scale and offset, fused quantisation and statistics, over slices of elements.
 //!
-//! A kernel is bound once (types, rounding, scalars) and then runs over bytes of native-endian elements. The fast
-//! loops hold no branch that depends on a value: a fault raises a flag, and only then is the slice walked again by
-//! the exact path, which names the element. Nothing here allocates per call or knows of Zarr metadata.
+//! A kernel is bound once (types, rounding, scalars) and then runs over bytes of native-endian elements. The fast loops
+//! have no branch on a value: a fault sets a flag. Only then does the exact path read the slice again to find the
+//! element. Nothing here allocates per call or knows Zarr metadata.
 
 #![expect(
     clippy::inline_always,
@@ -13,7 +13,7 @@
     clippy::neg_cmp_op_on_partial_ord,
     clippy::similar_names,
     clippy::match_same_arms,
-    reason = "a loop vectorises where all of it is inlined, without branches, and NaN compares as the hardware does"
+    reason = "a loop vectorises if all of it is inlined, without branches, and NaN compares as the hardware does"
 )]
 
 pub mod bit_pairs;
@@ -43,7 +43,7 @@ use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
-/// Rounding of a value between two representable ones (`cast_value`'s `rounding`).
+/// The rounding of a value between two representable ones (`cast_value`'s `rounding`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -61,50 +61,50 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// Whether a value is moved by half a step at most, not by up to a whole one.
+    /// Returns true if rounding changes a value by at most half a step, not by up to a whole one.
     pub const fn is_to_nearest(self) -> bool {
         matches!(self, Rounding::NearestEven | Rounding::NearestAway)
     }
 }
 
-/// Treatment of a value outside the target's range (`cast_value`'s `out_of_range`).
+/// The treatment of a value outside the target's range (`cast_value`'s `out_of_range`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfRange {
-    /// An error: the member is absent.
+    /// An error. The member is absent.
     #[default]
     Error,
-    /// The nearest bound; ±Infinity in a float target.
+    /// The nearest bound, or ±Infinity in a float target.
     Clamp,
-    /// Congruent modulo 2^N; integer targets only.
+    /// The value modulo 2^N, only for integer targets.
     Wrap,
 }
 
-/// Why an element cannot be converted.
+/// The reason why an element cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     /// Outside the target's range after rounding.
     OutOfRange,
-    /// NaN, to a type without it.
+    /// NaN, and the target type has none.
     NotANumber,
-    /// An infinity, to a type without it.
+    /// An infinity, and the target type has none.
     Infinite,
-    /// Arithmetic left the type's range (an intermediate or the final value).
+    /// An intermediate or the final value exceeds the range of the type.
     Overflow,
     /// An integer division that leaves a remainder.
     Remainder,
     /// A stored value outside the logical range of its type (1024 in `uint10`).
     NotOfType,
-    /// A byte other than 0 and 1, as a bool.
+    /// A byte other than 0 and 1 as a bool.
     NotBool,
-    /// A value that is no NaN got the code that stands for NaN.
+    /// A value other than NaN has the code of NaN.
     ReservedCode,
 }
 
 /// The first element of a slice that cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElementFault {
-    /// Why.
+    /// The reason.
     pub kind: FaultKind,
     /// Its index in the slice, in elements.
     pub index: usize,
@@ -113,7 +113,7 @@ pub struct ElementFault {
 /// The instruction sets that the fast loops are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionSet {
-    /// The instructions of every machine of the target architecture.
+    /// The instructions of all machines of the target architecture.
     Baseline,
     /// AVX2 and FMA (x86-64).
     Avx2,
@@ -126,7 +126,7 @@ thread_local! {
 }
 
 impl InstructionSet {
-    /// Runs `bind`, in which kernels are bound to the loops of this set at most.
+    /// Runs `bind`. Kernels that it binds use at most the loops of this set.
     pub fn at_most<R>(self, bind: impl FnOnce() -> R) -> R {
         let before = WIDEST.replace(self);
         let bound = bind();
@@ -134,7 +134,7 @@ impl InstructionSet {
         bound
     }
 
-    /// The widest that this machine has and [`Self::at_most`] allows.
+    /// Returns the widest set that this machine has and [`Self::at_most`] allows.
     pub fn detect() -> Self {
         Self::of_machine().min(WIDEST.get())
     }

@@ -1,4 +1,5 @@
-//! Floats as the loops see them, and to other float formats in integer arithmetic: each rounding, rounded once, NaN payloads kept.
+//! Floats in the form that the loops use, and their conversion to other float formats in integer arithmetic. All
+//! roundings are supported, each value is rounded once, and NaN keeps its payload.
 
 use half::{bf16, f16};
 
@@ -6,9 +7,9 @@ use super::Rounding;
 use super::round::{NearestEven, RoundingMode, WideFloat};
 use crate::element::Element;
 
-/// A conversion of every value of this type to `T`, rounded once by `M`.
+/// A conversion of all values of this type to `T`, rounded once by `M`.
 pub(crate) trait ConvertFloat<T>: Element {
-    /// The result, an infinity where the value is out of range, and whether it is.
+    /// Returns the result, and true if the value is out of range. The result is then an infinity.
     fn convert_float<M: RoundingMode>(self) -> (T, bool);
 }
 
@@ -35,8 +36,8 @@ macro_rules! narrow {
                 let field = magnitude >> $fraction;
                 let hidden: $bits = if field == 0 { 0 } else { 1 << $fraction };
                 let significand = magnitude & ((1 << $fraction) - 1) | hidden;
-                // Below the normal numbers each step of the exponent drops one bit more; the last of the type is as
-                // good as any beyond, since the significand is then less than a quarter.
+                // Below the normal numbers each step of the exponent drops one bit more. The greatest shift of the type
+                // is enough for all beyond, since the significand is then less than a quarter.
                 let below = if field < LEAST { LEAST - if field == 0 { 1 } else { field } } else { 0 };
                 let shift = if DROPPED + below < BITS - 1 { DROPPED + below } else { BITS - 1 };
                 let one: $bits = 1;
@@ -67,7 +68,7 @@ narrow!(f32, u32, 23, 127 => bf16, u16, 7, 127);
 narrow!(f64, u64, 52, 1023 => f32, u32, 23, 127, nearest_float32);
 narrow!(f64, u64, 52, 1023 => bf16, u16, 7, 127);
 
-/// The default rounding in one instruction.
+/// Converts with the default rounding, in one instruction.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to nearest, ties to even, is what `as` does")]
 #[inline(always)]
 fn nearest_float32(value: f64) -> (f32, bool) {
@@ -78,18 +79,18 @@ fn nearest_float32(value: f64) -> (f32, bool) {
     (if value.is_nan() { f32::from_bits(nan as u32) } else { narrow }, is_out_of_range)
 }
 
-/// The default rounding in fewer operations: subnormal results are rounded by an addition.
+/// Converts with the default rounding in fewer operations: an addition rounds subnormal results.
 #[expect(clippy::cast_possible_truncation, reason = "the result has 16 bits")]
 #[inline(always)]
 fn nearest_float16(value: f32) -> (f16, bool) {
     const LEAST_NORMAL: u32 = 0x3880_0000;
-    /// 65520, half-way to what would be 2^16.
+    /// 65520, half-way to 2^16, which would follow the greatest float16.
     const BEYOND: u32 = 0x477f_f000;
     const INFINITY: u32 = f32::INFINITY.to_bits();
     let bits = value.to_bits();
     let magnitude = bits & 0x7fff_ffff;
     let normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13).wrapping_sub(112 << 10);
-    // The floats around a half are as far apart as subnormal float16s.
+    // The floats around one half have the distance of subnormal float16s.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let rounded = if magnitude < LEAST_NORMAL { subnormal } else { normal };
     let bounded = if magnitude >= BEYOND { 0x7c00 } else { rounded };
@@ -98,8 +99,9 @@ fn nearest_float16(value: f32) -> (f16, bool) {
     (f16::from_bits((result | bits >> 16 & 0x8000) as u16), (magnitude >= BEYOND) & (magnitude < INFINITY))
 }
 
-/// The float32 of a float64 in its range, rounded to odd: a second rounding to fewer bits is then the only one.
-#[expect(clippy::cast_possible_truncation, reason = "the nearest float32 is where it starts from")]
+/// Returns the float32 of a float64 in its range, rounded to odd. A second rounding to fewer bits then has the result
+/// of a single one.
+#[expect(clippy::cast_possible_truncation, reason = "the calculation starts from the nearest float32")]
 #[inline(always)]
 pub(crate) fn odd_float32(value: f64) -> f32 {
     let nearest = value as f32;
@@ -115,7 +117,7 @@ pub(crate) fn odd_float32(value: f64) -> f32 {
 impl ConvertFloat<f16> for f64 {
     #[inline(always)]
     fn convert_float<M: RoundingMode>(self) -> (f16, bool) {
-        // Far out of range, but in that of float32.
+        // Well out of the range of float16, but within that of float32.
         const FAR: f64 = 1_048_576.0;
         let limited = if self > FAR { FAR } else { self };
         let limited = if limited < -FAR { -FAR } else { limited };
@@ -129,14 +131,14 @@ impl ConvertFloat<f64> for f32 {
     fn convert_float<M: RoundingMode>(self) -> (f64, bool) {
         const QUIET: u64 = 0x7ff8_0000_0000_0000;
         let bits = u64::from(self.to_bits());
-        // Which payload a conversion gives a NaN is the machine's choice; this one is the same everywhere.
+        // The machine chooses the payload of a converted NaN. This one is the same everywhere.
         let nan = (bits & 0x8000_0000) << 32 | QUIET | (bits & 0x003f_ffff) << 29;
         let wide = f64::from(self);
         (if self.is_nan() { f64::from_bits(nan) } else { wide }, false)
     }
 }
 
-/// Exact in float32, and converted from that.
+/// Conversions by way of float32, which is exact.
 macro_rules! through_float32 {
     ($($source:ty => $target:ty, $value:ident, $converted:expr;)*) => {$(
         impl ConvertFloat<$target> for $source {
@@ -156,17 +158,17 @@ through_float32! {
     f16 => bf16, value, value.convert_float::<M>();
 }
 
-/// A float element as the loops see it.
+/// A float element in the form that the loops use.
 pub(crate) trait FloatElement: Element {
     /// The type of the calculation.
     type Wide: WideFloat;
-    /// The same value; a NaN becomes quiet and keeps its payload.
+    /// Returns the same value. A NaN becomes quiet and keeps its payload.
     fn widen(self) -> Self::Wide;
     /// Rounds the result of one operation, ties to even, to this type's precision and range.
     fn settle(result: Self::Wide) -> Self::Wide;
-    /// The element of a value that [`Self::settle`] gave.
+    /// Returns the element of a value that [`Self::settle`] returned.
     fn of_settled(value: Self::Wide) -> Self;
-    /// Whether its exact path has rules for NaN that processors do not follow.
+    /// True if its exact path has rules for NaN that processors do not follow.
     const HAS_EXACT_NAN: bool = false;
 }
 
@@ -197,8 +199,8 @@ impl FloatElement for f16 {
 
     #[inline(always)]
     fn widen(self) -> f32 {
-        // The fields at their places in a float32, whose exponent is then off by 112: a multiplication makes that good
-        // and normalises subnormal numbers. What was an infinity or NaN comes out at 2^16 or more.
+        // The fields are moved to those of a float32, whose exponent is then wrong by 112. A multiplication corrects it
+        // and normalises subnormal numbers. Infinities and NaN become 2^16 or more.
         let bits = u32::from(self.to_bits());
         let scaled = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits((127 + 112) << 23);
         let quiet = if bits & 0x7fff > 0x7c00 { 0x7fc0_0000 } else { 0x7f80_0000 };
@@ -209,12 +211,12 @@ impl FloatElement for f16 {
     #[inline(always)]
     fn settle(result: f32) -> f32 {
         const LEAST_NORMAL: u32 = 0x3880_0000;
-        /// Half-way to what would be 2^16.
+        /// Half-way to 2^16, which would follow the greatest float16.
         const BEYOND: f32 = 65520.0;
         let magnitude = result.magnitude();
         let power = (magnitude.to_bits() & f32::INFINITY.to_bits()).max(LEAST_NORMAL);
-        // The floats around 1.5 * 2^13 of these powers are as far apart as float16s here, subnormal ones too. The sum of
-        // one too great is nonsense, that of a NaN is the NaN.
+        // The floats around 1.5 * 2^13 of these powers have the distance of float16s here, including subnormal ones.
+        // The sum for a too great value is not used, and the sum of a NaN is the NaN.
         let shift = f32::from_bits(power.wrapping_add(0x06c0_0000));
         let rounded = (magnitude + shift) - shift;
         let bounded = if magnitude >= BEYOND { f32::INFINITY } else { rounded };
@@ -238,7 +240,7 @@ impl FloatElement for bf16 {
 
     #[inline(always)]
     fn settle(result: f32) -> f32 {
-        // The upper half, with a carry into the exponent, and from the greatest numbers to infinity.
+        // The upper half, with a carry into the exponent. The greatest numbers become infinity.
         let bits = result.to_bits();
         let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000);
         if result == result { rounded } else { result }

@@ -1,8 +1,8 @@
 //! `scale_offset`, then `cast_value` to an integer, in one pass with the error figures.
 //!
-//! Encoding is that of [`ScaleOffset`](super::scale_offset::ScaleOffset) and [`Cast`](super::cast::Cast), decoding the
-//! real one, true division and all. The differences are measured where they arise, while a tile is in the cache. Codes that
-//! readers decode by CF attributes are measured after that, as those decode.
+//! Encoding equals that of [`ScaleOffset`](super::scale_offset::ScaleOffset) and [`Cast`](super::cast::Cast). Decoding
+//! equals the real one, including true division. The differences are measured while a tile is in the cache. For readers
+//! that decode by CF attributes, codes are measured afterwards, decoded as these readers do.
 
 mod exact;
 mod figures;
@@ -26,31 +26,32 @@ use crate::{with_element, with_float, with_integer};
 /// The steps of a quantisation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuantizeOptions {
-    /// The float type of the values that come in.
+    /// The float type of the source values.
     pub source: NumberType,
     /// The integer type of the codes.
     pub target: NumberType,
-    /// Bits of `scale_offset`'s offset in the source type; `None` skips the operation.
+    /// Bits of `scale_offset`'s offset in the source type. `None` skips the operation.
     pub offset: Option<u64>,
-    /// Bits of its scale; `None` skips the operation.
+    /// Bits of its scale. `None` skips the operation.
     pub scale: Option<u64>,
     /// `cast_value`'s rounding.
     pub rounding: Rounding,
     /// `cast_value`'s `out_of_range`.
     pub out_of_range: OutOfRange,
-    /// The least and greatest code that a number may get (the NaN code left out where it is at an end).
+    /// The least and greatest code of a number. They exclude a NaN code at either end.
     pub codes: (i64, i64),
-    /// The code of NaN; a NaN without one is a fault, a number that gets it is one (under `Clamp` the next code inside).
+    /// The code of NaN. Without one NaN is a fault. A number with this code is a fault, or gets the next code inside
+    /// under `Clamp`.
     pub nan_code: Option<i64>,
-    /// The code of -0.0, where it has one of its own, which is decoded to -0.0 by itself.
+    /// The code of -0.0, if it has its own. It decodes to -0.0 directly.
     pub negative_zero_code: Option<i64>,
-    /// Values that count as NaN: bit patterns, compared as numbers.
+    /// Values that count as NaN, as bit patterns. They are compared as numbers.
     pub missing: Vec<u64>,
-    /// `scale_factor` and `add_offset` of a reader that decodes by them in float64; `None` where the codecs decode.
+    /// `scale_factor` and `add_offset` of a reader that decodes by them in float64. `None` if the codecs decode.
     pub cf: Option<(f64, f64)>,
 }
 
-/// Elements that the straight loop takes at a time; it keeps nothing but what it reads in the cache.
+/// Elements per call of the straight loop. It keeps only its input in the cache.
 const SPAN: usize = 4 * TILE;
 
 /// A bound quantisation.
@@ -62,7 +63,7 @@ pub struct Quantize {
 }
 
 impl Quantize {
-    /// Binds it to the best loop that this machine has.
+    /// Binds it to the best loop for this machine.
     pub fn new(options: QuantizeOptions) -> Self {
         let exact = ExactQuantize::new(options);
         let fused = fused::bind(&exact.options, exact.normalizer);
@@ -70,14 +71,14 @@ impl Quantize {
         Quantize { exact, fused, straight }
     }
 
-    /// The options that were given.
+    /// Returns the options.
     pub fn options(&self) -> &QuantizeOptions {
         &self.exact.options
     }
 
     /// Encodes `source` (native-endian floats) into codes and adds to `figures`.
     ///
-    /// On a fault the contents of `target` and `figures` are unspecified.
+    /// After a fault the contents of `target` and `figures` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
         figures.normalizer = self.exact.normalizer;
@@ -97,7 +98,7 @@ impl Quantize {
                     })
                 })?;
             }
-            // Which elements were clamped is not known any more.
+            // The clamped elements are not known any more.
             if let Some(attributes) = self.options().cf.filter(|_| figures.clamped == before.clamped) {
                 let (greatest, squares) = self.errors_of_cf(source, target, attributes);
                 figures.max_abs_error = before.max_abs_error.max(greatest);
@@ -107,9 +108,10 @@ impl Quantize {
         Ok(())
     }
 
-    /// The greatest error of codes as a reader of CF attributes decodes them, and the sum of the squares of normalised ones.
+    /// Returns the greatest error of codes as a reader of CF attributes decodes them, and the sum of the normalised
+    /// squares.
     fn errors_of_cf(&self, source: &[u8], target: &[u8], (scale_factor, add_offset): (f64, f64)) -> (f64, f64) {
-        // Side by side, so that the compiler puts them into vectors.
+        // Parallel lanes, so that the compiler uses vectors.
         const LANES: usize = 8;
         let QuantizeOptions { source: from, target: to, nan_code, .. } = *self.options();
         let (mut greatest, mut squares) = ([0_f64; LANES], [0_f64; LANES]);
@@ -138,7 +140,7 @@ impl Quantize {
         (greatest.into_iter().fold(0.0, f64::max), squares.iter().sum())
     }
 
-    /// Runs the straight loop; `false`, with the figures as they were, where the span holds what it does not know.
+    /// Runs the straight loop. Returns false with unchanged figures if the span contains unsupported values.
     fn convert_straight(
         &self,
         source: &[u8],
@@ -156,7 +158,7 @@ impl Quantize {
         tile.is_some_and(|tile| self.accept(&tile, source.len(), figures))
     }
 
-    /// Runs the fused loop; `false`, with the figures as they were, where the tile holds what it does not know.
+    /// Runs the fused loop. Returns false with unchanged figures if the tile contains unsupported values.
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
         let Some((kernel, parameters)) = &self.fused else { return false };
         let parameters = parameters.after(figures);
@@ -171,7 +173,7 @@ impl Quantize {
         !self.has_reserved_code(target, tile.nan) && self.accept(&tile, source.len(), figures)
     }
 
-    /// Adds a tile of `size` bytes to the figures if all of its elements got a code.
+    /// Adds a tile of `size` bytes to the figures if all of its elements have a code.
     fn accept(&self, tile: &TileFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
         let count = size / self.options().source.size();
         let coded_nan = if self.options().nan_code.is_some() { tile.nan } else { 0 };
@@ -190,7 +192,7 @@ impl Quantize {
         true
     }
 
-    /// Whether more than the NaN of a tile got an inner NaN code.
+    /// Returns true if the NaN code is inside the range and a number got it.
     fn has_reserved_code(&self, target: &[u8], nan: usize) -> bool {
         let QuantizeOptions { target: number_type, codes, nan_code, .. } = *self.options();
         let Some(code) = nan_code.filter(|code| (codes.0..=codes.1).contains(code)) else { return false };
@@ -203,7 +205,7 @@ impl Quantize {
         found != nan
     }
 
-    /// A copy of the tile with NaN for each missing value.
+    /// Returns a copy of the tile with NaN for each missing value.
     fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
         let number_type = self.options().source;
         let nan = number_type.float_format().and_then(FloatFormat::canonical_nan).unwrap_or(0);

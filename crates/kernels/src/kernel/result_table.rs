@@ -9,7 +9,7 @@ use crate::element::{Element, with_bits};
 /// The results for all values of a source type of one or two bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultTable {
-    /// The results, as long as one of them is; in words, so that they are aligned.
+    /// The results, each with the length of a result. They are stored in words, so that they are aligned.
     results: Vec<u64>,
     is_fault: Vec<bool>,
     has_faults: bool,
@@ -21,7 +21,7 @@ const BYTES: usize = 1 << 8;
 const PAIRS: usize = 1 << 16;
 
 impl ResultTable {
-    /// Asks `convert` for every element of one or two bytes.
+    /// Calls `convert` for all elements of one or two bytes.
     fn new(sizes: (usize, usize), convert: impl Fn(u64) -> Result<u64, FaultKind>) -> Self {
         let count = if sizes.0 == 1 { BYTES } else { PAIRS };
         let mut results = vec![0_u64; count * sizes.1 / 8];
@@ -36,7 +36,7 @@ impl ResultTable {
         ResultTable { results, is_fault, has_faults, sizes }
     }
 
-    /// A conversion of tiles, which makes its table when it is first run.
+    /// Makes a conversion of tiles. It makes the table when it first runs.
     pub(crate) fn conversion(
         sizes: (usize, usize),
         convert: impl Fn(u64) -> Result<u64, FaultKind> + Send + Sync + 'static,
@@ -47,7 +47,7 @@ impl ResultTable {
         })
     }
 
-    /// Looks each element up; `false` where one is a fault.
+    /// Looks up each element. Returns false if one is a fault.
     fn convert(&self, source: &[u8], target: &mut [u8]) -> bool {
         with_bits!(self.sizes.1, T => match self.sizes.0 {
             1 => self.look_up::<u8, T, BYTES>(source, target),
@@ -55,7 +55,7 @@ impl ResultTable {
         })
     }
 
-    /// The length of the table is known to the compiler, which then tests no index.
+    /// Looks up each element. The compiler knows the length of the table, so it checks no index.
     fn look_up<S: Element + Into<usize>, T: Element, const COUNT: usize>(
         &self,
         source: &[u8],

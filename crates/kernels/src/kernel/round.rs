@@ -1,19 +1,21 @@
-//! Rounding to an integer, and the floats that the loops calculate with.
+//! Rounding to an integer, and the float types that the loops calculate with.
 
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::Rounding;
 use crate::element::Element;
 
-/// An integer type that floats are cut to.
+/// An integer type that floats are truncated to.
 pub(crate) trait OfFloat: Element {
-    /// Whether its greatest value may be none of the float type.
+    /// True if the float types may not represent its greatest value.
     const IS_WIDE: bool;
     /// # Safety
-    /// `value` is an integer in the range of the type; for 8 and 16 bits, of an i32.
+    ///
+    /// `value` must be an integer in the range of the type, or of an i32 for 8 and 16 bits.
     unsafe fn of_f32(value: f32) -> Self;
     /// # Safety
-    /// As for [`Self::of_f32`].
+    ///
+    /// See [`Self::of_f32`].
     unsafe fn of_f64(value: f64) -> Self;
 }
 
@@ -22,18 +24,18 @@ macro_rules! of_float {
         #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
         #[allow(
             clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts,
-            reason = "of 8 and 16 bits the low ones are the result"
+            reason = "for 8 and 16 bits the low bits are the result"
         )]
         impl OfFloat for $type {
             const IS_WIDE: bool = $is_wide;
             #[inline(always)]
             unsafe fn of_f32(value: f32) -> $type {
-                // SAFETY: the caller says that it is in range.
+                // SAFETY: the caller guarantees that it is in range.
                 unsafe { value.to_int_unchecked::<$through>() as $type }
             }
             #[inline(always)]
             unsafe fn of_f64(value: f64) -> $type {
-                // SAFETY: the caller says that it is in range.
+                // SAFETY: the caller guarantees that it is in range.
                 unsafe { value.to_int_unchecked::<$through>() as $type }
             }
         }
@@ -42,7 +44,7 @@ macro_rules! of_float {
 
 of_float!(u8, i32, false; u16, i32, false; i32, i32, true; u32, u32, true; i64, i64, true; u64, u64, true);
 
-/// A rounding as a type, so that each gets its own loop.
+/// A rounding as a type, so that each has its own loop.
 pub(crate) trait RoundingMode: Copy + Send + Sync + 'static {
     const ROUNDING: Rounding;
 }
@@ -77,7 +79,7 @@ macro_rules! with_rounding {
 }
 pub(crate) use with_rounding;
 
-/// A float that machines calculate with: float32 or float64.
+/// A float type that machines calculate with: float32 or float64.
 pub(crate) trait WideFloat:
     Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
@@ -85,18 +87,19 @@ pub(crate) trait WideFloat:
     const HALF: Self;
     const ONE: Self;
     const INFINITY: Self;
-    /// 2^23 or 2^52: from it on every float is an integer, and a smaller magnitude added to it is rounded to one.
+    /// 2^23 or 2^52. Floats from here on are all integers, and adding a smaller magnitude rounds it to one.
     const INTEGRAL: Self;
     fn magnitude(self) -> Self;
     fn with_sign_of(self, other: Self) -> Self;
-    /// `self * factor + addend`, rounded once, by an instruction.
+    /// Returns `self * factor + addend`, rounded once, by an instruction.
     fn multiply_add(self, factor: Self, addend: Self) -> Self;
     /// # Safety
-    /// As for [`OfFloat::of_f32`].
+    ///
+    /// See [`OfFloat::of_f32`].
     unsafe fn to_integer<T: OfFloat>(self) -> T;
     /// Rounds to an integer by an instruction.
     fn round_natively(self, rounding: Rounding) -> Self;
-    /// The nearest of this type.
+    /// Returns the nearest value of this type.
     fn of_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
 }
@@ -139,7 +142,7 @@ macro_rules! wide_float {
                     Rounding::TowardsPositive => self.ceil(),
                     Rounding::TowardsNegative => self.floor(),
                     Rounding::NearestAway => {
-                        // The difference is exact; adding a half first would round 0.49999999999999994 up.
+                        // The difference is exact. Adding one half first would round 0.49999999999999994 up.
                         let integer = self.trunc();
                         let step: $type = if (self - integer).abs() >= 0.5 { 1.0 } else { 0.0 };
                         integer + step.copysign(self)
@@ -165,7 +168,7 @@ macro_rules! wide_float {
 wide_float!(f32, 8_388_608.0, of_f32);
 wide_float!(f64, 4_503_599_627_370_496.0, of_f64);
 
-/// Rounds to an integer; infinities and NaN stay. The sign of a zero is open.
+/// Rounds to an integer. Infinities and NaN stay. The sign of a zero is unspecified.
 #[inline(always)]
 pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> W {
     if ROUNDS {

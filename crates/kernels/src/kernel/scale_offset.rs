@@ -1,7 +1,7 @@
 //! `scale_offset` over slices: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>.
 //!
-//! Encode is `(x - offset) * scale`, decode `x / scale + offset`: two operations in the element's own arithmetic, each
-//! rounded once, never fused. What leaves the type's range at either step is a fault.
+//! Encoding is `(x - offset) * scale`, decoding is `x / scale + offset`. These are two operations in the element's own
+//! arithmetic, each rounded once, never fused. A result of either outside the range of the type is a fault.
 
 mod loops;
 
@@ -17,7 +17,7 @@ use super::{ElementFault, FaultKind, Rounding};
 use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, is_of_type, low_bits};
 use crate::with_float;
 
-/// A bound `scale_offset`: absent parameters skip their operation.
+/// A bound `scale_offset`. Absent parameters skip their operation.
 #[derive(Debug, Clone)]
 pub struct ScaleOffset {
     number_type: NumberType,
@@ -27,7 +27,6 @@ pub struct ScaleOffset {
     decode: Option<TileConversion>,
 }
 
-/// The two directions of the codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encode,
@@ -35,7 +34,7 @@ pub(crate) enum Direction {
 }
 
 impl ScaleOffset {
-    /// Binds the codec; bits are zero-extended to 64. A zero `scale` must have been refused before.
+    /// Binds the codec. Bits are zero-extended to 64. The caller must have rejected a zero `scale`.
     pub fn new(number_type: NumberType, offset: Option<u64>, scale: Option<u64>) -> Self {
         let mut bound = ScaleOffset { number_type, offset, scale, encode: None, decode: None };
         let select = |direction| bound.select(direction);
@@ -43,27 +42,27 @@ impl ScaleOffset {
         bound
     }
 
-    /// The type of the elements, on both sides.
+    /// Returns the type of the elements, on both sides.
     pub fn number_type(&self) -> NumberType {
         self.number_type
     }
 
-    /// The bits of the offset, where one is given.
+    /// Returns the bits of the offset, if there is one.
     pub fn offset(&self) -> Option<u64> {
         self.offset
     }
 
-    /// The bits of the scale, where one is given.
+    /// Returns the bits of the scale, if there is one.
     pub fn scale(&self) -> Option<u64> {
         self.scale
     }
 
-    /// `(x - offset) * scale`, each operation rounded once in the type.
+    /// Computes `(x - offset) * scale`, each operation rounded once in the type.
     pub fn encode(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         self.convert(Direction::Encode, source, target)
     }
 
-    /// `x / scale + offset`, each operation rounded once in the type.
+    /// Computes `x / scale + offset`, each operation rounded once in the type.
     pub fn decode(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         self.convert(Direction::Decode, source, target)
     }
@@ -78,7 +77,7 @@ impl ScaleOffset {
         self.convert_one(Direction::Decode, bits)
     }
 
-    /// The conversion of tiles that need no exact path.
+    /// Returns the conversion of tiles that do not need the exact path.
     fn select(&self, direction: Direction) -> Option<TileConversion> {
         if self.number_type.small_float().is_some() && self.number_type.size() == 1 {
             let own = self.clone();
@@ -117,14 +116,14 @@ impl ScaleOffset {
         }
     }
 
-    /// One float operation, rounded once; skipped where its parameter is absent.
+    /// Runs one float operation, rounded once. Without its parameter it is skipped.
     fn operation(&self, bits: u64, parameter: Option<u64>, apply: Operation) -> Result<u64, FaultKind> {
         let Some(parameter) = parameter else { return Ok(bits) };
         if let Some(float) = self.number_type.small_float() {
             return self.small_operation(float.format(), [bits, parameter], apply);
         }
         with_float!(self.number_type.element(), T => {
-            // The float64 of a result that has at most 24 bits of significand can be rounded to those: that is rounded once.
+            // The float64 of a result can be rounded to 24 bits of significand or fewer without rounding twice.
             let [x, parameter]: [f64; 2] = [bits, parameter].map(|bits| T::from_bits64(bits).as_());
             let result: T = apply(x, parameter).as_();
             let became_infinite = x.is_finite() && AsPrimitive::<f64>::as_(result).is_infinite();
@@ -132,10 +131,10 @@ impl ScaleOffset {
         }, else Ok(bits))
     }
 
-    /// The same for a small float, whose NaN keeps its bits, but for being quiet.
+    /// Runs one operation of a small float. NaN keeps its bits, but becomes quiet.
     ///
-    /// float64 has more than twice the precision of its at most 8 bits, and two bits besides: so the result of an
-    /// operation rounded to 53 bits and then to those is rounded once, subnormal numbers and all.
+    /// The precision of float64 is more than twice that of a small float (at most 8 bits) plus two bits. So rounding to
+    /// 53 bits and then to the small float equals one rounding, even for subnormal numbers.
     fn small_operation(&self, format: FloatFormat, operands: [u64; 2], apply: Operation) -> Result<u64, FaultKind> {
         let quiet = if format.is_ieee() { 1 << (format.fraction_bits - 1) } else { 0 };
         if let Some(nan) = operands.into_iter().find(|bits| format.is_nan(*bits)) {
@@ -144,7 +143,7 @@ impl ScaleOffset {
         let [x, parameter] = operands.map(|bits| Value::of(bits, self.number_type).to_f64());
         let result = apply(x, parameter);
         if result.is_nan() {
-            // Of infinities alone, which only types with NaN have.
+            // From infinities alone, which only types with NaN have.
             return format.canonical_nan().ok_or(FaultKind::Overflow);
         }
         if x.is_finite() && result.is_infinite() {
@@ -154,7 +153,7 @@ impl ScaleOffset {
         result.to_float(format, Rounding::NearestEven).map_err(|_| FaultKind::Overflow)
     }
 
-    /// Both steps in integers, each in the range of the type.
+    /// Runs both steps in integers, each in the range of the type.
     fn integer(&self, direction: Direction, bits: u64) -> Result<u64, FaultKind> {
         let (least, greatest) = self.number_type.integer_bounds().unwrap_or_default();
         let in_range =

@@ -1,4 +1,4 @@
-//! Extent of an array's values: the least and the greatest finite one, and counts of the others.
+//! The extent of an array's values: the least and the greatest finite one, and counts of the others.
 
 use half::f16;
 use num_traits::Bounded;
@@ -12,19 +12,19 @@ use crate::with_element;
 /// The extent of a slice of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Extent {
-    /// Elements.
+    /// All elements.
     pub count: u64,
-    /// NaN, and values that count as missing.
+    /// NaN and missing values.
     pub nan: u64,
     /// +Infinity.
     pub positive_infinity: u64,
     /// -Infinity.
     pub negative_infinity: u64,
-    /// Bits of the least and greatest finite value (-0.0 before 0.0); `None` where there is none.
+    /// The bits of the least and greatest finite value (-0.0 before 0.0). `None` if there is none.
     pub finite: Option<(u64, u64)>,
 }
 
-/// A bound scan for the extent of floats or integers.
+/// A scan for the extent of one type of floats or integers.
 #[derive(Debug, Clone)]
 pub struct ExtentScan {
     number_type: NumberType,
@@ -32,14 +32,13 @@ pub struct ExtentScan {
     kernel: TileKernel<(), Extent>,
 }
 
-/// A type whose order is that of integers, once its bits are turned for it.
+/// A type whose values sort as integers, after a change of their bits.
 pub(super) trait Ordered: Element {
     type Key: Copy + Ord + Bounded;
-    /// The element in that order.
+    /// Returns the integer that sorts as the element.
     fn key(self) -> Self::Key;
-    /// And back.
+    /// Returns the element of such an integer.
     fn of_key(key: Self::Key) -> Self;
-    /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
 }
 
@@ -61,7 +60,7 @@ macro_rules! ordered_float {
     ($type:ty, $unsigned:ty, $signed:ty) => {
         impl Ordered for $type {
             type Key = $signed;
-            // The magnitude of a negative float grows with its bits: turning them over orders it among the others.
+            // The magnitude of a negative float grows with its bits, so inverting them makes it sort correctly.
             #[inline(always)]
             fn key(self) -> $signed {
                 let bits = self.to_bits().cast_signed();
@@ -98,7 +97,7 @@ impl<T: Ordered> TileLoop for ExtentLoop<T> {
         let (least, greatest) = extent::<T>(elements.iter().map(|element| element.key()));
         let mut not_finite = 0;
         let mut finite = (T::of_key(least), T::of_key(greatest));
-        // Infinities and NaN lie outside the finite values in the order of bits.
+        // Infinities and NaN are outside the finite values in the order of bits.
         if !(finite.0.is_finite() && finite.1.is_finite()) {
             let substitute = elements.iter().find(|element| element.is_finite());
             let key = substitute.map_or(least, |element| element.key());
@@ -119,20 +118,20 @@ impl<T: Ordered> TileLoop for ExtentLoop<T> {
     }
 }
 
-/// The least and the greatest of some keys, as maxima of integers, which vectorise.
+/// Returns the least and the greatest of some keys. Maxima of integers vectorise.
 #[inline(always)]
 fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
     keys.fold((T::Key::max_value(), T::Key::min_value()), |(least, greatest), key| (least.min(key), greatest.max(key)))
 }
 
 impl ExtentScan {
-    /// Binds it; `missing` are bit patterns that count as NaN, compared as numbers.
+    /// Binds the scan. `missing` are bit patterns that count as NaN. They are compared as numbers.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         let kernel = with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>());
         ExtentScan { number_type, missing: MissingFilter::new(number_type, missing), kernel }
     }
 
-    /// The extent of no element.
+    /// Returns the extent of no elements.
     pub fn empty(&self) -> Extent {
         Extent::default()
     }
@@ -155,7 +154,7 @@ impl ExtentScan {
     }
 }
 
-/// The bits of the least and the greatest of two ranges.
+/// Returns the bits of the least and the greatest value of two ranges.
 pub(super) fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let (Some(one), Some(two)) = (one, two) else { return one.or(two) };
     Some(with_element!(number_type.element(), T => {
@@ -164,7 +163,7 @@ pub(super) fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Opt
     }))
 }
 
-/// Counts of +Infinity and -Infinity, among floats.
+/// Returns the numbers of +Infinity and -Infinity, for floats.
 #[inline(always)]
 pub(super) fn infinities<T: Ordered>(elements: &[T]) -> (u64, u64) {
     let zero = T::from_bits64(0);

@@ -1,7 +1,7 @@
-//! Figures of an array: counts, extremes, sums and squares, from one walk over its elements.
+//! Figures of an array: counts, extremes, sums and squares, from one pass over its elements.
 //!
-//! Summaries of parts are merged exactly in what is counted and to about 106 bits in what is summed; merged in one
-//! order, they are the same bits whoever made them.
+//! Summaries of parts are merged. Counts are exact, and sums have about 106 bits. Merged in one order, they are the
+//! same bits on any number of threads.
 
 mod loops;
 
@@ -13,34 +13,34 @@ use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
 use loops::{Parameters, SummaryLoop};
 
-/// The figures of some elements. Those after `extremes` are over finite ones.
+/// The figures of some elements. The fields after `extremes` are of finite ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
-    /// Elements.
+    /// All elements.
     pub count: u64,
-    /// Neither NaN nor infinite.
+    /// Elements that are neither NaN nor infinite.
     pub finite: u64,
     /// +Infinity.
     pub positive_infinity: u64,
     /// -Infinity.
     pub negative_infinity: u64,
-    /// Equal to the value that is counted; NaN counts as equal to NaN, -0 to 0.
+    /// Elements equal to the counted value. NaN equals NaN, and -0 equals 0.
     pub equal: u64,
-    /// Bits of the least and greatest finite value (-0.0 before 0.0); `None` where there is none.
+    /// The bits of the least and greatest finite value (-0.0 before 0.0). `None` if there is none.
     pub extremes: Option<(u64, u64)>,
     sum: Double,
-    /// Squares of the distances from the mean.
+    /// The sum of the squares of the distances from the mean.
     squares: Double,
 }
 
 impl Summary {
-    /// Elements that are NaN.
+    /// Returns the number of NaN elements.
     pub fn nan(&self) -> u64 {
         self.count - self.finite - self.positive_infinity - self.negative_infinity
     }
 }
 
-/// A bound scan.
+/// A scan for one type and counted value.
 #[derive(Debug, Clone)]
 pub struct SummaryScan {
     number_type: NumberType,
@@ -49,7 +49,7 @@ pub struct SummaryScan {
 }
 
 impl SummaryScan {
-    /// Binds it; `counted` are the bits of the value whose equals are counted.
+    /// Binds the scan. `counted` are the bits of the value whose equal elements are counted.
     pub fn new(number_type: NumberType, counted: u64) -> Self {
         with_element!(number_type.element(), T => SummaryScan {
             number_type,
@@ -58,12 +58,11 @@ impl SummaryScan {
         })
     }
 
-    /// The scan that must be made instead where the squares of such values leave the range of a float64; `None` where
-    /// they do not.
+    /// Returns the scan to make instead if the squares of the values exceed the range of a float64, else `None`.
     pub fn rescaled(&self, summary: &Summary) -> Option<Self> {
-        /// Values whose squares, however many, can be summed.
+        /// The exponent of values whose squares can be summed, however many there are.
         const GREATEST: i32 = 470;
-        /// Values the squares of whose differences are no subnormal numbers.
+        /// The exponent of values whose differences have squares that are not subnormal.
         const LEAST: i32 = -300;
         let extremes = summary.extremes.filter(|_| self.number_type.element() == ElementType::Float64)?;
         let magnitude = f64::from_bits(extremes.0).abs().max(f64::from_bits(extremes.1).abs());
@@ -85,7 +84,7 @@ impl SummaryScan {
         });
     }
 
-    /// The summary of so many elements of one value.
+    /// Returns the summary of `count` elements of one value.
     pub fn of_constant(&self, bits: u64, count: u64) -> Summary {
         let size = self.number_type.size();
         let mut element = [0_u8; 8];
@@ -122,13 +121,13 @@ impl SummaryScan {
         summary.extremes = widened(self.number_type, summary.extremes, other.extremes);
     }
 
-    /// The mean of the finite values; `None` where there are none.
+    /// Returns the mean of the finite values. `None` if there are none.
     pub fn mean(&self, summary: &Summary) -> Option<f64> {
         summary.extremes?;
         Some(quotient(summary.sum, summary.finite).value() / self.parameters.scale)
     }
 
-    /// The standard deviation of the finite values from their mean (no degree of freedom less); `None` where there
+    /// Returns the standard deviation of the finite values (divided by their number, not by one less). `None` if there
     /// are none.
     pub fn standard_deviation(&self, summary: &Summary) -> Option<f64> {
         let (least, greatest) = summary.extremes?;
@@ -139,7 +138,7 @@ impl SummaryScan {
     }
 }
 
-/// Divided by a count, however large.
+/// Returns a sum divided by a count of any size.
 fn quotient(sum: Double, count: u64) -> Double {
     let divisor = approximate(count);
     let high = sum.value() / divisor;
@@ -147,7 +146,7 @@ fn quotient(sum: Double, count: u64) -> Double {
     Double::new(high, rest.value() / divisor)
 }
 
-/// Times a count, exactly.
+/// Returns the exact product of a sum and a count.
 fn product(sum: Double, count: u64) -> Double {
     sum.times(approximate(count >> 32)).times(4_294_967_296.0) + sum.times(approximate(count & 0xffff_ffff))
 }

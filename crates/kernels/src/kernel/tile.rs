@@ -3,7 +3,7 @@
 use super::{ElementFault, FaultKind};
 use crate::element::{Element, with_bits};
 
-/// Elements of a tile: the sources, the results and one scratch tile of it fit the first-level cache.
+/// Elements of a tile. Its sources, results and one scratch tile fit into the first-level cache.
 pub(crate) const TILE: usize = 2048;
 
 /// Bytes of a tile of the widest element.
@@ -16,42 +16,40 @@ pub(crate) struct TileBuffer {
 }
 
 impl TileBuffer {
-    /// A tile of zeros.
     pub(crate) const fn new() -> Self {
         TileBuffer { bytes: [0; TILE_BYTES] }
     }
 
-    /// Its first `len` bytes.
     pub(crate) fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
         let len = len.min(TILE_BYTES);
         &mut self.bytes[..len]
     }
 }
 
-/// The bits of element `index`, zero-extended; 0 past the end.
+/// Returns the bits of element `index`, zero-extended. It is 0 beyond the end.
 pub(crate) fn read_bits(bytes: &[u8], size: usize, index: usize) -> u64 {
     let Some(element) = bytes.get(index * size..(index + 1) * size) else { return 0 };
     with_bits!(size, T => bytemuck::pod_read_unaligned::<T>(element).to_bits64())
 }
 
-/// Writes the low bits as element `index`; nothing past the end.
+/// Writes the low bits as element `index`. Does nothing beyond the end.
 pub(crate) fn write_bits(bytes: &mut [u8], size: usize, index: usize, bits: u64) {
     let Some(element) = bytes.get_mut(index * size..(index + 1) * size) else { return };
     with_bits!(size, T => element.copy_from_slice(bytemuck::bytes_of(&T::from_bits64(bits))));
 }
 
-/// The number of whole elements that both sides have.
+/// Returns the number of whole elements that both sides have.
 pub(crate) fn num_elements(source: &[u8], source_size: usize, target: &[u8], target_size: usize) -> usize {
     debug_assert_eq!(source.len() / source_size, target.len() / target_size, "equal counts of elements");
     (source.len() / source_size).min(target.len() / target_size)
 }
 
-/// Bytes of a cache line, and of the widest store: one that crosses lines costs two.
+/// Bytes of a cache line, and of the widest store. A store that crosses lines costs as much as two.
 const LINE: usize = 64;
 
-/// Calls `each(source tile, target tile, index of its first element)` on aligned tiles, copying where they are not.
+/// Calls `each(source tile, target tile, index of its first element)` on aligned tiles, or on copies of unaligned ones.
 ///
-/// The first tile is shorter where the targets of the others then begin on a cache line.
+/// The first tile is shorter if the targets of the other tiles then begin on a cache line.
 pub(crate) fn for_each_tile<E>(
     (source, source_size): (&[u8], usize),
     (target, target_size): (&mut [u8], usize),
@@ -80,7 +78,7 @@ pub(crate) fn for_each_tile<E>(
     Ok(())
 }
 
-/// Converts each element of a tile by its bits; `first` is the index of the first one.
+/// Converts each element of a tile from its bits. `first` is the index of the first element.
 pub(crate) fn convert_each(
     (source, source_size): (&[u8], usize),
     (target, target_size): (&mut [u8], usize),
@@ -95,7 +93,8 @@ pub(crate) fn convert_each(
     Ok(())
 }
 
-/// Runs `each` on aligned copies. Apart, so that aligned slices do not pay for the two tiles on the stack.
+/// Runs `each` on aligned copies. It is a separate function, so that aligned slices do not need the two tiles on the
+/// stack.
 #[inline(never)]
 fn copied<E>(source: &[u8], target: &mut [u8], each: impl FnOnce(&[u8], &mut [u8]) -> Result<(), E>) -> Result<(), E> {
     let (mut source_tile, mut target_tile) = (TileBuffer::new(), TileBuffer::new());
@@ -107,7 +106,7 @@ fn copied<E>(source: &[u8], target: &mut [u8], each: impl FnOnce(&[u8], &mut [u8
     outcome
 }
 
-/// Visits tiles of elements of `size` bytes, one after the other, as copies where they are not aligned.
+/// Visits tiles of elements of `size` bytes in order, as copies if they are not aligned.
 pub(crate) fn each_tile(source: &[u8], size: usize, mut visit: impl FnMut(&[u8])) {
     let mut buffer = None;
     let whole = source.len() / size * size;
@@ -122,7 +121,7 @@ pub(crate) fn each_tile(source: &[u8], size: usize, mut visit: impl FnMut(&[u8])
     }
 }
 
-/// Whether elements of `size` bytes may be borrowed from these bytes.
+/// Returns true if elements of `size` bytes may be borrowed from these bytes.
 fn is_aligned(bytes: &[u8], size: usize) -> bool {
     bytes.as_ptr().addr().is_multiple_of(size)
 }

@@ -1,36 +1,36 @@
-//! Permuting the dimensions of an array of fixed-size elements, as the codec `transpose` does.
+//! Permutation of the dimensions of an array of fixed-size elements, as the codec `transpose` does it.
 //!
-//! A permutation is planned once for a shape: dimensions that stay neighbours are merged, a run of elements that stays
-//! together becomes one larger element, and what is left is a set of two-dimensional transpositions that run in tiles,
-//! so that both sides use whole cache lines.
+//! A permutation is planned once for a shape. Dimensions that stay neighbours are merged. A run of elements that stays
+//! together becomes one larger element. The rest are two-dimensional transpositions, which run in tiles so that both
+//! sides use whole cache lines.
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>
 
 use thiserror::Error;
 
-/// Why elements cannot be permuted.
+/// The reason why elements cannot be permuted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TransposeError {
-    /// The order is no permutation of the dimensions.
+    /// The order is not a permutation of the dimensions.
     #[error("order {order:?} is not a permutation of the {dimensions} dimensions")]
     Order {
-        /// What was asked for.
+        /// The order that was passed.
         order: Vec<usize>,
         /// The rank of the shape.
         dimensions: usize,
     },
-    /// The array does not fit the address space.
+    /// The array does not fit into the address space.
     #[error("an array of shape {shape:?} with elements of {element_size} bytes does not fit in memory")]
     TooLarge {
-        /// The shape.
+        /// The shape that was passed.
         shape: Vec<u64>,
-        /// Bytes of an element.
+        /// Returns the bytes of an element.
         element_size: usize,
     },
-    /// A buffer has another length than the shape.
+    /// The length of a buffer is not that of the shape.
     #[error("expected {expected} bytes, found {found}")]
     Length {
-        /// Bytes of the shape.
+        /// Bytes of an array of the shape.
         expected: usize,
         /// Bytes of the buffer.
         found: usize,
@@ -46,7 +46,7 @@ pub struct Transpose {
 }
 
 impl Transpose {
-    /// Plans `encoded[i] = decoded[order[i]]` in every dimension for decoded arrays of `shape` and elements of
+    /// Plans `encoded[i] = decoded[order[i]]` for every dimension. `shape` is that of decoded arrays, with elements of
     /// `element_size` bytes.
     pub fn new(shape: &[u64], order: &[usize], element_size: usize) -> Result<Self, TransposeError> {
         let Some(inverse) = inverse(order).filter(|inverse| inverse.len() == shape.len()) else {
@@ -65,14 +65,14 @@ impl Transpose {
         })
     }
 
-    /// Permutes the elements of `decoded` into `encoded`; both have the length of the shape.
+    /// Permutes the elements of `decoded` into `encoded`. Both must have the length of the shape.
     pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), TransposeError> {
         self.check(decoded, encoded)?;
         self.encode.run(decoded, encoded);
         Ok(())
     }
 
-    /// Permutes the elements of `encoded` back into `decoded`; both have the length of the shape.
+    /// Permutes the elements of `encoded` back into `decoded`. Both must have the length of the shape.
     pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), TransposeError> {
         self.check(encoded, decoded)?;
         self.decode.run(encoded, decoded);
@@ -89,7 +89,7 @@ impl Transpose {
     }
 }
 
-/// The inverse of a permutation; `None` where `order` is none.
+/// Returns the inverse of a permutation. `None` if `order` is not one.
 fn inverse(order: &[usize]) -> Option<Vec<usize>> {
     let mut inverse = vec![usize::MAX; order.len()];
     for (position, &dimension) in order.iter().enumerate() {
@@ -102,7 +102,7 @@ fn inverse(order: &[usize]) -> Option<Vec<usize>> {
     Some(inverse)
 }
 
-/// A dimension of the destination, outermost first; strides are in elements of the plan.
+/// A dimension of the destination, outermost first. Strides are in elements of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Dimension {
     extent: usize,
@@ -110,15 +110,15 @@ struct Dimension {
     destination_stride: usize,
 }
 
-/// What is left of a permutation after merging.
+/// The loops of a permutation after merging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Plan {
-    /// Bytes of what moves as one.
+    /// Bytes of a run that moves as one.
     element_size: usize,
     /// The loops around the transpositions.
     outer: Vec<Dimension>,
-    /// The dimension along which the source is contiguous, then the one along which the destination is; none where
-    /// everything moves as one.
+    /// The dimension along which the source is contiguous, then the one for the destination. Empty if everything moves
+    /// as one.
     dimensions: Vec<Dimension>,
 }
 
@@ -155,7 +155,8 @@ impl Plan {
         let Some(innermost) = outer.pop() else {
             return Plan { element_size: element_size * run, ..empty };
         };
-        // The innermost dimension is not contiguous in the source, else it would be in the run: one outside it is.
+        // The innermost dimension is not contiguous in the source, else it would be part of the run. So a dimension
+        // outside it is.
         let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
         let first = contiguous
             .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| outer.remove(index));
@@ -190,7 +191,7 @@ impl Plan {
         }
     }
 
-    /// One two-dimensional transposition, whose first element stands at the given offsets.
+    /// Runs one two-dimensional transposition. `read` and `write` are the indices of its first element.
     fn transpose(&self, dimensions: [Dimension; 2], sides: (&[u8], &mut [u8])) {
         match self.element_size {
             1 => transpose_fixed::<1, 16>(dimensions, sides),
@@ -203,7 +204,7 @@ impl Plan {
     }
 }
 
-/// Strides of a C-contiguous array, in elements.
+/// Returns the strides of a C-contiguous array, in elements.
 pub(super) fn strides(extents: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; extents.len()];
     for dimension in (1..extents.len()).rev() {
@@ -212,7 +213,7 @@ pub(super) fn strides(extents: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Bytes of a cache line; a tile is at least so wide on both sides.
+/// Bytes of a cache line. A tile is at least this wide on both sides.
 const LINE: usize = 64;
 
 /// Transposes elements of `SIZE` bytes: `BLOCK` x `BLOCK` of them in registers, tiles of them in the nearest cache.
@@ -271,7 +272,7 @@ fn transpose_part<const SIZE: usize>(sides: Sides<'_, SIZE>, strides: (usize, us
     }
 }
 
-/// Elements of any other size, as runs that stay together are.
+/// Transposes elements of any other size, such as runs that stay together.
 fn transpose_any(size: usize, [rows, columns]: [Dimension; 2], (source, destination): (&[u8], &mut [u8])) {
     let tile = (LINE / size).max(1);
     for row_tile in (0..rows.extent).step_by(tile) {

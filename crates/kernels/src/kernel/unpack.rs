@@ -1,12 +1,12 @@
-//! CF packing undone: `code * scale_factor + add_offset`, computed in float64 and rounded once to the target
-//! (CF conventions, section 8.1). Codes that stand for missing values become NaN. Packed floats are unpacked likewise.
+//! Unpacking of CF packed data: `code * scale_factor + add_offset`, computed in float64 and rounded once to the target
+//! (CF conventions, section 8.1). Codes of missing values become NaN. Packed floats are unpacked in the same way.
 
 use num_traits::AsPrimitive;
 
 use crate::element::{Element, ElementType, NumberType, integer_of};
 use crate::with_element;
 
-/// A bound unpacking.
+/// The unpacking of one variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpack {
     source: NumberType,
@@ -17,22 +17,22 @@ pub struct Unpack {
 }
 
 impl Unpack {
-    /// Binds it: `target` is float32 or float64, `missing` are the integer codes that stand for NaN.
+    /// Binds it. `target` is float32 or float64, `missing` are the integer codes that become NaN.
     pub fn new(source: NumberType, target: NumberType, scale_factor: f64, add_offset: f64, missing: Vec<i128>) -> Self {
         Unpack { source, target, scale_factor, add_offset, missing }
     }
 
-    /// The type of the codes.
+    /// Returns the type of the codes.
     pub fn source(&self) -> NumberType {
         self.source
     }
 
-    /// The float type of the values.
+    /// Returns the float type of the values.
     pub fn target(&self) -> NumberType {
         self.target
     }
 
-    /// Unpacks native-endian codes; the shorter of both slices decides how many.
+    /// Unpacks native-endian codes, as many as the shorter of both slices has.
     pub fn convert(&self, source: &[u8], target: &mut [u8]) {
         with_element!(self.source.element(), S => match self.target.element() {
             ElementType::Float32 => self.run::<S, f32>(source, target),
@@ -46,7 +46,7 @@ impl Unpack {
     {
         let source = source.chunks_exact(size_of::<S>()).map(bytemuck::pod_read_unaligned::<S>);
         for (code, value) in source.zip(target.chunks_exact_mut(size_of::<T>())) {
-            // The one rounding to the target.
+            // This is the only rounding to the target.
             let unpacked: T = self.value(code).as_();
             value.copy_from_slice(bytemuck::bytes_of(&unpacked));
         }
@@ -60,7 +60,7 @@ impl Unpack {
         code.as_() * self.scale_factor + self.add_offset
     }
 
-    /// The value of one code, by its bits.
+    /// Returns the value of one code, from its bits.
     pub fn value_of_bits(&self, bits: u64) -> f64 {
         with_element!(self.source.element(), T => self.value(T::from_bits64(bits)))
     }

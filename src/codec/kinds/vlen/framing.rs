@@ -1,27 +1,27 @@
-//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: the number of elements, then each with its length before it, all in 32
-//! bits of little endian.
+//! `vlen-utf8`, `vlen-bytes` and `zarrs.vlen_v2`: the number of elements, then each element after its length. The
+//! numbers are 32 bits, little-endian.
 //!
-//! Elements of any length have no place in a chunk of fixed ones: this proves that a chunk is right, and passes it on
-//! as it is. zarrs would panic where a length leads beyond the chunk.
+//! Variable-length elements do not fit the fixed-size buffers of a chunk. So this only validates a chunk and copies it
+//! unchanged. zarrs would panic for a length beyond the end of the chunk.
 
 use crate::codec::kinds::error::CodecError;
 
 /// A bound `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vlen {
-    /// Elements of a chunk.
+    /// The number of elements of a chunk.
     pub num_elements: u64,
-    /// True if they are UTF-8.
+    /// True if the elements are UTF-8.
     pub is_text: bool,
 }
 
 impl Vlen {
-    /// Proves that bytes are a chunk.
+    /// Checks that bytes are a chunk.
     pub fn check(self, encoded: &[u8]) -> Result<(), CodecError> {
         self.each(encoded, |_, _| {})
     }
 
-    /// The same, and gives `visit` the offset and the length of each element.
+    /// Checks a chunk, and calls `visit` with the offset and the length of each element.
     pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), CodecError> {
         let fault = |message: String| CodecError::Bytes(message);
         let truncated = |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
@@ -46,7 +46,7 @@ impl Vlen {
     }
 }
 
-/// A length, and what is behind it.
+/// Returns a length, and the bytes after it.
 fn length(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_le_bytes(*length), rest))

@@ -1,5 +1,5 @@
-//! Boxes of elements of any length, from whatever subchunks of an array they lie in; and what a thread holds while it does
-//! subchunks whose size only reading tells, counted as it grows.
+//! Boxes of variable-size elements, read from the subchunks that contain them. Also tracks the memory of a thread, as
+//! the size of such subchunks is known only after decoding.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::codec::{
 use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 
-/// The chain that takes a subchunk apart and puts it together: that of all, where they are of one shape.
+/// Returns the chain that splits and builds a subchunk. It is shared if all subchunks have the same shape.
 pub(super) fn chain_of<'c>(side: &StoredArray, subchunk: &[u64], chain: &'c VlenChain) -> Result<Cow<'c, VlenChain>> {
     match side.chain_of_subchunk(subchunk)? {
         OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
@@ -26,17 +26,18 @@ pub(super) fn not_taken_apart() -> Fault {
     Fault::Other("its chunks are not taken apart".to_owned())
 }
 
-/// Reads boxes of elements of an array.
+/// Reader of boxes of elements.
 #[derive(Debug)]
 pub struct ElementReader<'p, 'a> {
     source: &'p SubchunkSource<'a>,
     chain: VlenChain,
-    /// Tells the arrays apart that a thread reads.
+    /// Number of the array among those that a thread reads.
     number: usize,
 }
 
 impl<'p, 'a> ElementReader<'p, 'a> {
-    /// A reader, if subchunks can be taken apart. A thread that reads several arrays gives each another number.
+    /// Creates a reader. Returns `None` if the subchunks cannot be split into elements. A thread that reads several
+    /// arrays must use a different number for each.
     pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
         let chain = VlenChain::of(source.side.subchunk_chain())?;
         Some(ElementReader { source, chain, number })
@@ -57,7 +58,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let fill = self.chain.fill_value();
         let subchunks = self.source.side.subchunks_in(block);
         if let Err(fault) = buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0) {
-            // A chunk that claims elements which it does not hold is itself at fault, not the memory.
+            // A chunk that claims more elements than it contains is a fault of the chunk, not of the memory.
             self.load(&subchunks.start, buffers)?;
             return Err(fault);
         }
@@ -76,8 +77,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         Ok((elements, bytes))
     }
 
-    /// Visits the subchunks of a box that may be there. A box may claim far more of them than are stored: then these are
-    /// walked.
+    /// Visits the subchunks of a box that may exist. If fewer chunks are stored than the box contains, visits the
+    /// stored ones.
     fn each_within(&self, subchunks: &Region, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let side = self.source.side;
         let count = volume(&subchunks.shape);
@@ -90,7 +91,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         subchunks.cells().try_for_each(|subchunk| visit(&subchunk))
     }
 
-    /// Makes a subchunk the last of those that are kept; its encoded bytes, or `None` where it is absent.
+    /// Makes a subchunk the most recent one in the cache. Returns its encoded size in bytes, or `None` if it is absent.
     fn load(&self, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<Option<u64>> {
         let key = (self.number, subchunk.to_vec());
         if let Some(kept) = buffers.subchunks.by_key.get(&key) {
@@ -114,7 +115,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         Ok(Some(encoded))
     }
 
-    /// Takes what a box and the subchunk that was loaded last have in common.
+    /// Copies the elements that a box shares with the most recent subchunk.
     fn gather(
         &self,
         subchunk: &[u64],
@@ -147,7 +148,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let mut length = 0_u64;
         let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
         each(&mut |position| length = length.saturating_add(loaded.elements.element(from(position)).len() as u64));
-        // A buffer that grows has room for twice what is in it.
+        // A growing buffer may allocate twice its length.
         buffers.take(length.saturating_mul(2), 1)?;
         fallibly(|| elements.bytes.try_reserve(as_index(length))).map_err(|_| Fault::Memory { needed: length })?;
         let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
@@ -165,41 +166,41 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     }
 }
 
-/// Buffers that are larger are not kept from one subchunk to the next.
+/// Largest buffer that is kept for the next subchunk, in bytes.
 const KEPT: usize = 128 << 10;
 
-/// The same of what all compressors hold.
+/// Largest memory of all compressors that is kept, in bytes.
 const KEPT_CONTEXTS: u64 = 512 << 10;
 
-/// Bytes that a thread may hold beside the subchunk that it does.
+/// Most bytes that a thread keeps in addition to the current subchunk.
 pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
 
-/// A subchunk that was taken apart, for the next box that needs it.
+/// Subchunk that is split into elements, for the next box that needs it.
 #[derive(Debug)]
 struct DecodedSubchunk {
     elements: VlenElements,
-    /// Its encoded bytes.
+    /// Encoded size in bytes.
     encoded: u64,
 }
 
 impl DecodedSubchunk {
-    /// Bytes of its elements.
+    /// Returns the memory of the elements in bytes.
     fn element_bytes(&self) -> u64 {
         let places = (self.elements.places.capacity() as u64).saturating_mul(PLACE_BYTES);
         places.saturating_add(self.elements.bytes.capacity() as u64)
     }
 
-    /// Bytes that it takes, with its place among the others.
+    /// Returns the memory of the subchunk in bytes, with its cache entry.
     fn bytes(&self) -> u64 {
         const BESIDE: u64 = 256;
         self.element_bytes().saturating_add(BESIDE)
     }
 }
 
-/// The array of a subchunk, and its position there.
+/// Number of the array, and position of the subchunk in it.
 type SubchunkKey = (usize, Vec<u64>);
 
-/// The subchunks that a thread keeps. Those go first that were used longest ago.
+/// Cache of a thread's subchunks. The least recently used one is dropped first.
 #[derive(Debug)]
 struct SubchunkCache {
     by_key: LruCache<SubchunkKey, DecodedSubchunk>,
@@ -213,7 +214,7 @@ impl Default for SubchunkCache {
 }
 
 impl SubchunkCache {
-    /// Drops the subchunk that was used longest ago, unless it is one of the last few; whether it did.
+    /// Drops the least recently used subchunk, unless only `last` are left. Returns true if one was dropped.
     fn drop_first(&mut self, last: usize) -> bool {
         let dropped = if self.by_key.len() > last { self.by_key.pop_lru() } else { None };
         self.bytes -= dropped.as_ref().map_or(0, |(_, dropped)| dropped.bytes());
@@ -221,43 +222,43 @@ impl SubchunkCache {
     }
 }
 
-/// Buffers that a thread keeps from subchunk to subchunk.
+/// Buffers of a thread, reused for all subchunks.
 #[derive(Debug, Default)]
 pub struct VariableSizeBuffers {
-    /// Bytes that may be held.
+    /// Memory limit in bytes.
     most: u64,
-    /// Those that are held whatever the subchunk.
+    /// Bytes that are used for any subchunk.
     beside: u64,
-    /// Those that are held for the one that is done, beside subchunks that are kept.
+    /// Bytes that are used for the current subchunk, without the cache.
     held: u64,
-    /// The most bytes that compressors held for a subchunk.
+    /// Most bytes that compressors have used for a subchunk.
     held_contexts: u64,
     subchunks: SubchunkCache,
-    /// For a subchunk of the source, as it is encoded.
+    /// Encoded subchunk of the source.
     pub source: ReadBuffers,
-    /// The same without the codecs that differ.
+    /// Subchunk of the source after the codecs that differ are decoded.
     pub kept: Vec<u8>,
-    /// An encoded subchunk of the destination.
+    /// Encoded subchunk of the destination.
     pub written: Vec<u8>,
 }
 
 impl VariableSizeBuffers {
-    /// Begins an object, for which so many bytes may be held, some of them whatever the subchunk.
+    /// Starts an object with a memory limit. `beside` bytes of it are used for any subchunk.
     pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
         (self.most, self.held, self.beside) = (bytes, 0, beside);
     }
 
-    /// Bytes that are free.
+    /// Returns the number of free bytes.
     fn left(&self) -> u64 {
         self.most.saturating_sub(self.with_held(0))
     }
 
-    /// So many bytes, and those that are held.
+    /// Returns `bytes` plus the used bytes.
     fn with_held(&self, bytes: u64) -> u64 {
         [self.held, self.beside, self.subchunks.bytes].into_iter().fold(bytes, u64::saturating_add)
     }
 
-    /// Begins a subchunk.
+    /// Starts a subchunk.
     pub fn next(&mut self) {
         for buffer in [&mut self.source.bytes, &mut self.kept, &mut self.written] {
             if buffer.capacity() > KEPT {
@@ -269,12 +270,13 @@ impl VariableSizeBuffers {
             self.source.workspace.contexts = Contexts::default();
             self.held_contexts = 0;
         }
-        // Subchunks that are kept leave some room to the others, so that these are not read in vain at first.
+        // The cache leaves some memory free, so that the next subchunks rarely fail at the first attempt.
         while self.subchunks.bytes > self.most / 4 * 3 && self.subchunks.drop_first(0) {}
         self.held = 0;
     }
 
-    /// Takes so many bytes, if they are free, or would be without subchunks that are only kept: all but the last few.
+    /// Reserves memory. Drops cached subchunks if necessary, but not the latest `last`. Fails if too few bytes are
+    /// free.
     pub(super) fn take(&mut self, bytes: u64, last: usize) -> Result<()> {
         while bytes > self.left() && self.subchunks.drop_first(last) {}
         if bytes > self.left() {
@@ -284,14 +286,14 @@ impl VariableSizeBuffers {
         Ok(())
     }
 
-    /// Keeps a subchunk whose bytes were taken, which is used now.
+    /// Adds a subchunk whose memory is reserved to the cache, as the most recent one.
     fn keep(&mut self, key: SubchunkKey, subchunk: DecodedSubchunk) {
         self.held = self.held.saturating_sub(subchunk.element_bytes());
         self.subchunks.bytes += subchunk.bytes();
         self.subchunks.by_key.put(key, subchunk);
     }
 
-    /// Reads an encoded subchunk; false where it is absent.
+    /// Reads an encoded subchunk. Returns false if it is absent.
     pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool> {
         loop {
             self.source.workspace.room = Some(self.left());
@@ -304,8 +306,7 @@ impl VariableSizeBuffers {
         }
     }
 
-    /// Undoes the codecs of the encoded subchunk that turn bytes into bytes. Of what it takes only that is held which
-    /// comes of it.
+    /// Decodes the bytes->bytes codecs of the encoded subchunk. Afterwards only the memory of the result is reserved.
     fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>> {
         let before = self.held.saturating_sub(self.source.bytes.len() as u64);
         let undo = |encoded: &[u8], kept: &mut _, work: &mut _| chain.undo(encoded, kept, work);
@@ -320,13 +321,13 @@ impl VariableSizeBuffers {
         Ok(framed)
     }
 
-    /// Undoes the codecs of the encoded subchunk that differ, those of the source or those of the destination.
+    /// Decodes the codecs that differ, of the source or of the destination.
     pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<()> {
         let undo = |encoded: &[u8], kept: &mut _, work: &mut _| recoding.undo(is_source, encoded, kept, work);
         self.undo_with(recoding.num_buffers(), |bytes| recoding.context_bytes(bytes), undo)
     }
 
-    /// Undoes codecs that hold so many buffers at a time, and contexts.
+    /// Decodes codecs that need `buffers` buffers at once, and contexts.
     fn undo_with(
         &mut self,
         buffers: u64,
@@ -341,7 +342,7 @@ impl VariableSizeBuffers {
             };
             let ChainFaultKind::Room { room, found } = fault.kind else { return Err(fault.into()) };
             if !self.subchunks.drop_first(0) {
-                // Where the codec does not tell, twice as much may do.
+                // If the codec does not report the size, twice the memory may be enough.
                 let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
                 let cost = self.cost(bytes, buffers, context_bytes);
                 return Err(Fault::Memory { needed: self.with_held(cost) });
@@ -349,14 +350,14 @@ impl VariableSizeBuffers {
         }
     }
 
-    /// Does what the destination has in their place.
+    /// Encodes the codecs of the destination that replace the decoded ones.
     pub fn redo(&mut self, recoding: &Recoding) -> Result<()> {
         Ok(recoding.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
-    /// Encodes a subchunk of elements that fill a box of shape `valid` at its origin; the others are `fill`.
+    /// Encodes a subchunk from the elements of a box of shape `valid` at its origin. The other elements are `fill`.
     pub fn encode(&mut self, chain: &VlenChain, elements: &VlenElements, valid: &[u64], fill: &[u8]) -> Result<()> {
-        // What comes of it is no longer than what went in by much.
+        // The encoded form is not much longer than the input.
         let bytes = chain.framed_bytes(elements, fill);
         let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
         self.take(cost, 0)?;
@@ -366,7 +367,7 @@ impl VariableSizeBuffers {
         Ok(chain.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
-    /// The memory of buffers for a chunk of so many bytes, and of the codecs beside them.
+    /// Returns the memory of the buffers for a chunk of `bytes` bytes, and of the codec contexts.
     fn cost(&mut self, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
         // A compressor's context grows by powers of two.
         let contexts = context_bytes(2_u64.saturating_pow(bytes.max(1).ilog2() + 1));
@@ -374,7 +375,7 @@ impl VariableSizeBuffers {
         bytes.saturating_mul(buffers).saturating_add(contexts)
     }
 
-    /// A fault of memory, with what is held already.
+    /// Adds the used memory to a memory fault.
     fn in_all(&self, fault: Fault) -> Fault {
         match fault {
             Fault::Memory { needed } => Fault::Memory { needed: self.with_held(needed) },

@@ -1,14 +1,14 @@
 //! Counts of set bits, by position, in a tile of words.
 //!
-//! Words are added up bit by bit, sixteen at a time (carry-save adders, after Harley and Seal), so that only every
-//! sixteenth is looked at position by position; and that eight positions at a time, as bytes that count.
+//! Words are added bit by bit, sixteen at a time (carry-save adders, after Harley and Seal). So only every sixteenth is
+//! counted by position, eight positions at a time, as bytes that count.
 
 use crate::kernel::dispatch::TileLoop;
 
-/// Words side by side, so that the compiler puts them into vectors.
+/// Words in parallel, so that the compiler uses vectors.
 const LANES: usize = 4;
 
-/// Vectors that are added up at a time.
+/// Vectors that are added at a time.
 const BLOCK: usize = 16;
 
 /// The lowest bit of each byte.
@@ -16,10 +16,10 @@ const LOWEST: u64 = 0x0101_0101_0101_0101;
 
 type Vector = [u64; LANES];
 
-/// Counts by position of a 64-bit word, from the least significant.
+/// Counts by position in a 64-bit word, from the least significant.
 pub(super) type TileOnes = [u32; 64];
 
-/// The walk over a tile of at most 255 blocks of words, aligned to them.
+/// The loop over a tile of at most 255 blocks of words, aligned to blocks.
 pub(super) struct CountLoop;
 
 impl TileLoop for CountLoop {
@@ -67,7 +67,7 @@ impl TileLoop for CountLoop {
     }
 }
 
-/// Three words added up: the sum's lower and upper bit at each position.
+/// Adds three words: returns the lower and the upper bit of the sum at each position.
 #[inline(always)]
 fn added(a: Vector, b: Vector, c: Vector) -> (Vector, Vector) {
     let (mut low, mut high) = ([0; LANES], [0; LANES]);
@@ -88,7 +88,7 @@ fn tally(words: &[u64], weight: u32, all: &mut TileOnes) {
     }
 }
 
-/// Adds the bytes of words, each of which counts position `bit` of a byte.
+/// Adds the bytes of words. Each byte is a count of position `bit` of a byte.
 #[inline(always)]
 fn spread(words: &[u64], bit: usize, weight: u32, all: &mut TileOnes) {
     for word in words {

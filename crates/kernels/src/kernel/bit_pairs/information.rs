@@ -1,30 +1,30 @@
-//! From counts to information, in bits.
+//! Computes information in bits from counts.
 
 use super::BitPairs;
 
 /// The bitwise real information along a dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Information {
-    /// Pairs that it was found from.
+    /// The pairs from which it was computed.
     pub pairs: u64,
     /// Information in bits, from 0 to 1, by position from the most significant on.
     pub by_position: Vec<f64>,
-    /// Information that random bits show in so many pairs, in one case of a hundred. No more than this counts as
-    /// none.
+    /// The information that random bits seem to have in this number of pairs, in one case of a hundred. No more than
+    /// this counts as none.
     pub insignificant: f64,
 }
 
-/// The quantile of the standard normal distribution at 0.995: two-sided, 99 % of it lie inside.
+/// The quantile of the standard normal distribution at 0.995: 99 % of it are within ±this value.
 const QUANTILE_99: f64 = 2.575_829_303_548_900_4;
 
-/// The last positions, whose information is taken for what chance and rounding leave in any.
+/// The number of last positions. Their information is assumed to be only chance and rounding.
 const TAIL: usize = 4;
 
-/// By how much more a position has to show than the last ones.
+/// A position must have more than this factor times the information of the last ones.
 const BEYOND_TAIL: f64 = 1.5;
 
 impl BitPairs {
-    /// The information of elements of `width` bits; none where there is no pair.
+    /// Returns the information of elements of `width` bits. It is 0 if there is no pair.
     #[expect(clippy::cast_precision_loss, reason = "a share rounded to 53 bits")]
     pub fn information(&self, width: usize) -> Information {
         let count = self.pairs as f64;
@@ -54,8 +54,8 @@ impl BitPairs {
     }
 }
 
-/// The entropy that coin tosses, as many as `count`, may seem to lack: of the share of heads at the end of the interval
-/// in which 99 of 100 such series lie (the binomial distribution as a normal one).
+/// Returns the entropy that `count` coin tosses may seem to lack. The share of heads is the end of the interval with 99
+/// of 100 such series. (The binomial distribution is approximated by a normal one.)
 fn free_entropy(count: f64) -> f64 {
     if count == 0.0 {
         return 1.0;
@@ -66,16 +66,16 @@ fn free_entropy(count: f64) -> f64 {
 }
 
 impl Information {
-    /// The information without the part that chance explains: positions that show no more than random bits do, nor
-    /// half as much again as the most of the last four, have none.
+    /// Returns the information that chance does not explain. A position has none if it shows no more than random bits.
+    /// Nor has it any if it shows no more than 1.5 times the most of the last four.
     pub fn real(&self) -> Vec<f64> {
         let tail = self.by_position.iter().rev().take(TAIL).copied().fold(0.0, f64::max);
         let least = self.insignificant.max(tail * BEYOND_TAIL);
         self.by_position.iter().map(|found| if *found > least { *found } else { 0.0 }).collect()
     }
 
-    /// The fewest positions from the most significant on that keep more than this share of the real information; `None`
-    /// where there is none.
+    /// Returns the fewest positions from the most significant on that contain more than this share of the real
+    /// information. `None` if there is none.
     pub fn kept(&self, share: f64) -> Option<usize> {
         let real = self.real();
         let total: f64 = real.iter().sum();

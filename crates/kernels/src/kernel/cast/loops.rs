@@ -1,4 +1,4 @@
-//! The conversions of a cast: each gives the result of an element, and tells whether only the exact path knows it.
+//! The conversions of a cast. Each returns the result of an element, and true if the element needs the exact path.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use crate::kernel::round::{NearestEven, OfFloat, RoundingMode, WideFloat, round,
 use crate::kernel::{OutOfRange, Rounding};
 use crate::{with_float, with_integer};
 
-/// The integers of a source that are no matter for the exact path, the least and the greatest.
+/// The least and the greatest integer of a source that do not need the exact path.
 #[derive(Clone, Copy)]
 pub(super) struct Accepted<S>(pub(super) S, pub(super) S);
 
@@ -26,11 +26,11 @@ impl<S: Copy + PartialOrd> Accepted<S> {
     }
 }
 
-/// Integers to integers, or to the unsigned twin of their type.
+/// Integers to integers. The result may be of the unsigned type of the same size.
 #[derive(Clone, Copy)]
 struct IntegerToInteger<S, T> {
     pub(super) accepted: Accepted<S>,
-    /// The bounds of the result.
+    /// The range of the result.
     pub(super) bounds: (S, S),
     pub(super) target: PhantomData<T>,
 }
@@ -47,11 +47,11 @@ impl<S: IntegerElement + AsPrimitive<T>, T: Element> Conversion for IntegerToInt
     }
 }
 
-/// Integers to floats; an integer source of fewer logical bits is tested besides.
+/// Integers to floats. Sources of fewer logical bits are range-checked, too.
 #[derive(Clone, Copy)]
 struct IntegerToFloat<S, T, M> {
     pub(super) accepted: Accepted<S>,
-    /// Whether overflow is a matter for the exact path.
+    /// True if the exact path handles overflow.
     pub(super) is_checked: bool,
     pub(super) types: PhantomData<(T, M)>,
 }
@@ -67,7 +67,7 @@ impl<S: IntegerElement, T: OfInteger, M: RoundingMode> Conversion for IntegerToF
     }
 }
 
-/// A float as the target of every integer.
+/// A float that any integer can be converted to.
 trait OfInteger: Element {
     fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (Self, bool);
 }
@@ -107,7 +107,7 @@ impl OfInteger for f64 {
 /// Floats to other floats.
 #[derive(Clone, Copy)]
 struct FloatToFloat<S, T, M> {
-    /// Whether overflow is a matter for the exact path.
+    /// True if the exact path handles overflow.
     pub(super) is_checked: bool,
     pub(super) types: PhantomData<(S, T, M)>,
 }
@@ -123,15 +123,15 @@ impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> Conversion for FloatToFloa
     }
 }
 
-/// The upper half of a float32, its last bit set where any of the lower half is: rounded to odd. A small float of a byte has
-/// at most five bits of significand: its rounding is then the only one.
+/// Returns the upper half of a float32. Its last bit is set if any bit of the lower half is set, which rounds to odd. A
+/// small float of one byte has at most five bits of significand. So converting the key later is the only rounding.
 #[inline(always)]
 fn key(value: f32) -> u16 {
     let bits = value.to_bits();
     (bits >> 16) as u16 | u16::from(bits & 0xffff != 0)
 }
 
-/// Floats to the [`key`] of what a table converts.
+/// Floats to the [`key`] that a table converts.
 #[derive(Clone, Copy)]
 struct FloatToKey<S>(pub(super) PhantomData<S>);
 
@@ -156,7 +156,7 @@ impl Conversion for FloatToKey<f64> {
     }
 }
 
-/// Integers to the [`key`] of what a table converts.
+/// Integers to the [`key`] that a table converts.
 #[derive(Clone, Copy)]
 struct IntegerToKey<S>(pub(super) Accepted<S>);
 
@@ -170,16 +170,16 @@ impl<S: IntegerElement> Conversion for IntegerToKey<S> {
     }
 }
 
-/// Floats to integers; of 8 and 16 bits to the unsigned twin of their type.
+/// Floats to integers. Integers of 8 and 16 bits are converted to the unsigned type of that size.
 #[derive(Clone, Copy)]
 struct FloatToInteger<S: FloatElement, T, M> {
-    /// The floats that are no matter for the exact path, after rounding.
+    /// The range of floats that do not need the exact path, after rounding.
     pub(super) accepted: (S::Wide, S::Wide),
-    /// The bounds of the result, in the range of `T`, or for 8 and 16 bits of an i32.
+    /// The range of the result, which fits `T`, or an i32 if `T` has 8 or 16 bits.
     pub(super) bounds: (S::Wide, S::Wide),
-    /// The result of a float above its bound, which the float type may not hold.
+    /// The result of a float above the range. The float type may not represent it.
     pub(super) greatest: T,
-    /// The float that stands for NaN; NaN where there is none.
+    /// The float that replaces NaN. It is NaN if there is none.
     pub(super) nan: S::Wide,
     pub(super) rounding: PhantomData<M>,
 }
@@ -196,14 +196,14 @@ impl<S: FloatElement, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger
         // In this order NaN becomes the lower bound, and is never accepted.
         let bounded = if rounded > self.bounds.0 { rounded } else { self.bounds.0 };
         let bounded = if bounded < self.bounds.1 { bounded } else { self.bounds.1 };
-        // SAFETY: the bounds lie in T's range, or for 8 and 16 bits in that of an i32; see `select`.
+        // SAFETY: the bounds are in T's range, or in that of an i32 for 8 and 16 bits, see `select`.
         let cut = unsafe { bounded.to_integer::<T>() };
         let cut = if T::IS_WIDE && rounded > self.bounds.1 { self.greatest } else { cut };
         (cut, !((rounded >= self.accepted.0) & (rounded <= self.accepted.1)))
     }
 }
 
-/// The conversion for the options; the scalar map is not its business, but for the NaN that `nan_bits` stands for.
+/// Returns the conversion for the options. It ignores the scalar map, except for the NaN entry in `nan_bits`.
 pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
     if options.source == options.target && options.source.is_float() {
         return TileConversion::copy();
@@ -219,13 +219,15 @@ pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConver
     )
 }
 
-/// The element that the conversion starts from: of `bfloat16` it is `float32`, as [`first_step`] makes it.
+/// Returns the element type that the conversion starts from. For `bfloat16` it is `float32`, as [`first_step`] returns
+/// it.
 const fn wide_element(source: NumberType) -> ElementType {
     if source.small_float().is_some() { ElementType::Float32 } else { source.element() }
 }
 
-/// A step before the conversion, and the bytes of an element after it: `bfloat16`, the only small float of more than a byte,
-/// is made `float32`; what a table makes small floats of, its keys. `None` where there is none.
+/// Returns a step before the conversion, and the bytes of an element after it. `bfloat16`, the only small float with
+/// more than one byte, becomes `float32`. Values to convert by a table become its keys. `None` if there is no such
+/// step.
 pub(super) fn first_step(options: &CastOptions) -> Option<(TileConversion, usize)> {
     let CastOptions { source, target, .. } = *options;
     if source == target {
@@ -266,7 +268,7 @@ fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion
     }
 }
 
-/// Where every result is exact one loop serves every rounding.
+/// Makes a conversion. If every result is exact, one loop is enough for all roundings.
 fn integer_to_float<S: IntegerElement, T: OfInteger>(options: &CastOptions, is_exact: bool) -> TileConversion {
     let accepted = ranges::<S>(options).0;
     let is_checked = options.out_of_range != OutOfRange::Clamp;
@@ -276,7 +278,7 @@ fn integer_to_float<S: IntegerElement, T: OfInteger>(options: &CastOptions, is_e
     })
 }
 
-/// The integers of the source that need no exact path, and the bounds of the result.
+/// Returns the integers of the source that do not need the exact path, and the range of the result.
 fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
     let CastOptions { source, target, out_of_range, .. } = *options;
     let own = source.integer_bounds().unwrap_or_default();
@@ -285,7 +287,7 @@ fn ranges<S: IntegerElement>(options: &CastOptions) -> (Accepted<S>, (S, S)) {
     let (accepted, bounds) = match out_of_range {
         OutOfRange::Error => (both, both),
         OutOfRange::Clamp => (own, both),
-        // Cutting wraps at the size of the element, which is that of a type without unused bits.
+        // Truncating to the size of the element wraps, if the type has no unused bits.
         OutOfRange::Wrap if target.is_whole() => (own, whole),
         OutOfRange::Wrap => (both, both),
     };
@@ -308,7 +310,7 @@ fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<
     let CastOptions { target, out_of_range, .. } = *options;
     let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
     let wide = |bits| <S::Wide as Element>::from_bits64(bits);
-    // The float next to a bound inside the range: the bound itself, where the float type holds it.
+    // The nearest float to a bound inside the range. It is the bound itself if the float type can represent it.
     let inside = |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
     let floats = |(least, greatest)| (inside(least), inside(greatest));
     let range = target.integer_bounds().unwrap_or_default();
@@ -318,7 +320,7 @@ fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<
     let (accepted, bounds) = match out_of_range {
         OutOfRange::Error => (floats(range), floats(range)),
         OutOfRange::Clamp => (finite, floats(range)),
-        // Codes of 8 and 16 bits are the low bits of an i32: within it, cutting wraps.
+        // Codes of 8 and 16 bits are the low bits of an i32, so truncating wraps within its range.
         OutOfRange::Wrap if target.is_whole() && target.size() <= 2 => (floats(through), floats(through)),
         OutOfRange::Wrap => (floats(range), floats(range)),
     };
@@ -342,7 +344,7 @@ macro_rules! to_float {
                 match options.target.element() {
                     <$first>::TYPE => float_to_float::<$source, $first>(options),
                     <$second>::TYPE => float_to_float::<$source, $second>(options),
-                    // Of small floats only this one has loops.
+                    // The only small float with loops.
                     bf16::TYPE => float_to_float::<$source, bf16>(options),
                     _ => TileConversion::copy(),
                 }
@@ -362,7 +364,7 @@ fn float_to_float<S: ConvertFloat<T>, T: Element>(options: &CastOptions) -> Tile
     })
 }
 
-/// The bits, in the float that a source is calculated in, of an integer that stands for NaN; `None` where inexact.
+/// Returns the bits of the integer that replaces NaN, as a float of the source's calculation. `None` if it is inexact.
 pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
     let source = options.source;
     let wide = if source.element() == ElementType::Float64 { source.element() } else { ElementType::Float32 };

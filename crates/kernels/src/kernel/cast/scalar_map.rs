@@ -1,5 +1,5 @@
-//! Scalar maps: one value looked up, and in the fast path, where matching elements are made harmless before the loop
-//! and replaced after it.
+//! Scalar maps. A single value is looked up. In the fast path, matching elements are set to 0 before the loop and
+//! replaced after it.
 
 use std::marker::PhantomData;
 use std::ops::BitAnd;
@@ -9,21 +9,21 @@ use crate::element::{Element, FloatFormat, with_bits};
 use crate::kernel::dispatch::{TileKernel, TileLoop};
 use crate::kernel::tile::{TILE, read_bits, write_bits};
 
-/// Entries up to which testing all of them, many elements at a time, is faster than looking each element up.
+/// The most entries for which it is faster to test all, many elements at a time, than to look up each element.
 pub(super) const MOST_TESTED: usize = 24;
 
-/// A scalar map as a hash table: any number of entries takes one look.
+/// A scalar map as a hash table, so that the number of entries does not matter.
 #[derive(Debug)]
 pub(super) struct ScalarMap {
     entries: Vec<(u64, u64)>,
-    /// One more than the index of an entry; 0 where there is none. At most a quarter of them is taken.
+    /// One more than the index of an entry, or 0 for none. At most a quarter of the slots is used.
     slots: Vec<u32>,
-    /// All bits of a key's hash but these are its slot.
+    /// The number of bits of a key's hash that are not its slot.
     shift: u32,
     format: Option<FloatFormat>,
-    /// The result for the canonical NaN, which stands for every other NaN.
+    /// The result for the canonical NaN, which is used for every other NaN.
     nan: Option<u64>,
-    /// The result for a zero, which stands for the other one.
+    /// The result for a zero, which is used for the other zero.
     zero: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl ScalarMap {
         map
     }
 
-    /// The result of the entry that matches: one of exactly these bits goes first.
+    /// Returns the result of the matching entry. An entry of exactly these bits has priority.
     #[inline]
     pub(super) fn get(&self, bits: u64) -> Option<u64> {
         let mut slot = self.slot(bits);
@@ -100,7 +100,7 @@ impl ScalarMap {
     }
 }
 
-/// A map of which a tile takes out the elements that match, and puts in what they become.
+/// A map that removes the matching elements of a tile, and inserts their results afterwards.
 #[derive(Debug, Clone)]
 pub(super) enum Replacing {
     /// All entries are tested.
@@ -109,12 +109,12 @@ pub(super) enum Replacing {
     Lookup(Arc<ScalarMap>),
 }
 
-/// The elements of a tile that match, a bit each.
+/// The matching elements of a tile, one bit each.
 type Matches = [u64; TILE / 64];
 
 impl Replacing {
-    /// Converts a tile of elements of these bytes: `convert` gets `copy`, where 0, which every type holds, stands for each
-    /// element that matches.
+    /// Converts a tile of elements of these sizes. `convert` reads `copy`, in which each matching element is 0, a value
+    /// of every type.
     pub(super) fn around(
         &self,
         (source, copy): (&[u8], &mut [u8]),
@@ -150,7 +150,7 @@ impl Replacing {
     }
 }
 
-/// One test of an element's bits, and what it becomes.
+/// One test of an element's bits, and the result.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
     /// The bits that are compared.
@@ -161,7 +161,7 @@ struct Rule {
     value: u64,
 }
 
-/// The rules of a map, the first that matches last: they are applied in turn.
+/// The rules of a map, in the order in which they are applied. The first entry is the last, so it wins.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     in_turn: Vec<Rule>,
@@ -192,7 +192,7 @@ impl Rules {
     }
 }
 
-/// Writes the value of each rule, or 0, where it matches.
+/// Writes the value of each rule, or 0, to the matching elements.
 struct Replace<S, T, const DISARM: bool>(PhantomData<(S, T)>);
 
 impl<S: Element + BitAnd<Output = S>, T: Element, const DISARM: bool> TileLoop for Replace<S, T, DISARM> {

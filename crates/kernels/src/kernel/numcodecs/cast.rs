@@ -1,4 +1,4 @@
-//! `astype` of numpy between numbers, and the pass over tiles that ends or begins with it.
+//! `astype` of numpy between numbers, and tile by tile before or after arithmetic.
 
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::kernel::tile::{TileBuffer, for_each_tile};
 use crate::kernel::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::{with_element, with_float};
 
-/// Treatment of a value that the target cannot hold.
+/// The treatment of a value that the target cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
-    /// As numpy has it: integers wrap, floats become infinite. A float outside of an integer type is a fault.
+    /// As in numpy: integers wrap, floats become infinite. A float outside an integer type is a fault.
     Numpy,
-    /// The same, and a float wraps to an integer type as far as numpy does: within 32 bits, of 64-bit types within 64.
+    /// As in numpy, but a float wraps to an integer type, too. As in numpy it must be within 32 bits, or 64 for 64-bit
+    /// types.
     Wrapping,
-    /// Integers may wrap where wrapping back restores them; anything else is a fault.
+    /// Integers wrap if wrapping back restores them. Any other value is a fault.
     Reversible,
-    /// A fault.
     Fault,
 }
 
-/// A cast between two types; nothing where they are one.
+/// A cast between two types, or a copy if they are the same.
 #[derive(Debug, Clone)]
 pub(super) struct NumpyCast {
     cast: Option<Cast>,
-    /// The integers that floats wrap from; another is a fault.
+    /// The integer type that floats wrap to. Floats beyond its limits are a fault.
     wraps: Option<NumberType>,
 }
 
@@ -44,7 +44,7 @@ impl NumpyCast {
             Excess::Numpy | Excess::Wrapping if are_integers => (source, OutOfRange::Wrap),
             Excess::Numpy | Excess::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
             Excess::Wrapping => (source, OutOfRange::Wrap),
-            // 65535 as an int16 is -1, which an int8 can hold and bring back.
+            // 65535 as an int16 is -1, which an int8 can represent and decode.
             Excess::Reversible if are_integers && narrows => {
                 (NumberType::integer(is_signed, source.bits()).unwrap_or(source), OutOfRange::Error)
             }
@@ -56,7 +56,7 @@ impl NumpyCast {
         NumpyCast { cast: (source != target).then(|| Cast::new(options)), wraps }
     }
 
-    /// Casts elements, as many as both slices hold.
+    /// Casts as many elements as both slices have.
     pub(super) fn convert(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
         let Some(cast) = &self.cast else {
             let length = source.len().min(target.len());
@@ -73,7 +73,7 @@ impl NumpyCast {
         })
     }
 
-    /// Runs `arithmetic` from tile to tile of elements of `source_size` bytes, and casts what it gives: `R`.
+    /// Runs `arithmetic` on each tile of elements of `source_size` bytes, and casts its results of type `R`.
     pub(super) fn after<R: Element>(
         &self,
         (source, source_size): (&[u8], usize),
@@ -93,7 +93,7 @@ impl NumpyCast {
         })
     }
 
-    /// The same with what `each` makes of an element.
+    /// Runs `each` on each element, and casts its results of type `R`.
     pub(super) fn after_each<S: Element, R: Element>(
         &self,
         source: &[u8],
@@ -104,8 +104,8 @@ impl NumpyCast {
     }
 }
 
-/// Refuses finite floats that numpy does not wrap to an integer type: C leaves their cast undefined. It goes through a
-/// signed integer of 32 bits, or of 64 for types of as many, unless the type itself holds the value.
+/// Fails for finite floats that numpy does not wrap to an integer type, as their cast is undefined in C. The cast uses
+/// a signed integer of 32 bits, or of 64 for 64-bit types. A value that the type itself has is valid, too.
 fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), ElementFault> {
     let through = if target.size() == 8 { 63 } else { 31 };
     let unsigned = if target.element().is_signed_integer() { 0 } else { target.bits() };
@@ -119,7 +119,7 @@ fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), El
     source.iter().position(is_undefined).map_or(Ok(()), fault)
 }
 
-/// Calls `each` on the elements of aligned tiles; the first fault is named.
+/// Calls `each` on the elements of aligned tiles. The error has the index of the first fault.
 fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
     source: &[u8],
     target: &mut [u8],
@@ -133,21 +133,20 @@ fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
     Ok(())
 }
 
-/// A number of any type; `as_` gives the nearest float64.
+/// A number of any type. `as_` returns the nearest float64.
 pub(super) trait Number: Element + num_traits::NumCast + AsPrimitive<f64> {
-    /// Their sum; integers wrap.
+    /// Returns the sum. Integers wrap.
     fn plus(self, other: Self) -> Self;
-    /// Their difference; integers wrap.
+    /// Returns the difference. Integers wrap.
     fn minus(self, other: Self) -> Self;
-    /// Their product; integers wrap.
+    /// Returns the product. Integers wrap.
     fn times(self, other: Self) -> Self;
 }
 
-/// A float.
 pub(super) trait Real: Number + Float {
-    /// The nearest to a float64, as a weak Python float becomes one of the array's type.
+    /// Returns the nearest value to a float64, as numpy converts a weak Python float to the array's type.
     fn nearest(value: f64) -> Self;
-    /// The nearest integer, ties to even.
+    /// Returns the nearest integer, ties to even.
     fn rounded(self) -> Self;
 }
 
@@ -189,7 +188,6 @@ floats!(
     f64, value => value.round_ties_even();
 );
 
-/// A bound `astype`.
 #[derive(Debug)]
 struct AsType {
     decoded: NumpyType,
@@ -229,7 +227,7 @@ impl FilterElements for AsType {
     }
 }
 
-/// Everything but zero is true, NaN as well.
+/// Casts to bool. Every value but zero is true, including NaN.
 fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
     with_element!(source_type.element(), T => {
         for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {

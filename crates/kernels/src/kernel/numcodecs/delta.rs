@@ -1,7 +1,7 @@
 //! `delta`: the first element, then the difference of each to the one before it.
 //!
-//! Differences are taken in `dtype`, where integers wrap, and cast to `astype`. Decoding adds up in the type that holds
-//! both, float64 for what no integer holds, and casts every sum to `dtype` last (run, numpy 2.4).
+//! Differences are computed in `dtype`, where integers wrap, and cast to `astype`. Decoding adds in the type that can
+//! represent both, or in float64 if no integer can. It casts every sum to `dtype` last (run, numpy 2.4).
 
 use super::FilterElements;
 use super::cast::{Excess, Number, NumpyCast};
@@ -9,19 +9,18 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;
 
-/// A bound `delta`.
 #[derive(Debug, Clone)]
 pub struct Delta {
     decoded: NumberType,
     encoded: NumberType,
-    /// In which sums are made.
+    /// The type of the sums.
     sum: NumberType,
     encode: NumpyCast,
     to_sum: NumpyCast,
     from_sum: NumpyCast,
 }
 
-/// The least type that holds two others, as numpy promotes them; float64 where none does.
+/// Returns the least type that can represent two others, as numpy promotes them. It is float64 if there is none.
 fn promoted(one: NumberType, other: NumberType) -> NumberType {
     let float = |bits: u32| match bits {
         ..=16 => NumberType::of(ElementType::Float16),
@@ -29,7 +28,7 @@ fn promoted(one: NumberType, other: NumberType) -> NumberType {
         _ => NumberType::of(ElementType::Float64),
     };
     let is_signed = |number: NumberType| number.element().is_signed_integer();
-    // Bits of a float that holds every integer of a type.
+    // Bits of a float that can represent all integers of a type.
     let as_float = |number: NumberType| if number.is_float() { number.bits() } else { 2 * number.bits() };
     if one.is_float() || other.is_float() {
         return float(as_float(one).max(as_float(other)));
@@ -58,18 +57,18 @@ impl Delta {
         }
     }
 
-    /// True of integers of one type, whose differences wrap.
+    /// Returns true for integers of one type, whose differences wrap.
     pub fn wraps_in_place(&self) -> bool {
         self.decoded == self.encoded && !self.decoded.is_float()
     }
 
-    /// Whether what is encoded comes back as it was: integers, whose sums are integers.
+    /// Returns true if decoding returns every value exactly: integers whose sums are integers.
     pub fn is_exact(&self) -> bool {
         !self.decoded.is_float() && !self.sum.is_float()
     }
 
     fn differences<T: Number>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        // A difference that has wrapped is undone by a sum that wraps, which floats do not.
+        // A sum that wraps corrects a difference that has wrapped. Floats do not wrap.
         let wraps = self.decoded.is_float() || !self.sum.is_float();
         let mut previous: Option<T> = None;
         let difference = |element: T| {

@@ -1,9 +1,9 @@
-//! `fixedscaleoffset`: `around((x - offset) * scale)` cast to `astype`; back `(x / scale) + offset`, cast to `dtype`
-//! last (SEMANTICS: A1.10).
+//! `fixedscaleoffset`: `around((x - offset) * scale)` cast to `astype`. Decoding is `(x / scale) + offset`, cast to
+//! `dtype` last (SEMANTICS: A1.10).
 //!
-//! Floats calculate in their own type. Integers stay integers where the numbers of the configuration are integers of
-//! the same type, and wrap; a quotient of integers, and what meets a float, is float64. What does not fit `astype` wraps,
-//! too, or becomes infinite, as numpy has it: nothing but NaN, infinities and what is too far off to wrap is a fault.
+//! Floats are computed in their own type. Integers stay integers and wrap if the numbers of the configuration are
+//! integers of the same type. A quotient of integers, and integers with a float, are float64. A value that does not fit
+//! `astype` wraps, too, or becomes infinite, as in numpy. Only NaN, infinities and values too great to wrap are faults.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::{with_element, with_float, with_integer};
 
-/// A bound `fixedscaleoffset`.
 #[derive(Debug)]
 struct FixedScaleOffset {
     decoded: NumberType,
@@ -26,13 +25,13 @@ struct FixedScaleOffset {
     decode: NumpyCast,
 }
 
-/// The float type in which a type divides.
+/// Returns the float type in which a type divides.
 fn quotient(number_type: NumberType) -> NumberType {
     if number_type.is_float() { number_type } else { NumberType::of(ElementType::Float64) }
 }
 
-/// A number of a configuration as a float64.
-#[expect(clippy::cast_precision_loss, reason = "the nearest is what Python takes")]
+/// Returns a number of a configuration as a float64.
+#[expect(clippy::cast_precision_loss, reason = "Python uses the nearest, too")]
 fn float(number: PythonNumber) -> f64 {
     match number {
         PythonNumber::Integer(integer) => integer as f64,
@@ -40,7 +39,7 @@ fn float(number: PythonNumber) -> f64 {
     }
 }
 
-/// The integer of a type that a number of a configuration is.
+/// Returns a number of a configuration as an integer of the type. `None` if it is not one.
 fn integer<T: Number>(number: PythonNumber) -> Option<T> {
     match number {
         PythonNumber::Integer(integer) if !T::TYPE.is_float() => num_traits::cast(integer),
@@ -48,7 +47,8 @@ fn integer<T: Number>(number: PythonNumber) -> Option<T> {
     }
 }
 
-/// Binds `fixedscaleoffset` to `dtype` and `astype`, what is subtracted first, and what is multiplied then.
+/// Binds `fixedscaleoffset` to `dtype` and `astype`. `offset` is subtracted first, then the result is multiplied by
+/// `scale`.
 pub fn fixed_scale_offset(
     (decoded, encoded): (NumberType, NumberType),
     offset: PythonNumber,
@@ -113,19 +113,18 @@ impl FilterElements for FixedScaleOffset {
 }
 
 impl FixedScaleOffset {
-    /// An integer that meets a float, less the offset: an integer of its type as integers.
+    /// Returns an integer less the offset, as float64. An offset of the same integer type is subtracted as integers.
     fn difference<T: Number>(&self, offset: Option<T>, value: T) -> f64 {
         offset.map_or_else(|| value.as_() - float(self.offset), |offset| value.minus(offset).as_())
     }
 }
 
-/// With fewer digits numcodecs itself ends in an overflow.
+/// With fewer digits numcodecs itself fails with an overflow.
 pub const LEAST_DIGITS: i32 = -308;
 
-/// With more digits numcodecs itself ends in an overflow.
+/// With more digits numcodecs itself fails with an overflow.
 pub const GREATEST_DIGITS: i32 = 307;
 
-/// A bound `quantize`.
 #[derive(Debug)]
 struct Quantize {
     decoded: NumberType,
@@ -135,13 +134,14 @@ struct Quantize {
     decode: NumpyCast,
 }
 
-/// The exponent of the scale: the least that is no less than `digits` times log2(10).
-#[expect(clippy::cast_possible_truncation, reason = "of so few digits it is no more than 1024")]
+/// Returns the exponent of the scale: the least integer that is not below `digits` times log2(10).
+#[expect(clippy::cast_possible_truncation, reason = "for so few digits it is at most 1024")]
 pub(super) fn scale_exponent(digits: i32) -> i32 {
     (f64::from(digits) * std::f64::consts::LOG2_10).ceil() as i32
 }
 
-/// Binds `quantize` to `dtype` and `astype`, of floats, and decimal digits from [`LEAST_DIGITS`] to [`GREATEST_DIGITS`].
+/// Binds `quantize` to the floats `dtype` and `astype`, and decimal digits from [`LEAST_DIGITS`] to
+/// [`GREATEST_DIGITS`].
 pub fn quantize((decoded, encoded): (NumberType, NumberType), digits: i32) -> ElementFilter {
     let digits = digits.clamp(LEAST_DIGITS, GREATEST_DIGITS);
     Arc::new(Quantize {

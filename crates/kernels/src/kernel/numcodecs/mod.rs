@@ -1,10 +1,11 @@
-//! The filters of numcodecs, as numcodecs calculates: numpy's arithmetic, in the types that numpy takes, in its order.
+//! The filters of numcodecs with its results: numpy's arithmetic, in numpy's types and order.
 //!
-//! Python's numbers of a configuration are weak (NEP 50): they take the type of the array, except that a float meets
-//! integers in float64. A cast is C's: an integer wraps, a float loses its fraction. Where C leaves a cast undefined
-//! (a float outside of an integer type, NaN) numpy's result depends on the machine: here it is a fault, on both ways.
-//! Encoding by all but `fixedscaleoffset` (SEMANTICS: A1.10) refuses more, of which numcodecs says that "no checks are made
-//! and data may become corrupted": an integer that would come back as another, and a finite number that becomes infinite.
+//! Python numbers in a configuration are weak (NEP 50). They have the type of the array, but a float with integers is
+//! computed in float64. A cast is that of C: an integer wraps, a float loses its fraction. Where C leaves a cast
+//! undefined (a float outside an integer type, NaN), numpy's result depends on the machine. Here it is a fault, in both
+//! directions. Encoding by all but `fixedscaleoffset` (SEMANTICS: A1.10) rejects more. numcodecs warns about these
+//! values that "no checks are made and data may become corrupted". They are integers that decode to other ones, and
+//! finite numbers that become infinite.
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
@@ -26,43 +27,43 @@ pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, 
 /// The element types of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumpyType {
-    /// A byte; anything but 0 becomes 1 in a cast.
+    /// A byte. A cast converts any value but 0 to 1.
     Bool,
     /// A number of whole bytes.
     Number(NumberType),
 }
 
-/// A number of a configuration, as Python reads JSON.
+/// A number in a configuration, as Python reads JSON.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PythonNumber {
-    /// Without fraction and exponent.
+    /// A number without fraction and exponent.
     Integer(i128),
-    /// Any other.
+    /// Any other number.
     Float(f64),
 }
 
 /// A filter of numcodecs between two types.
 pub trait FilterElements: std::fmt::Debug + Send + Sync {
-    /// The types of decoded and encoded elements.
+    /// Returns the types of decoded and encoded elements.
     fn types(&self) -> (NumberType, NumberType);
 
-    /// Encodes native-endian elements, as many as both slices hold.
+    /// Encodes as many native-endian elements as both slices have.
     fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault>;
 
-    /// Decodes native-endian elements, as many as both slices hold.
+    /// Decodes as many native-endian elements as both slices have.
     fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault>;
 
-    /// The differences of neighbours, which alone do not take each element by itself.
+    /// Returns the filter if it is `delta`, the only one that does not convert each element by itself.
     fn delta(&self) -> Option<&Delta> {
         None
     }
 }
 
-/// A bound filter.
+/// A filter bound to two types.
 pub type ElementFilter = Arc<dyn FilterElements>;
 
 impl NumpyType {
-    /// As a number: `bool` is a byte.
+    /// Returns the number type. `bool` is a byte.
     pub const fn number(self) -> NumberType {
         if let NumpyType::Number(number) = self { number } else { NumberType::of(ElementType::UInt8) }
     }

@@ -1,65 +1,66 @@
-//! The Kolmogorov-Smirnov statistic of SOURCE and DEST, exactly, from one pass, where DEST can hold few different values.
+//! The exact Kolmogorov-Smirnov statistic of SOURCE and DEST from one pass, for a DEST with few possible values.
 //!
-//! The statistic is the greatest distance of the two empirical distribution functions. That of DEST changes only at its
-//! possible values, so the distance is greatest at one of them or just before one. A pair of values between which no other
-//! possible value lies changes the distance at one place: just before the value of DEST, if that of SOURCE is below it, or at
-//! it, if that of SOURCE is above. Nearly all pairs are such, and two counters for each possible value are enough for them.
+//! The statistic is the greatest distance of the two empirical distribution functions. The function of DEST changes
+//! only at its possible values, so the distance is greatest at one of them or just before one. Most pairs of values
+//! have no other possible value between them. Such a pair changes the distance at one point. The point is just before
+//! the value of DEST if that of SOURCE is below, and at it if above. Two counters for each possible value are enough
+//! for these pairs.
 
 use std::f64::consts::PI;
 
 use crate::element::FloatFormat;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
-/// The greatest number of possible values of DEST: memory is in proportion to it.
+/// The greatest number of possible values of DEST. Memory is proportional to it.
 pub const MOST_VALUES: usize = 1 << 20;
 
-/// Pairs whose counters are found at a time: they stay in a first-level cache.
+/// Pairs whose counters are found at a time. They fit into a first-level cache.
 const PAIRS: usize = 512;
 
-/// Few values have their counters so many times, for neighbouring pairs, which often are of one value: the addition of one
-/// does not wait for that of the other.
+/// The number of copies of the counters if there are few values. Neighbouring pairs often have one value, and with
+/// copies the addition of one does not wait for that of the other.
 const COPIES: usize = 4;
 const MOST_COPIED: usize = 1 << 10;
 
 /// Counters that nobody reads, for pairs that do not count.
 const UNREAD: usize = 8;
 
-/// The values that DEST may hold.
+/// The possible values of DEST.
 #[derive(Debug)]
 pub struct PossibleValues {
     /// In order, each once.
     values: Vec<f64>,
     scale: Scale,
-    /// The least distance of two values on the scale; `None` where it does not tell them apart.
+    /// The least distance of two values on the scale. `None` if the scale does not separate them.
     least_distance: Option<f64>,
     kernel: BlockKernel<PlaceLoop>,
 }
 
-/// The pairs of values that were counted.
+/// The counted pairs of values.
 #[derive(Debug, Clone, Default)]
 pub struct PairCounts {
-    /// For each possible value of DEST, the pairs whose value of SOURCE is below and above it, with no other possible value in
-    /// between. Copies of this follow one another, then what nobody reads.
+    /// For each possible value of DEST, the pairs whose value of SOURCE is below and above it, with no other possible
+    /// value in between. The copies follow one another, then the counters that nobody reads.
     near: Vec<u64>,
-    /// Of all other pairs, values of SOURCE less those of DEST: before the first possible value, equal to it, between it and
-    /// the second, and so on.
+    /// For all other pairs, the values of SOURCE less those of DEST: before the first possible value, equal to it,
+    /// between it and the second, and so on.
     far: Vec<i64>,
 }
 
 /// Numbers the possible values.
 trait Number: Copy {
-    /// The number of a possible value, or nearly so; of other values, a number in between.
+    /// Returns the approximate number of a possible value. For other values, a number in between.
     fn position(self, value: f64) -> f64;
 }
 
-/// About equal steps.
+/// A scale of about equal steps.
 #[derive(Debug, Clone, Copy)]
 struct Steps {
     origin: f64,
     inverse: f64,
 }
 
-/// Leading bits of a float64, after a multiplication by `factor`.
+/// A scale of the leading bits of a float64, after a multiplication by `factor`.
 #[derive(Debug, Clone, Copy)]
 struct Bits {
     factor: f64,
@@ -83,7 +84,8 @@ impl Number for Steps {
 impl Number for Bits {
     #[inline(always)]
     fn position(self, value: f64) -> f64 {
-        // The bits of magnitudes are in their order. As the fraction of 2^52 they are a number without a conversion.
+        // The bits of magnitudes sort as the magnitudes do. As the fraction of 2^52 they are a number without a
+        // conversion.
         const INTEGRAL: f64 = 4_503_599_627_370_496.0;
         let bits = (value.abs() * self.factor).to_bits() >> 11 | INTEGRAL.to_bits();
         ((f64::from_bits(bits) - INTEGRAL) * self.unit).copysign(value) + self.zero
@@ -100,7 +102,7 @@ impl Number for Scale {
 }
 
 impl PossibleValues {
-    /// The values of codes, in any order; `None` where they are too many.
+    /// Makes the possible values from those of codes, in any order. `None` if there are too many.
     pub fn of_codes(mut values: Vec<f64>) -> Option<Self> {
         values.sort_unstable_by(f64::total_cmp);
         values.dedup_by(|next, value| next == value);
@@ -110,14 +112,15 @@ impl PossibleValues {
         (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
     }
 
-    /// The finite values of an IEEE 754 format of whose significand `bits` explicit bits are kept; `None` where they are too
-    /// many.
+    /// Makes the finite values of an IEEE 754 format with `bits` explicit bits of the significand kept. `None` if there
+    /// are too many.
     pub fn of_kept_bits(format: FloatFormat, bits: u32) -> Option<Self> {
         if 1 + format.exponent_bits + bits > MOST_VALUES.ilog2() {
             return None;
         }
         let magnitudes = ((1_u32 << format.exponent_bits) - 1) << bits;
-        // This makes the least normal number that of float64: the leading bits of the products number all magnitudes.
+        // The least normal number becomes that of float64, so that the leading bits of the products number all
+        // magnitudes.
         let factor = 2_f64.powi(-1022 - format.least_exponent());
         let magnitude = |number: u32| f64::from_bits(u64::from(number) << (52 - bits)) / factor;
         let negative = (1..magnitudes).rev().map(|number| -magnitude(number));
@@ -127,7 +130,7 @@ impl PossibleValues {
     }
 
     fn new(values: Vec<f64>, scale: Scale) -> Self {
-        /// More than what a position lacks in precision.
+        /// More than the imprecision of a position.
         const SLACK: f64 = 1e-6;
         let mut least_distance = Some(1.0);
         for (number, pair) in (0_u32..).zip(values.windows(2)) {
@@ -144,12 +147,12 @@ impl PossibleValues {
         if self.values.len() <= MOST_COPIED { COPIES } else { 1 }
     }
 
-    /// Counters of all values, once.
+    /// Returns the number of counters of all values, in one copy.
     fn counters(&self) -> usize {
         2 * self.values.len()
     }
 
-    /// Counts the pairs that are both finite.
+    /// Counts the pairs of two finite values.
     #[expect(clippy::cast_possible_truncation, reason = "a few times the number of values")]
     pub fn count(&self, source: &[f64], destination: &[f64], counts: &mut PairCounts) {
         let Some(least_distance) = self.least_distance else {
@@ -173,7 +176,7 @@ impl PossibleValues {
         }
     }
 
-    /// Counts pairs one by one, however far their values are apart.
+    /// Counts pairs one by one, at any distance of their values.
     fn count_far(&self, source: &[f64], destination: &[f64], counts: &mut PairCounts) {
         counts.far.resize(self.counters() + 1, 0);
         let is_counted = |(x, y): &(&f64, &f64)| x != y && x.is_finite() && y.is_finite();
@@ -183,13 +186,13 @@ impl PossibleValues {
         }
     }
 
-    /// Twice the number of possible values below, and one more for a value that is one.
+    /// Returns twice the number of possible values below, and one more for a value that is possible itself.
     fn bin(&self, value: f64) -> usize {
         let number = self.values.partition_point(|own| *own < value);
         2 * number + usize::from(self.values.get(number) == Some(&value))
     }
 
-    /// The greatest distance of the distribution functions, in values.
+    /// Returns the greatest distance of the distribution functions, in values.
     pub fn distance(&self, counts: PairCounts) -> u64 {
         let (mut bins, counters) = (counts.far, self.counters());
         bins.resize(counters + 1, 0);
@@ -207,7 +210,7 @@ impl PossibleValues {
 }
 
 impl PairCounts {
-    /// Adds what another thread counted.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &PairCounts) {
         self.near.resize(self.near.len().max(other.near.len()), 0);
         self.near.iter_mut().zip(&other.near).for_each(|(own, count)| *own += count);
@@ -216,17 +219,17 @@ impl PairCounts {
     }
 }
 
-/// What counters are found by.
+/// The arguments for finding counters.
 struct Places {
     scale: Scale,
-    /// The number of the last possible value.
     last: u32,
     least_distance: f64,
     /// A power of two.
     copies: u32,
 }
 
-/// The loop that finds the counter of each pair. It tells whether another possible value may lie between those of a pair.
+/// The loop that finds the counter of each pair. It returns true if another possible value may be between those of a
+/// pair.
 struct PlaceLoop;
 
 impl BlockLoop for PlaceLoop {
@@ -235,7 +238,7 @@ impl BlockLoop for PlaceLoop {
 
     #[inline(always)]
     fn run<const ROUNDS: bool>((x, y, places, found): Self::Work<'_>) -> bool {
-        // Each is a loop of its own: one that chose for each pair would not be vectorised.
+        // One loop for each: a loop that chose for each pair would not be vectorised.
         match places.scale {
             Scale::Steps(scale) => find(x, y, scale, places, found),
             Scale::Bits(scale) => find(x, y, scale, places, found),
@@ -258,7 +261,7 @@ fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [
         let at = if position > 0.0 { position } else { 0.0 };
         let at = (if at < last { at } else { last }) + ROUNDER;
         let is_counted = (x - x == 0.0) & (y - y == 0.0) & (x != y);
-        // Beyond the ends there are no other values.
+        // There are no other values beyond the ends.
         let is_near = ((scale.position(*x) - position).abs() < least_distance)
             | ((at == ROUNDER) & (x < y))
             | ((at == last + ROUNDER) & (x > y))
@@ -270,15 +273,16 @@ fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [
     is_any_far
 }
 
-/// Values of each sample up to which the p-value is exact.
+/// The most values of a sample for which the p-value is exact.
 const MOST_EXACT: u64 = 10_000;
 
-/// The p-value of the two-sample test of `count` values each, whose distribution functions are `distance` values apart: how often
-/// samples of one distribution lie at least so far apart.
+/// Returns the p-value of the two-sample test of `count` values each, whose distribution functions differ by `distance`
+/// values. It is the probability that samples of one distribution differ at least so much.
 ///
-/// Up to 10,000 values it is exact, as a count of paths (Gnedenko and Korolyuk 1951). Above, it is that of one sample of half as
-/// many values against its distribution, in the approximations that Simard and L'Ecuyer (2011, 10.18637/jss.v039.i11) recommend
-/// for such numbers: that is the rule of `scipy.stats.ks_2samp`, too. What is left out is less than 1e-9.
+/// Up to 10,000 values it is exact, as a count of paths (Gnedenko and Korolyuk 1951). Above, it is that of one sample
+/// of half as many values against its distribution. The approximations are those that Simard and L'Ecuyer (2011,
+/// 10.18637/jss.v039.i11) recommend for such numbers. `scipy.stats.ks_2samp` does this, too. The error is less than
+/// 1e-9.
 pub fn p_value(count: u64, distance: u64) -> f64 {
     if distance == 0 {
         return 1.0;
@@ -287,7 +291,7 @@ pub fn p_value(count: u64, distance: u64) -> f64 {
     p.clamp(0.0, 1.0)
 }
 
-/// Of all orders of both samples, the share in which the functions are so far apart:
+/// Returns the share of all orders of both samples in which the functions differ so much:
 /// `2 (C(2n, n-h) - C(2n, n-2h) + C(2n, n-3h) - ...) / C(2n, n)`, each binomial as a multiple of the one before.
 #[expect(clippy::cast_precision_loss, reason = "at most 20,001")]
 fn exact(count: u64, distance: u64) -> f64 {
@@ -295,7 +299,7 @@ fn exact(count: u64, distance: u64) -> f64 {
     for multiple in (0..=count / distance).rev() {
         let passed = multiple * distance;
         let factors = (0..distance).map(|step| {
-            // Of the last binomial, which is 0, a factor may be below 0: it comes behind one that is 0.
+            // The last binomial is 0. A factor of it may be below 0, but only after a factor of 0.
             count.saturating_sub(passed + step) as f64 / (count + passed + step + 1) as f64
         });
         p = factors.product::<f64>() * (1.0 - p);
@@ -303,17 +307,17 @@ fn exact(count: u64, distance: u64) -> f64 {
     2.0 * p
 }
 
-/// The square of `z` from which on both sides of the distribution are never exceeded at once (Simard and L'Ecuyer, section
-/// 3.4).
+/// The square of `z` from which the two sides of the distribution are never exceeded at once (Simard and L'Ecuyer,
+/// section 3.4).
 const TWO_SIDED: f64 = 2.2;
 
-/// The square of `z` from which on the p-value is less than the least float64.
+/// The square of `z` from which the p-value is less than the least float64.
 const NEVER: f64 = 370.0;
 
 /// The `z` up to which the p-value is more than 1 - 1e-300.
 const ALWAYS: f64 = 0.042;
 
-/// That of one sample of half as many values.
+/// Returns the p-value of one sample of half as many values.
 #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the formulas")]
 fn asymptotic(count: u64, distance: u64) -> f64 {
     let half = (count as f64 / 2.0).round_ties_even();
@@ -327,7 +331,7 @@ fn asymptotic(count: u64, distance: u64) -> f64 {
     }
 }
 
-/// The p-value of the one-sided statistic `z / sqrt(n)` (Lauwerier 1963): the terms up to `n^(-3/2)`.
+/// Returns the p-value of the one-sided statistic `z / sqrt(n)` (Lauwerier 1963), with terms up to `n^(-3/2)`.
 fn one_sided(n: f64, z: f64) -> f64 {
     let (root, square) = (n.sqrt(), z * z);
     let first = -2.0 * z / (3.0 * root);
@@ -336,8 +340,8 @@ fn one_sided(n: f64, z: f64) -> f64 {
     (-2.0 * square).exp() * (1.0 + first + second + third)
 }
 
-/// The distribution function of the statistic at `z / sqrt(n)` (Pelz and Good 1976): its limit and three terms in
-/// `1 / sqrt(n)`, as sums over Jacobi's theta functions.
+/// Returns the distribution function of the statistic at `z / sqrt(n)` (Pelz and Good 1976): its limit and three terms
+/// in `1 / sqrt(n)`, as sums over Jacobi's theta functions.
 fn pelz_good(n: f64, z: f64) -> f64 {
     let power = |exponent: i32| z.powi(exponent);
     let (square, pi_square) = (z * z, PI * PI);

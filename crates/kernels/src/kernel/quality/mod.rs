@@ -1,9 +1,10 @@
-//! How much a change of the values of an array shows: the measures of lossy compression of climate data, of two slices of
-//! float64 that stand beside each other.
+//! Measures of a change of an array's values: those for lossy compression of climate data, of two slices of float64 in
+//! pairs.
 //!
-//! [`sums`] are the measures that are sums over points, [`similarity`] is DSSIM of a 2-D level, [`distribution`] finds the
-//! Kolmogorov-Smirnov statistic, and [`kolmogorov`] gives its p-value. The definitions are those of Baker et al. (2019, 10.1007/978-3-030-34356-9_30) and (2023, 10.1109/TVCG.2023.3332843), as the package ldcpy
-//! calculates them on float64. A point counts where both values are finite.
+//! [`sums`] has the measures that are sums over points, and [`similarity`] has DSSIM of a 2-D level. [`distribution`]
+//! has the Kolmogorov-Smirnov statistic, and [`kolmogorov`] its p-value. The definitions are those of Baker et al.
+//! (2019, 10.1007/978-3-030-34356-9_30) and (2023, 10.1109/TVCG.2023.3332843), as the package ldcpy computes them on
+//! float64. A point counts if both values are finite.
 
 pub mod distribution;
 pub mod similarity;
@@ -12,12 +13,12 @@ mod windows;
 
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
-/// The bound loop that makes float64 of float32.
+/// The loop from float32 to float64.
 #[derive(Debug, Default)]
 pub struct Widening(BlockKernel<WideningLoop>);
 
 impl Widening {
-    /// Writes the float64 of elements in native byte order, as many as `numbers` has room for.
+    /// Converts elements in native byte order to float64, as many as `numbers` has.
     pub fn run(&self, elements: &[u8], numbers: &mut [f64]) {
         self.0.run((elements, numbers));
     }

@@ -1,12 +1,14 @@
 //! DSSIM, the structural similarity of two 2-D levels of numbers (Baker, Pinard and Hammerling 2023).
 //!
-//! Both levels are scaled to [0, 1] by their joint range and rounded to 256 values. Then SSIM (Wang et al. 2004) is taken of
-//! each window of 11 x 11 points with Gaussian weights of sigma 1.5 and constants of 1e-8, and its mean over all points whose
-//! window lies inside the level. A point that does not count is left out of windows, and is no middle of one.
+//! Both levels are scaled to [0, 1] by their joint range and rounded to 256 values. Then SSIM (Wang et al. 2004) is
+//! computed for each window of 11 x 11 points. The Gaussian weights have sigma 1.5, and the constants are 1e-8. The
+//! result is the mean over all points whose window is inside the level. A point that does not count is left out of
+//! windows, and is not the middle of one.
 //!
-//! With the difference `d` of the two levels and `E` a window's weighted mean, both factors of SSIM are 1 less a fraction:
-//! `1 - E(d)^2 / (E(x)^2 + E(y)^2 + C)` and `1 - (E(d^2) - E(d)^2) / (var(x) + var(y) + C)`. So a window without differences
-//! has 1 exactly, and is not looked at, and others lose nothing where numbers that are nearly equal are subtracted.
+//! `d` is the difference of the two levels, and `E` a window's weighted mean. Both factors of SSIM are 1 less a
+//! fraction: `1 - E(d)^2 / (E(x)^2 + E(y)^2 + C)` and `1 - (E(d^2) - E(d)^2) / (var(x) + var(y) + C)`. So a window
+//! without differences has exactly 1 and is not computed. Other windows lose no digits by subtracting nearly equal
+//! numbers.
 
 pub use super::windows::{RADIUS, Similarity, WINDOW};
 use super::windows::{Rows, STEPS, Weights, WindowLoop};
@@ -18,9 +20,9 @@ const SIGMA: f64 = 1.5;
 /// The joint range of two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelRange {
-    /// The least value of both.
+    /// The least value of both levels.
     pub least: f64,
-    /// The greatest value of both.
+    /// The greatest value of both levels.
     pub greatest: f64,
 }
 
@@ -28,15 +30,15 @@ pub struct LevelRange {
 #[derive(Debug, Default)]
 pub struct Band {
     width: usize,
-    /// Of SOURCE and DEST, 0 where the point does not count.
+    /// The values of SOURCE and DEST. 0 if the point does not count.
     values: [Vec<u8>; 2],
-    /// 1 where the point counts.
+    /// 1 if the point counts, else 0.
     counts: Vec<u8>,
     has_gaps: bool,
 }
 
 impl Band {
-    /// Begins a band of rows of `width` points.
+    /// Starts a band of rows of `width` points.
     pub fn begin(&mut self, width: usize) {
         self.width = width;
         self.has_gaps = false;
@@ -44,12 +46,12 @@ impl Band {
         self.counts.clear();
     }
 
-    /// Appends points, row by row: `source` and `destination` have the same length.
+    /// Appends points, row by row. `source` and `destination` have the same length.
     pub fn append(&mut self, scan: &SimilarityScan, source: &[f64], destination: &[f64], range: LevelRange) {
         let first = self.counts.len();
         let end = first + source.len().min(destination.len());
         if !(range.greatest - range.least).is_finite() {
-            // The range is no float64: quarters of all values have one.
+            // The range is not a float64, but that of a quarter of each value is.
             let quarters = |values: &[f64]| values.iter().map(|value| value * 0.25).collect::<Vec<_>>();
             let range = LevelRange { least: range.least * 0.25, greatest: range.greatest * 0.25 };
             return self.append(scan, &quarters(source), &quarters(destination), range);
@@ -69,14 +71,14 @@ impl Band {
         self.has_gaps |= scan.round.run(work);
     }
 
-    /// The steps of SOURCE and DEST at each point; `None` where it does not count.
+    /// Returns the steps of SOURCE and DEST at each point. `None` if it does not count.
     #[cfg(test)]
     pub(super) fn points(&self) -> impl Iterator<Item = Option<[u8; 2]>> {
         let [x, y] = &self.values;
         x.iter().zip(y).zip(&self.counts).map(|((x, y), counts)| (*counts == 1).then_some([*x, *y]))
     }
 
-    /// Appends so many points that do not count.
+    /// Appends `points` points that do not count.
     pub fn append_gap(&mut self, points: usize) {
         let end = self.counts.len() + points;
         self.values.iter_mut().for_each(|values| values.resize(end, 0));
@@ -85,7 +87,7 @@ impl Band {
     }
 }
 
-/// The bound loops.
+/// The loops, selected for this processor.
 #[derive(Debug)]
 pub struct SimilarityScan {
     round: BlockKernel<RoundLoop>,
@@ -96,7 +98,8 @@ pub struct SimilarityScan {
 
 impl Default for SimilarityScan {
     fn default() -> Self {
-        // One dimension of the weights, from the middle out; those of a window are the products of two, and sum up to 1.
+        // The weights along one dimension, from the middle outwards. A weight of a window is the product of two, and
+        // all sum up to 1.
         let weights = [0_u32, 1, 2, 3, 4, 5].map(|distance| {
             let distance = f64::from(distance) / SIGMA;
             (-0.5 * distance * distance).exp()
@@ -113,7 +116,7 @@ impl Default for SimilarityScan {
 }
 
 impl SimilarityScan {
-    /// SSIM of all windows that lie inside a band.
+    /// Returns the SSIM of all windows inside a band.
     pub fn run(&self, band: &Band) -> Similarity {
         let rows = band.counts.len().checked_div(band.width).unwrap_or(0);
         if rows < WINDOW || band.width < WINDOW {
@@ -129,7 +132,6 @@ impl SimilarityScan {
 /// A float64 so large that it has no fraction: adding it rounds to the nearest integer, ties to even.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// Values to be rounded.
 struct Rounding<'a> {
     source: &'a [f64],
     destination: &'a [f64],
@@ -139,10 +141,10 @@ struct Rounding<'a> {
     counts: &'a mut [u8],
 }
 
-/// The loop that scales and rounds; whether a point does not count.
+/// The loop that scales and rounds. It returns true if a point does not count.
 struct RoundLoop;
 
-/// Points that are rounded again where one of them is near the middle of two steps.
+/// Points that are rounded again if one of them is near the middle of two steps.
 const ROUNDED: usize = 128;
 
 impl BlockLoop for RoundLoop {
@@ -153,7 +155,7 @@ impl BlockLoop for RoundLoop {
     fn run<const ROUNDS: bool>(work: Rounding<'_>) -> bool {
         let LevelRange { least, greatest } = work.range;
         let range = greatest - least;
-        // Where the range is a point, all values are that, and 0.
+        // If the range is a single value, all values become 0.
         let range = if range > 0.0 { range } else { 1.0 };
         let mut has_gaps = false;
         let values = work.source.chunks(ROUNDED).zip(work.destination.chunks(ROUNDED));
@@ -173,7 +175,7 @@ impl BlockLoop for RoundLoop {
                 }
             }
             has_gaps |= gaps;
-            // A product with an inverse is off by some 1e-13, which tells where two steps are as near.
+            // A product with an inverse has an error of about 1e-13, which can decide between two equally near steps.
             if is_near {
                 for ((source, destination), (x, y)) in source.iter().zip(destination).zip(x.iter_mut().zip(y)) {
                     let is_counted = (source - source == 0.0) & (destination - destination == 0.0);
@@ -186,7 +188,7 @@ impl BlockLoop for RoundLoop {
     }
 }
 
-/// The nearest integer of a number from 0 to 255: the last bits of a sum that has no room for a fraction.
+/// Returns the nearest integer of a number from 0 to 255. It is the last bits of a sum too large for a fraction.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the integer is in the last eight bits")]
 fn code_of(scaled: f64) -> u8 {

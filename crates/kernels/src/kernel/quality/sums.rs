@@ -1,7 +1,8 @@
 //! Measures that are sums over points: bias, PSNR, Pearson's r, shares of points.
 //!
-//! A block's squares are taken of distances from one of its own values, and blocks are merged by the formula of Chan, Golub and
-//! `LeVeque` (1983), so that little cancels. Merged in one order, the figures are the same bits whoever made them.
+//! The sums of a block are of distances from one of its own values. Blocks are merged by the formula of Chan, Golub and
+//! `LeVeque` (1983), so that little cancels. Merged in one order, the figures are the same bits on any number of
+//! threads.
 
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 use crate::kernel::double::{Double, approximate};
@@ -12,36 +13,37 @@ pub const LARGE_RELATIVE_ERROR: f64 = 1e-4;
 /// Points of a block: two blocks of float64 stay in a first-level cache.
 const BLOCK: usize = 1024;
 
-/// Sums that run side by side, so that the compiler can put them into vectors.
+/// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 16;
 
-/// The figures of some points of SOURCE and DEST, in pairs.
+/// The figures of pairs of points of SOURCE and DEST.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairSums {
     /// Pairs of finite values.
     pub points: u64,
-    /// Pairs whose relative error is above [`LARGE_RELATIVE_ERROR`]; where SOURCE is 0, the absolute one.
+    /// Pairs whose relative error is above [`LARGE_RELATIVE_ERROR`]. If SOURCE is 0, the absolute error counts.
     pub large_errors: u64,
     /// Points that are 0 in SOURCE.
     pub zeros: u64,
-    /// Those of them that are 0 in DEST.
+    /// Points that are 0 in SOURCE and in DEST.
     pub zeros_kept: u64,
-    /// Points that are not 0 in SOURCE and have the same sign in DEST, where they are not 0.
+    /// Points that are not 0 in SOURCE, with the same sign in DEST, where they are not 0 either.
     pub signs_kept: u64,
-    /// The least and the greatest value of SOURCE; of no points, an empty range.
+    /// The least and the greatest value of SOURCE. An empty range if there are no points.
     pub source: (f64, f64),
     /// The least and the greatest value of DEST.
     pub destination: (f64, f64),
-    /// The exponent of the power of two that all below are counted in, so that squares stay in the range of float64; of
-    /// no points and of zeros alone, the least.
+    /// The exponent of the power of two that is the unit of the fields below. It keeps squares in the range of float64.
+    /// It is the least exponent if there are no points or only zeros.
     unit: i32,
-    /// The errors, DEST less SOURCE.
+    /// The sum of the errors, DEST less SOURCE.
     errors: Double,
-    /// Their squares.
+    /// The sum of their squares.
     squares: Double,
-    /// The mean of SOURCE, and of the errors.
+    /// The means of SOURCE and of the errors.
     means: (f64, f64),
-    /// Sums of products of distances from the means: of SOURCE with itself, with the errors, of the errors with themselves.
+    /// Sums of products of distances from the means: SOURCE with itself, SOURCE with the errors, the errors with
+    /// themselves.
     moments: [f64; 3],
 }
 
@@ -66,7 +68,7 @@ impl Default for PairSums {
 }
 
 impl PairSums {
-    /// Counts in a greater unit. What underflows is nothing beside the values that need it.
+    /// Changes to a greater unit. Values that underflow are negligible next to the values that need that unit.
     fn convert(&mut self, unit: i32) {
         let factor = 2_f64.powi(self.unit - unit);
         self.unit = unit;
@@ -93,7 +95,7 @@ impl PairSums {
         let weight = mine * share;
         let products = [distance * distance, distance * error, error * error];
         for ((moment, other), product) in self.moments.iter_mut().zip(other.moments).zip(products) {
-            // Of the first points there is no mean to be distant from.
+            // There is no mean yet before the first points.
             *moment += other + if self.points == 0 { 0.0 } else { product * weight };
         }
         self.means = (self.means.0 + distance * share, self.means.1 + error * share);
@@ -111,20 +113,20 @@ impl PairSums {
         self.squares = self.squares + other.squares;
     }
 
-    /// The least and the greatest value of both sides; an empty range where there are no points.
+    /// Returns the least and the greatest value of both sides. An empty range if there are no points.
     pub fn joint_range(&self) -> (f64, f64) {
         widened(self.source, self.destination)
     }
 
-    /// The mean of the errors, DEST less SOURCE; `None` of no points.
+    /// Returns the mean of the errors, DEST less SOURCE. `None` if there are no points.
     pub fn bias(&self) -> Option<f64> {
-        // Two halves: the power itself may be no float64.
+        // Two factors, because the power itself may not be a float64.
         let half = self.unit / 2;
         let mean = self.mean_of(self.errors)?;
         Some(mean * 2_f64.powi(half) * 2_f64.powi(self.unit - half))
     }
 
-    /// The mean of the squares of the errors, in the unit.
+    /// Returns the mean of the squares of the errors, in squares of the unit.
     fn mean_square(&self) -> Option<f64> {
         self.mean_of(self.squares)
     }
@@ -133,8 +135,8 @@ impl PairSums {
         (self.points > 0).then(|| sum.value() / approximate(self.points))
     }
 
-    /// The peak signal-to-noise ratio in dB, `20 log10(range / rms error)`, the peak being the range of SOURCE; infinite
-    /// where there are no errors, and `None` where SOURCE is constant.
+    /// Returns the peak signal-to-noise ratio in dB, `20 log10(range / rms error)`. The peak is the range of SOURCE. It
+    /// is infinite if there are no errors, and `None` if SOURCE is constant.
     pub fn psnr(&self) -> Option<f64> {
         let unit = 2_f64.powi(-self.unit);
         let range = self.source.1 * unit - self.source.0 * unit;
@@ -142,36 +144,37 @@ impl PairSums {
         (range > 0.0).then(|| 20.0 * (range / mean_square.sqrt()).log10())
     }
 
-    /// Pearson's correlation coefficient; `None` where either side is constant.
+    /// Returns Pearson's correlation coefficient. `None` if either side is constant.
     pub fn pearson(&self) -> Option<f64> {
         let is_constant = |range: (f64, f64)| range.0 >= range.1;
         if is_constant(self.source) || is_constant(self.destination) {
             return None;
         }
         let [source, cross, errors] = self.moments;
-        // DEST is SOURCE and the errors: that keeps what a covariance of nearly equal numbers would lose.
+        // DEST as SOURCE plus the errors keeps digits that a covariance of nearly equal numbers would lose.
         let destination = source + 2.0 * cross + errors;
         Some(((1.0 + cross / source) * (source / destination).sqrt()).clamp(-1.0, 1.0))
     }
 
-    /// The share of points with a large relative error; `None` of no points.
+    /// Returns the share of points with a large relative error. `None` if there are no points.
     pub fn large_error_share(&self) -> Option<f64> {
         share(self.large_errors, self.points)
     }
 
-    /// The share of zeros that stay 0; 1 where there are none.
+    /// Returns the share of zeros that stay 0. It is 1 if there are none, and `None` if there are no points.
     pub fn zeros_kept_share(&self) -> Option<f64> {
         if self.points > 0 && self.zeros == 0 { Some(1.0) } else { share(self.zeros_kept, self.zeros) }
     }
 
-    /// The share of other numbers that keep their sign; 1 where there are none.
+    /// Returns the share of other numbers that keep their sign. It is 1 if there are none, and `None` if there are no
+    /// points.
     pub fn signs_kept_share(&self) -> Option<f64> {
         let signed = self.points - self.zeros;
         if self.points > 0 && signed == 0 { Some(1.0) } else { share(self.signs_kept, signed) }
     }
 }
 
-/// A share; `None` of nothing.
+/// Returns `part / all`. `None` if `all` is 0.
 fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| approximate(part) / approximate(all))
 }
@@ -180,12 +183,12 @@ fn widened(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
-/// The bound loop over pairs.
+/// The loop over pairs, selected for this processor.
 #[derive(Debug, Default)]
 pub struct PairScan(BlockKernel<PairLoop>);
 
 impl PairScan {
-    /// The figures of points: `source` and `destination` have the same length.
+    /// Returns the figures of points. `source` and `destination` have the same length.
     pub fn run(&self, source: &[f64], destination: &[f64]) -> PairSums {
         let mut all = PairSums::default();
         for block in source.chunks(BLOCK).zip(destination.chunks(BLOCK)) {
@@ -202,7 +205,7 @@ impl PairScan {
         all
     }
 
-    /// The figures of a block whose values are counted in a power of two. Counts and ranges are those of the values.
+    /// Returns the figures of a block in units of a power of two. Counts and ranges are those of the values.
     fn in_unit(&self, (source, destination): (&[f64], &[f64]), unit: i32, plain: &PairSums) -> PairSums {
         let factor = 2_f64.powi(-unit);
         let [source, destination] =
@@ -212,19 +215,18 @@ impl PairScan {
     }
 }
 
-/// Greatest values of blocks whose squares, and those of their errors, are far inside the range of float64.
+/// The greatest values of blocks whose squares, and those of their errors, are well inside the range of float64.
 const PLAIN_MAGNITUDES: std::ops::Range<f64> = 1e-100..1e100;
 
-/// The least exponent of a unit: that of the least float64 that is normal.
+/// The least exponent of a unit: that of the least normal float64.
 const LEAST_UNIT: i32 = -1022;
 
-/// The exponent of the power of two at or below a magnitude.
+/// Returns the exponent of the greatest power of two that is not above a magnitude, at least [`LEAST_UNIT`].
 fn unit_of(magnitude: f64) -> i32 {
     let exponent = i32::try_from(magnitude.to_bits() >> 52).unwrap_or(0) - 1023;
     exponent.max(LEAST_UNIT)
 }
 
-/// The loop over a block.
 struct PairLoop;
 
 impl BlockLoop for PairLoop {
@@ -256,14 +258,15 @@ impl BlockLoop for PairLoop {
     }
 }
 
-/// Numbers of SOURCE nearer to 0 than this have no relative error that a product could be compared with.
+/// Numbers of SOURCE nearer to 0 have no relative error that a product can be compared with.
 const LEAST_PLAIN: f64 = 1e-290;
 
-/// Lanes of the loop over finite numbers.
+/// The lanes of the loop over finite numbers.
 const PLAIN: usize = 8;
 
-/// The figures of whole vectors of finite numbers, none of SOURCE 0, whose relative errors are above or below
-/// [`LARGE_RELATIVE_ERROR`] by more than a division rounds: all blocks of most arrays. `None` of any other.
+/// Returns the figures of whole vectors of finite numbers without zeros in SOURCE. Their relative errors differ from
+/// [`LARGE_RELATIVE_ERROR`] by more than the rounding of a division. All blocks of most arrays are such. `None` for any
+/// other block.
 #[inline(always)]
 fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option<PairSums> {
     let ((source, []), (destination, [])) = (source.as_chunks::<PLAIN>(), destination.as_chunks::<PLAIN>()) else {
@@ -271,7 +274,7 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
     };
     let pivot = source.first()?[0];
     let pivots = (pivot, destination.first()?[0] - pivot);
-    // Each by itself, and not more than there are registers.
+    // Separate arrays, and no more than there are registers.
     let (mut least_x, mut least_y) = ([f64::INFINITY; PLAIN], [f64::INFINITY; PLAIN]);
     let (mut greatest_x, mut greatest_y) = ([f64::NEG_INFINITY; PLAIN], [f64::NEG_INFINITY; PLAIN]);
     let (mut unsure, mut large, mut lost) = ([0_u64; PLAIN], [0_u64; PLAIN], [0_u64; PLAIN]);
@@ -299,7 +302,7 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
         }
     }
     let sums = [distances, errors, squares, products, error_squares];
-    // What is not finite makes a sum that is not.
+    // A number that is not finite makes a sum that is not finite.
     let is_plain = unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
     let (least, greatest) = ([least_x, least_y], [greatest_x, greatest_y]);
     let mut lanes = Lanes { large_errors: large, least, greatest, sums, ..Lanes::new() };
@@ -308,13 +311,13 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
     is_plain.then(|| lanes.sums(pivots))
 }
 
-/// `a * b + c`, fused where that is an instruction.
+/// Returns `a * b + c`, fused if the processor has the instruction.
 #[inline(always)]
 pub(super) fn multiply_add<const ROUNDS: bool>(a: f64, b: f64, c: f64) -> f64 {
     if ROUNDS { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// What a block's points come to, in lanes.
+/// The figures of a block's points, in lanes.
 struct Lanes<const N: usize> {
     points: [u64; N],
     large_errors: [u64; N],
@@ -323,7 +326,7 @@ struct Lanes<const N: usize> {
     signs_kept: [u64; N],
     least: [[f64; N]; 2],
     greatest: [[f64; N]; 2],
-    /// Of distances of SOURCE and of the errors from their pivots, and of the products of those.
+    /// Sums of the distances of SOURCE and of the errors from their pivots, and of the products of those.
     sums: [[f64; N]; 5],
 }
 
@@ -379,7 +382,7 @@ impl<const N: usize> Lanes<N> {
         let points = total(&self.points);
         let count = approximate(points);
         let (distances, errors) = (sum(0), sum(1));
-        // The errors themselves: what they are less the pivot, and as many pivots.
+        // The errors are their distances from the pivot plus one pivot each.
         let error_sum = Double::from(pivots.1).times(count) + Double::from(errors);
         let crossed = Double::from(errors).times(2.0 * pivots.1);
         let error_squares = Double::from(sum(4)) + crossed + Double::from(pivots.1).times(count).times(pivots.1);

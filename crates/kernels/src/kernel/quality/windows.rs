@@ -11,15 +11,15 @@ pub const RADIUS: usize = 5;
 /// Points of a window along each side.
 pub const WINDOW: usize = 2 * RADIUS + 1;
 
-/// The steps between the 256 values.
+/// The number of steps between the 256 values.
 pub(super) const STEPS: f64 = 255.0;
 
-/// SSIM of some windows: their sum and number.
+/// The SSIM of some windows: their sum and number.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Similarity {
-    /// The sum over windows.
+    /// The sum of the SSIM of all windows.
     pub sum: f64,
-    /// Windows whose middle counts.
+    /// The windows whose middle point counts.
     pub windows: u64,
 }
 
@@ -30,80 +30,80 @@ impl Similarity {
         self.windows += other.windows;
     }
 
-    /// The mean; `None` of no windows.
+    /// Returns the mean. `None` if there are no windows.
     #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the sum")]
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.sum / self.windows as f64)
     }
 }
 
-/// Rows of two levels that are rounded to 256 values.
+/// Rows of two levels, with values rounded to 256 values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
     /// Points of a row.
     pub width: usize,
-    /// Of SOURCE and DEST, 0 where the point does not count.
+    /// The values of SOURCE and DEST. 0 if the point does not count.
     pub values: [&'a [u8]; 2],
-    /// 1 where the point counts.
+    /// 1 if the point counts, else 0.
     pub counts: &'a [u8],
 }
 
-/// The constants of SSIM, 1e-8 of values in [0, 1]; the values here are in [0, 255].
+/// The constants of SSIM: 1e-8 for values in [0, 1], converted to values in [0, 255].
 const CONSTANT: f64 = 1e-8 * STEPS * STEPS;
 
-/// Windows that are looked at together, along a row.
+/// The number of windows along a row that are computed together.
 const TILE: usize = 64;
 
-/// Points of a row that they reach over.
+/// The points of a row inside these windows.
 const REACH: usize = TILE + 2 * RADIUS;
 
-/// The same in whole vectors.
+/// [`REACH`] rounded up to whole vectors.
 const SPAN: usize = REACH.next_multiple_of(16);
 
-/// The weights of one dimension, from the middle of a window out.
+/// The weights of one dimension, from the middle of a window outwards.
 pub(super) type Weights = [f64; RADIUS + 1];
 
-/// What the means over windows are taken of: SOURCE, the differences, their squares, the squares of both sides, and what
-/// counts. All are integers of less than 2^24.
+/// The number of maps to average over windows. They are SOURCE, the differences, their squares, the squares of both
+/// sides, and the points that count. All are integers below 2^24.
 const MAPS: usize = 5;
 
-/// Windows whose middles are in so many rows are looked at together, of [`REACHED_ROWS`].
+/// The number of rows of window middles that are computed together. Their windows include [`REACHED_ROWS`] rows.
 const GROUP: usize = 4;
 const REACHED_ROWS: usize = GROUP + 2 * RADIUS;
 
-/// A tile's columns are [`LANES`] blocks of [`BLOCK`] columns. Neighbours in memory are the columns at one place of all
-/// blocks, so that no loop has to move numbers from one lane of a vector into another.
+/// The columns of a tile are [`LANES`] blocks of [`BLOCK`] columns. The columns with one index in all blocks are
+/// neighbours in memory. So no loop has to move numbers from one lane of a vector into another.
 const LANES: usize = 8;
 const BLOCK: usize = TILE / LANES;
-/// Columns that the windows of a block reach over.
+/// The columns inside the windows of a block.
 const BLOCK_REACH: usize = BLOCK + 2 * RADIUS;
 
-/// Numbers of a row of a tile, by their places in a block and the blocks. In memory it begins where a vector does.
+/// The numbers of a row of a tile, by their index in a block, then by block. It is aligned to vectors in memory.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Row([f64; TILE]);
 
-/// The same with what the windows reach over.
+/// A row with all columns inside the windows.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct WideRow([f64; BLOCK_REACH * LANES]);
 
-/// What the means of a tile are made of. These are variables of the loop, not parts of one thing in memory: so the compiler
-/// knows that what is written is not what is read.
+/// The buffers for the means of a tile. They are separate variables of the loop, not parts of one object. So the
+/// compiler knows that the written memory is not the read memory.
 struct Maps<'a> {
-    /// The means across the windows of some rows, as a ring: those of a row are at its number modulo the length.
+    /// The means across the windows of some rows, as a ring. The index of a row is its number modulo the length.
     across: &'a mut [[Row; MAPS]; REACHED_ROWS],
-    /// What they are taken of, for one row.
+    /// The values that are averaged, for one row.
     points: &'a mut [WideRow; MAPS],
     /// The means over whole windows, for a group of rows.
     windows: &'a mut [[Row; GROUP]; MAPS],
-    /// Whether the points of the rows count.
+    /// 1 if the point of a row counts, else 0.
     counts: &'a mut [[u8; TILE]; REACHED_ROWS],
-    /// The rows that are there.
+    /// The numbers of the rows that the ring contains.
     rows: &'a mut [usize; REACHED_ROWS],
 }
 
-/// The loop over the windows of a band of so many rows, where all points count or not.
+/// The loop over the windows of a band of rows. Without `GAPS` all points count.
 pub(super) struct WindowLoop<const GAPS: bool>;
 
 impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
@@ -129,7 +129,7 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
     }
 }
 
-/// SSIM of the windows that lie in some columns.
+/// Returns the SSIM of the windows in some columns.
 #[inline(always)]
 fn tile<const ROUNDS: bool, const GAPS: bool>(
     band: Rows<'_>,
@@ -184,7 +184,7 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
                 let y = x - d;
                 let means = x * x + y * y;
                 let (first, second) = (means + CONSTANT, squares - means + CONSTANT);
-                // Both fractions as one, for one division.
+                // One fraction instead of two needs only one division.
                 let similar = (first - d * d) * (second - (d_squared - d * d)) / (first * second);
                 let is_window = is_window[place] & if GAPS { counts[place] } else { 1 };
                 count += u32::from(is_window);
@@ -197,7 +197,7 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
     all
 }
 
-/// Whether each row has a difference in some columns.
+/// Returns for each row whether SOURCE and DEST differ in some columns.
 #[inline(always)]
 fn differing_rows(band: Rows<'_>, columns: Range<usize>, rows: usize) -> Vec<bool> {
     let mut differs = Vec::with_capacity(rows);
@@ -208,7 +208,7 @@ fn differing_rows(band: Rows<'_>, columns: Range<usize>, rows: usize) -> Vec<boo
     differs
 }
 
-/// Puts bytes of a row into the order of a tile, those first that the first window of each block reaches over.
+/// Reorders the bytes of a row for a tile. The first ones are those inside the first window of each block.
 #[inline(always)]
 fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
     let mut own = [0_u8; SPAN];
@@ -222,7 +222,7 @@ fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
     ordered
 }
 
-/// Fills the maps for a row, its means across windows.
+/// Writes the maps of a row, and its means across windows.
 #[inline(always)]
 fn fill<const ROUNDS: bool, const GAPS: bool>(
     maps: &mut Maps<'_>,
@@ -255,7 +255,7 @@ fn fill<const ROUNDS: bool, const GAPS: bool>(
     }
 }
 
-/// The weighted means across eleven columns, of all columns of the blocks.
+/// Computes the weighted means across eleven columns, for all columns of the blocks.
 #[inline(always)]
 fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(means): &mut Row) {
     for lane in 0..LANES {
@@ -282,7 +282,7 @@ fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(
     }
 }
 
-/// The weighted means down eleven rows, of a group of rows.
+/// Computes the weighted means down eleven rows, for a group of rows.
 #[inline(always)]
 fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means: &mut [Row; GROUP]) {
     for at in 0..TILE {
@@ -301,7 +301,7 @@ fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means
     }
 }
 
-/// The weighted mean of eleven numbers.
+/// Returns the weighted mean of eleven numbers.
 #[inline(always)]
 fn weighted<const ROUNDS: bool>(weights: &Weights, numbers: [f64; WINDOW]) -> f64 {
     let mean = numbers[5] * weights[0];

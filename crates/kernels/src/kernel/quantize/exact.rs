@@ -1,4 +1,4 @@
-//! The exact path of a quantisation: one value, its code, and what decoding gives back.
+//! The exact path of a quantisation: one value, its code, and the decoded value.
 
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::{FloatFormat, integer_of, low_bits};
@@ -65,7 +65,7 @@ impl ExactQuantize {
         Ok(low_bits(code, target))
     }
 
-    /// The code of a rounded value, and whether it had to be moved to get one.
+    /// Returns the code of a rounded value, and true if the value was moved to have one.
     fn code(&self, scaled: Value, rounded: RoundedInteger) -> Result<(i128, bool), FaultKind> {
         let QuantizeOptions { target, out_of_range, codes, .. } = self.options;
         let (least, greatest) = (i128::from(codes.0), i128::from(codes.1));
@@ -94,7 +94,8 @@ impl ExactQuantize {
         }
     }
 
-    /// The code next to an inner NaN code on the side of the value; at an end of the codes, the one inside.
+    /// Returns the code next to an inner NaN code, on the side of the value. At an end of the codes it is the one
+    /// inside.
     fn beside_nan_code(&self, scaled: Value, rounded: RoundedInteger) -> i128 {
         let (least, greatest) = (i128::from(self.options.codes.0), i128::from(self.options.codes.1));
         let code = rounded.value.unwrap_or_default();
@@ -105,7 +106,8 @@ impl ExactQuantize {
     }
 }
 
-/// The power of two next below a positive number (or itself); 1 for what has none.
+/// Returns the greatest power of two that is not above a positive number, but at least the least normal float64. It is
+/// 1 for any other number.
 fn power_of_two_near(value: f64) -> f64 {
     if !value.is_finite() || value <= 0.0 {
         return 1.0;

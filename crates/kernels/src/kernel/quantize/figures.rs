@@ -5,31 +5,31 @@ use serde::{Deserialize, Serialize};
 /// Counts and errors over quantised elements.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QuantizeFigures {
-    /// Elements.
+    /// All elements.
     pub count: u64,
     /// NaN and missing values.
     pub nan: u64,
-    /// Finite values out of range that were clamped or wrapped, and those moved off an inner NaN code.
+    /// Finite values out of range that were clamped or wrapped, and those that were moved off an inner NaN code.
     pub clamped: u64,
-    /// Greatest `|decode(encode(x)) - x|` over finite values in range, exact in float64 from the decoded value.
+    /// The greatest `|decode(encode(x)) - x|` of finite values in range, exact in float64 from the decoded value.
     #[serde(with = "float_bits")]
     pub max_abs_error: f64,
-    /// The same over the clamped values.
+    /// The greatest such error of the clamped values.
     #[serde(with = "float_bits")]
     pub max_abs_error_clamped: f64,
-    /// Sum over finite values in range of `(error * normalizer)^2`.
+    /// The sum of `(error * normalizer)^2` over finite values in range.
     #[serde(with = "float_bits")]
     pub sum_of_squares: f64,
-    /// Power of two near 1/error that keeps the squares in range (0 before any).
+    /// A power of two near 1/error that keeps the squares in range (0 before any).
     #[serde(with = "float_bits")]
     pub normalizer: f64,
-    /// Infinities that stay as they are.
+    /// Infinities that stay unchanged.
     pub infinite: u64,
     /// Values that a change of data type rounds to integers.
     pub rounded: u64,
 }
 
-/// Floats as the integers of their bits: JSON has no infinities, and what is read is what was written.
+/// Floats as the integers of their bits. JSON has no infinities, and this form is exact.
 pub mod float_bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -61,7 +61,8 @@ impl QuantizeFigures {
         self.rounded = self.rounded.saturating_add(other.rounded);
     }
 
-    /// The sum of squares by another normalizer. What underflows is nothing beside the greater errors.
+    /// Returns the sum of squares with another normalizer. Values that underflow are negligible next to the greater
+    /// errors.
     fn squares_in(&self, normalizer: f64) -> f64 {
         if self.normalizer == normalizer || self.sum_of_squares <= 0.0 {
             return self.sum_of_squares;
@@ -70,7 +71,7 @@ impl QuantizeFigures {
         self.sum_of_squares * ratio * ratio
     }
 
-    /// Root of the mean square error over finite values in range; 0 where there are none.
+    /// Returns the root of the mean square error over finite values in range. It is 0 if there are none.
     pub fn rms_error(&self) -> f64 {
         let others = [self.nan, self.clamped, self.infinite];
         let num_valid = others.into_iter().fold(self.count, u64::saturating_sub);

@@ -1,7 +1,7 @@
-//! The fused loop of a quantisation: encode, decode and measure a tile while it is in the first-level cache.
+//! The fused loop of a quantisation. It encodes, decodes and measures a tile while it is in the first-level cache.
 //!
-//! It knows finite values in range, NaN with a code, and (apart) clamped values. Whatever else a tile holds shows in
-//! the counts, and the tile is left to the exact path.
+//! It supports finite values in range, NaN with a code, and (separately) clamped values. The counts show if a tile
+//! contains anything else, and the exact path then converts the tile.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -16,11 +16,11 @@ use crate::kernel::round::{OfFloat, RoundingMode, WideFloat, round, with_roundin
 use crate::kernel::tile::TILE;
 use crate::with_float;
 
-/// The constants of a loop; bits are those of the float that is calculated in.
+/// The constants of a loop. Bits are those of the float type of the calculation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FusedParameters {
     offset: u64,
-    /// Added by decoding: where the offset is absent -0.0, which changes nothing.
+    /// The number that decoding adds. Without an offset it is -0.0, which changes nothing.
     added: u64,
     scale: u64,
     /// The reciprocal of the scale in two parts.
@@ -28,16 +28,17 @@ pub(super) struct FusedParameters {
     codes: (u64, u64),
     nan_code: u64,
     pub(super) normalizer: f64,
-    /// Differences up to this are exact in what is calculated in: all values are multiples of the source's least.
+    /// The greatest difference that the calculation represents exactly: all values are multiples of the source's least
+    /// positive value.
     pub(super) exact_up_to: f64,
-    /// Whether a tile is likely to hold NaN, which some loops first try to do without.
+    /// True if a tile is likely to contain NaN. Some loops first try to run without it.
     pub(super) expects_nan: bool,
-    /// The greatest errors so far, in range and clamped: only a tile that may exceed them is looked at closer.
+    /// The greatest errors so far, in range and clamped. Only a tile that may exceed them is examined closely.
     pub(super) greatest: (f64, f64),
 }
 
 impl FusedParameters {
-    /// The parameters for a tile after those that gave `figures`.
+    /// Returns the parameters for the tile after those with these `figures`.
     pub(super) fn after(self, figures: &QuantizeFigures) -> Self {
         FusedParameters { greatest: (figures.max_abs_error, figures.max_abs_error_clamped), ..self }
     }
@@ -48,22 +49,23 @@ impl FusedParameters {
 pub(super) struct TileFigures {
     /// Elements whose code was in range.
     pub(super) in_range: usize,
-    /// Elements out of range with a finite scaled value; counted only where they are clamped.
+    /// Elements out of range with a finite scaled value. They are counted only if they are clamped.
     pub(super) clamped: usize,
-    /// NaN.
     pub(super) nan: usize,
-    /// Greatest error in range; exact where it exceeds `greatest`. Not finite: a decoded value overflowed.
+    /// The greatest error in range. It is exact if it exceeds `greatest`. It is not finite if a decoded value
+    /// overflowed.
     pub(super) max_abs_error: f64,
-    /// The same for clamped elements.
+    /// The greatest error of clamped elements, in the same way.
     pub(super) max_abs_error_clamped: f64,
-    /// Sum of the squares of the normalised errors in range.
+    /// The sum of the squares of the normalised errors in range.
     pub(super) sum_of_squares: f64,
 }
 
 /// A loop compiled for an instruction set.
 pub(super) type FusedKernel = TileKernel<FusedParameters, TileFigures>;
 
-/// Picks the loop for the options; `None` where some code is not exact in the source's float type, or -0.0 has its own.
+/// Selects the loop for the options. `None` if a code is not exact in the source's float type, or if -0.0 has its own
+/// code.
 pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<(FusedKernel, FusedParameters)> {
     let (least, greatest) = options.target.integer_bounds()?;
     let exact = 1_i128 << options.source.significand_bits()?;
@@ -103,13 +105,14 @@ fn parameters<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions, normal
     }
 }
 
-/// The least positive number of a format; 0 where float64 has none below it.
+/// Returns the least positive number of a format. It is 0 for float64, where the power underflows.
 fn least(format: FloatFormat) -> f64 {
     let exponent = format.least_exponent() - format.fraction_bits.cast_signed();
     2_f64.powi(exponent)
 }
 
-/// Codes of one size are the same bits, signed or not; 32 bits are converted by different instructions.
+/// Selects the loop by the size of a code. Codes have the same bits, signed or not. Only for 32 bits the instructions
+/// to convert differ.
 fn select_code<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions) -> FusedKernel {
     match options.target.element() {
         ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options),
@@ -141,11 +144,11 @@ pub(super) struct Constants<W> {
     pub(super) nan_code: W,
 }
 
-/// One element on its way.
+/// The intermediate results of one element.
 struct Passed<W> {
     /// The scaled value, before rounding.
     scaled: W,
-    /// Its code, as if NaN were the first.
+    /// Its code. For NaN it is the first code.
     code: W,
     is_in_range: bool,
     error: W,
@@ -181,7 +184,7 @@ impl<W: WideFloat> Constants<W> {
         S::settle(S::settle(x - self.offset) * self.scale)
     }
 
-    /// Decodes a code by a division, or by what has been proved to give the same.
+    /// Decodes a code by a division, or by a multiplication with a proved equal result.
     #[inline(always)]
     pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
         let unscaled =
@@ -213,7 +216,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
             let passed = constants.pass::<S, M, ROUNDS>(x);
             let is_nan = x != x;
             let value = if is_nan { constants.nan_code } else { passed.code };
-            // SAFETY: `value` lies between the codes or is the NaN code; `bind` has seen them to be in T, and exact.
+            // SAFETY: `value` is between the codes or is the NaN code. `bind` has checked that both are exact and in T.
             *code = unsafe { value.to_code() };
             let error_in_range = if passed.is_in_range { passed.error } else { zero };
             S::Wide::add(&mut in_range, passed.is_in_range);
@@ -224,14 +227,14 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
                 S::Wide::add(&mut finite, is_finite);
                 let clamped = if is_finite & !passed.is_in_range { passed.error } else { zero };
                 greatest_clamped = greatest_clamped.max(clamped.order());
-                // One of the two is 0: the sign tells them apart afterwards.
+                // One of the two is 0, and the sign distinguishes them afterwards.
                 error.write(error_in_range - clamped);
             } else {
                 error.write(error_in_range);
             }
         }
         let count = source.len().min(target.len()).min(TILE);
-        // SAFETY: the loop has written as many as the shortest of the three slices has.
+        // SAFETY: the loop has written as many elements as the shortest of the three slices has.
         let errors = unsafe { &*(std::ptr::from_ref(&errors[..count]) as *const [S::Wide]) };
         let closer = Closer::<S, M, ROUNDS> { source, errors, constants, mode: PhantomData };
         let in_range = S::Wide::total(in_range);
@@ -248,7 +251,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
     }
 }
 
-/// A tile after its loop, for a closer look at the errors that count.
+/// A tile after its loop, to examine the errors closely.
 struct Closer<'a, S: FloatElement, M, const ROUNDS: bool> {
     source: &'a [S],
     errors: &'a [S::Wide],
@@ -257,10 +260,11 @@ struct Closer<'a, S: FloatElement, M, const ROUNDS: bool> {
 }
 
 impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Closer<'_, S, M, ROUNDS> {
-    /// The greatest error in float64, given its float32 rounding and how that is marked among the errors.
+    /// Returns the greatest error in float64. `found` is its float32 rounding, and `marked` is its value among the
+    /// errors.
     ///
-    /// A difference is exact in the type where it is not greater than either operand (both are multiples of the
-    /// smaller one's last place); the others are taken again in float64. `known` needs no second look.
+    /// A difference is exact in the type if it is not greater than either operand. (Both are multiples of the smaller
+    /// one's last place.) Other differences are computed again in float64. An error up to `known` is not examined.
     #[inline(always)]
     fn greatest(&self, found: S::Wide, marked: S::Wide, known: f64) -> f64 {
         let rounded = found.to_f64();
@@ -282,7 +286,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Close
         for (x, error) in self.source.iter().zip(self.errors) {
             if *error == marked {
                 let x = x.widen();
-                // Without an instruction for it: this function is compiled for the baseline.
+                // This function is compiled for the baseline, which lacks an instruction for it.
                 let code = self.constants.pass::<S, M, false>(x).code;
                 greatest = greatest.max((self.constants.decode::<S>(code, true).to_f64() - x.to_f64()).abs());
             }

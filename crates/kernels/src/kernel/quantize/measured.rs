@@ -2,15 +2,16 @@
 
 use crate::kernel::round::{OfFloat, WideFloat};
 
-/// A float that errors are measured in.
+/// A float type that errors are measured in.
 pub(super) trait Measured: WideFloat {
-    /// Whether differences are already those of float64.
+    /// True if differences are already those of float64.
     const IS_FLOAT64: bool;
-    /// One and a half times [`WideFloat::INTEGRAL`]: a sum with it is rounded to an integer, ties to even, in the last bits.
+    /// One and a half times [`WideFloat::INTEGRAL`]. A sum with it rounds to an integer, ties to even, in the last
+    /// bits.
     const SHIFT: Self;
-    /// Errors between these have squares far from underflow and overflow.
+    /// The range of errors whose squares are far from underflow and overflow.
     const SQUARED: (Self, Self);
-    /// The bits as an integer: of the same order for magnitudes, and a maximum of integers vectorises.
+    /// The bits as an integer. Magnitudes sort in the same way, and a maximum of integers vectorises.
     type Order: Copy + Ord;
     /// A count as wide as the float.
     type Count: Copy + Default;
@@ -19,16 +20,19 @@ pub(super) trait Measured: WideFloat {
     fn add(count: &mut Self::Count, condition: bool);
     fn total(count: Self::Count) -> usize;
     /// # Safety
-    /// `self` is an integer in the range of the type or of its signed twin, and within ±2^24 or ±2^53.
+    ///
+    /// `self` must be an integer in the range of the type or of its signed twin. It must be within ±2^24 (float32) or
+    /// ±2^53 (float64).
     unsafe fn to_code<T: OfFloat>(self) -> T;
-    /// The reciprocal, and what it lacks.
+    /// Returns the reciprocal, and its rounding error.
     fn split_reciprocal(self) -> (Self, Self);
-    /// A code of at most 53 bits, which this type holds exactly.
+    /// Returns a code of at most 53 bits, which this type represents exactly.
     #[expect(clippy::cast_precision_loss, reason = "the codes of the loop are exact in its float type")]
     fn of_code(code: i64) -> Self {
         Self::of_f64(code as f64)
     }
-    /// Sum of the squares of `error * normalizer`, where a negative error counts as 0; `greatest` is the greatest error.
+    /// Returns the sum of the squares of `error * normalizer`. A negative error counts as 0. `greatest` is the greatest
+    /// error.
     fn sum_of_squares(errors: &[Self], greatest: Self, normalizer: f64) -> f64;
 }
 
@@ -64,16 +68,16 @@ impl Measured for f32 {
     }
     #[inline(always)]
     unsafe fn to_code<T: OfFloat>(self) -> T {
-        // SAFETY: within ±2^24, says the caller, and so within an i32.
+        // SAFETY: the caller guarantees that it is within ±2^24, and so within an i32.
         let integer = unsafe { self.to_int_unchecked::<i32>() };
         T::from_bits64(i64::from(integer).cast_unsigned())
     }
 
     #[inline(always)]
     fn sum_of_squares(errors: &[f32], greatest: f32, normalizer: f64) -> f64 {
-        // 16 additions in float32, then float64: together with the square's own rounding below 1e-6 of the root.
+        // 16 additions in float32, then float64. With the rounding of the square the error is below 1e-6 of the root.
         const LANES: usize = 64;
-        // Squares of less than this would lose bits to gradual underflow.
+        // Smaller squares would lose bits to gradual underflow.
         const LEAST_NORMALIZED: f64 = 1.0 / 1_099_511_627_776.0;
         let mut total = 0_f64;
         let blocks = errors.chunks_exact(LANES * 16);
@@ -132,7 +136,7 @@ impl Measured for f64 {
     }
     #[inline(always)]
     unsafe fn to_code<T: OfFloat>(self) -> T {
-        // SAFETY: the integer in between holds the range of the type and of its signed twin up to 2^53.
+        // SAFETY: the intermediate integer has the range of the type and of its signed twin up to 2^53.
         unsafe { T::of_f64(self) }
     }
 

@@ -1,7 +1,7 @@
-//! The straight loop of a quantisation: finite values in range, and NaN; most tiles hold nothing else.
+//! The straight loop of a quantisation, for finite values in range and NaN. Most tiles contain nothing else.
 //!
-//! It keeps no errors, and neither tests an element for its range nor divides: what it cannot do shows in what it has
-//! seen of a tile, which is then left to the loop of [`fused`](super::fused).
+//! It stores no errors, tests no element for its range, and does not divide. Its figures of a tile show if the tile
+//! contains anything else. The loop of [`fused`](super::fused) then converts the tile.
 
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
@@ -16,19 +16,19 @@ use crate::kernel::narrow::FloatElement;
 use crate::kernel::round::{RoundingMode, WideFloat, round, with_rounding};
 use crate::with_float;
 
-/// A loop compiled for an instruction set; `None` for a tile that it cannot do.
+/// A loop compiled for an instruction set. `None` for a tile that it cannot convert.
 pub(super) type StraightKernel = TileKernel<FusedParameters, Option<TileFigures>>;
 
-/// Elements that are calculated side by side.
+/// Elements that are computed in parallel.
 const LANES: usize = 16;
 
-/// Elements whose squares are added in their own type, 16 in each lane: in float32 an error of less than 1e-6.
+/// Elements whose squares are added in their own type, 16 in each lane. In float32 the error is less than 1e-6.
 const BLOCK: usize = 16 * LANES;
 
-/// The greatest magnitude of a code: well within what [`Measured::SHIFT`] allows.
+/// The greatest magnitude of a code, well within the limit of [`Measured::SHIFT`].
 const MOST: i64 = 1 << 20;
 
-/// Picks the loop; `None` where it would not give what dividing gives, bit for bit, for every code.
+/// Selects the loop. `None` unless its result for every code is that of dividing, bit for bit.
 pub(super) fn bind(options: &QuantizeOptions, parameters: &FusedParameters) -> Option<StraightKernel> {
     let (least, greatest) = options.codes;
     let nan_code = options.nan_code.unwrap_or(least);
@@ -50,7 +50,7 @@ fn select_rounding<S: FloatElement<Wide: Measured>, T: Element>(options: &Quanti
     with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>())
 }
 
-/// Whether decoding without a division gives what dividing gives, for every code.
+/// The proof that decoding without a division gives the result of dividing for every code.
 struct Proof<S>(PhantomData<S>);
 
 impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
@@ -61,7 +61,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
     fn run<const ROUNDS: bool>(_: &[u8], _: &mut [u8], parameters: &FusedParameters) -> bool {
         let constants = Constants::<S::Wide>::of(parameters);
         let (least, greatest) = constants.codes;
-        // As a float from code to code: each is exact, and the loop needs no conversion.
+        // A float counts the codes: each is exact, and the loop needs no conversion.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`bind` has seen: they are few")]
         let count = (greatest.to_f64() - least.to_f64()) as u32;
         let mut differs = false;
@@ -75,7 +75,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
     }
 }
 
-/// The loop of a source type, a type of codes (the unsigned one of its size) and a rounding.
+/// The loop of a source type, an unsigned type of the size of the codes, and a rounding.
 struct StraightLoop<S, T, M>(PhantomData<(S, T, M)>);
 
 impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for StraightLoop<S, T, M> {
@@ -89,7 +89,7 @@ impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for 
         let pass = Pass::<S, M, ROUNDS> { constants: Constants::of(parameters), types: PhantomData };
         if !parameters.expects_nan {
             let seen = pass.tile::<T, false>(source, target);
-            // A NaN shows in the squares alone: comparisons leave it out.
+            // Only the squares show a NaN: comparisons ignore it.
             let squares = fold(&seen.sum_of_squares, |one, other| one + other);
             if squares == squares {
                 return pass.figures(source, &seen, parameters);
@@ -104,11 +104,10 @@ impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for 
 struct Seen<W> {
     /// The least and greatest shifted code of a number.
     shifted: ([W; LANES], [W; LANES]),
-    /// The greatest error.
     error: [W; LANES],
-    /// The squares of the errors of a block.
+    /// The sums of the squares of the errors in a block.
     squares: [W; LANES],
-    /// The same of all blocks before.
+    /// The sums of the squares in all blocks before.
     sum_of_squares: [f64; LANES],
     nan: [u32; LANES],
 }
@@ -127,18 +126,18 @@ impl<W: Measured> Seen<W> {
     }
 }
 
-/// The loop with its constants at hand.
+/// The loop with its constants.
 struct Pass<S: FloatElement, M, const ROUNDS: bool> {
     constants: Constants<S::Wide>,
     types: PhantomData<(S, M)>,
 }
 
 impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<S, M, ROUNDS> {
-    /// The code of a value, shifted.
+    /// Returns the code of a value, shifted.
     #[inline(always)]
     fn shifted(&self, x: S::Wide) -> S::Wide {
         let scaled = self.constants.scale::<S>(x);
-        // The addition rounds to nearest by itself.
+        // The addition itself rounds to nearest.
         let rounded = if M::ROUNDING == Rounding::NearestEven { scaled } else { round::<_, M, ROUNDS>(scaled) };
         rounded + S::Wide::SHIFT
     }
@@ -149,7 +148,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         self.constants.decode::<S>(shifted - S::Wide::SHIFT, !ROUNDS)
     }
 
-    /// Runs over a tile. Without `NAN` one that holds NaN has no code for it, and no squares.
+    /// Converts a tile. Without `NAN`, a tile that contains NaN has no code for it, and its sum of squares is NaN.
     #[inline(always)]
     fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide> {
         let mut seen = Seen::none();
@@ -159,7 +158,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         }
         let (rest, target) = (&source[rows..], &mut target[rows..]);
         if let Some(first) = rest.first() {
-            // A row filled up with an element that it has, whose squares are then taken off again.
+            // A row filled up with one of its elements. The squares of the added elements are removed again.
             let (mut row, mut codes) = ([*first; LANES], [T::from_bits64(0); LANES]);
             row[..rest.len()].copy_from_slice(rest);
             let (squares, nan) = (seen.sum_of_squares, seen.nan);
@@ -171,7 +170,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         seen
     }
 
-    /// Runs over the whole rows of a block.
+    /// Converts the whole rows of a block.
     #[inline(always)]
     fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>) {
         let (source, _) = source.as_chunks::<LANES>();
@@ -209,7 +208,8 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         }
     }
 
-    /// The figures of a tile; `None` where it held a number out of range, or errors too small or great to be squared.
+    /// Returns the figures of a tile. `None` if it contains a number out of range, or errors too small or great to be
+    /// squared.
     #[inline(always)]
     fn figures(&self, source: &[S], seen: &Seen<S::Wide>, parameters: &FusedParameters) -> Option<TileFigures> {
         let codes = self.constants.codes;
@@ -232,14 +232,15 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
         })
     }
 
-    /// The greatest error in float64, given its rounding to the float type; exact where it exceeds the one known.
+    /// Returns the greatest error in float64, given its rounding to the float type. It is exact if it exceeds the known
+    /// one.
     ///
-    /// A difference is exact in the type where it is not greater than either operand (both are multiples of the
-    /// smaller one's last place), or where one is zero; else all are taken again in float64.
+    /// A difference is exact in the type if one operand is zero, or if it is not greater than either. (Both are
+    /// multiples of the smaller one's last place.) Otherwise all differences are computed again in float64.
     #[inline(always)]
     fn greatest_error(&self, source: &[S], error: S::Wide, parameters: &FusedParameters) -> f64 {
         let is_exact = S::Wide::IS_FLOAT64 || error.to_f64() <= parameters.exact_up_to;
-        // Rounding keeps the order: what is rounded to less than the one known, is less.
+        // Rounding is monotonic: a rounded error below the known one is below it before rounding, too.
         if is_exact || error < S::Wide::of_f64(parameters.greatest.0) {
             return error.to_f64();
         }
@@ -279,7 +280,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
 
 /// Combines all lanes, half with half.
 ///
-/// Apart, so that the loops do not take the order of these steps for that of their lanes.
+/// It is a separate function, so that the order of its steps does not determine the lanes of the loops.
 #[inline(never)]
 fn fold<T: Copy>(lanes: &[T; LANES], combine: impl Fn(T, T) -> T) -> T {
     let mut lanes = *lanes;

@@ -1,4 +1,4 @@
-//! The conversions of `scale_offset`: each gives the result of an element, and tells whether a fault may be in it.
+//! The conversions of `scale_offset`. Each returns the result of an element, and true if there may be a fault.
 
 use half::bf16;
 use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
@@ -13,13 +13,13 @@ use crate::{with_float, with_integer};
 /// The bits of offset and scale.
 type Parameters = (Option<u64>, Option<u64>);
 
-/// The conversion of a direction; `None` where only the exact path knows it.
+/// Returns the conversion of a direction. `None` if it needs the exact path.
 pub(super) fn select(number_type: NumberType, parameters: Parameters, direction: Direction) -> Option<TileConversion> {
     if parameters == (None, None) && number_type.is_whole() {
         return Some(TileConversion::copy());
     }
     if number_type.small_float().is_some() {
-        // Of those that have no table, this is the only one.
+        // The only small float without a table.
         return Some(floats::<bf16>(parameters, direction));
     }
     with_float!(
@@ -42,14 +42,14 @@ fn floats<S: FloatElement>((offset, scale): Parameters, direction: Direction) ->
             TileConversion::of_each(ScaledFloat::<S, false> { offset, scale })
         }
         Direction::Decode => {
-            // Adding -0.0 changes nothing; adding 0.0 would change -0.0.
+            // Adding -0.0 changes nothing, but adding 0.0 would change -0.0.
             let offset = offset.map_or(S::Wide::ZERO.with_sign_of(S::Wide::of_f64(-1.0)), wide);
             TileConversion::of_each(ScaledFloat::<S, true> { offset, scale })
         }
     }
 }
 
-/// Bounds that make every step of an integer fit: all of it is then arithmetic modulo 2^N.
+/// Returns a conversion with the range of values without overflow, for which the arithmetic is modulo 2^N.
 fn integers<S: Modular>(
     number_type: NumberType,
     (offset, scale): Parameters,
@@ -69,7 +69,7 @@ fn integers<S: Modular>(
         Direction::Encode => ((factor.0 + offset).max(least), (factor.1 + offset).min(greatest)),
         Direction::Decode => (factor.0.max(least - offset), factor.1.min(greatest - offset)),
     };
-    // An empty range has to stay empty when it is cut to the type: the exact path knows why.
+    // An empty range must not become another one when truncated to the type. The exact path finds the fault.
     if accepted.0 > accepted.1 {
         return None;
     }
@@ -94,26 +94,26 @@ fn divide_up(dividend: i128, divisor: i128) -> i128 {
     -divide_down(-dividend, divisor)
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+/// Returns the inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of correct
+/// bits.
 fn inverse(odd: u64) -> u64 {
     (0..5)
         .fold(odd.wrapping_mul(3) ^ 2, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// Whether a fault may be in a result: only where a finite value went in and none came out, a step can have overflowed.
+/// Returns true if a result may be a fault. A step has overflowed only if a finite value became infinite or NaN.
 #[inline(always)]
 fn is_suspect<S: FloatElement>(before: S::Wide, after: S::Wide) -> bool {
     let is_finite = before.magnitude() < S::Wide::INFINITY;
     let became_infinite = !(after.magnitude() < S::Wide::INFINITY);
     if S::HAS_EXACT_NAN {
-        // What NaN infinities make, and what a NaN as a parameter, is a rule of the exact path.
+        // The exact path has rules for the NaN that infinities or a NaN parameter produce.
         (before == before) & became_infinite & (is_finite | (after != after))
     } else {
         is_finite & became_infinite
     }
 }
 
-/// One direction of a float type.
 #[derive(Clone, Copy)]
 struct ScaledFloat<S: FloatElement, const DECODE: bool> {
     offset: S::Wide,
@@ -136,7 +136,6 @@ impl<S: FloatElement, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> 
     }
 }
 
-/// Arithmetic modulo 2^N.
 trait Modular: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr {}
 
 impl<T: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr> Modular for T {}
@@ -145,7 +144,7 @@ impl<T: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr> Modular
 struct EncodeInteger<S> {
     offset: S,
     scale: S,
-    /// The values whose every step is in range.
+    /// The range of values for which no step overflows.
     accepted: (S, S),
 }
 
@@ -164,9 +163,9 @@ impl<S: Modular> Conversion for EncodeInteger<S> {
 struct DecodeInteger<S> {
     offset: S,
     scale: S,
-    /// The quotients whose sum with the offset is in range.
+    /// The range of quotients whose sum with the offset is in range.
     accepted: (S, S),
-    /// The trailing zeros of the scale, and the inverse modulo 2^N of what is above them.
+    /// The number of trailing zeros of the scale, and the inverse modulo 2^N of the bits above them.
     shift: u32,
     inverse: S,
 }
@@ -177,7 +176,7 @@ impl<S: Modular> Conversion for DecodeInteger<S> {
 
     #[inline(always)]
     fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
-        // Where the division leaves no remainder this is the quotient, and only then its product is `x` again.
+        // It is the quotient if the division leaves no remainder. Only then its product with the scale is `x` again.
         let quotient = x.wrapping_shr(self.shift).wrapping_mul(&self.inverse);
         let is_out_of_range = (quotient < self.accepted.0) | (quotient > self.accepted.1);
         (quotient.wrapping_add(&self.offset), is_out_of_range | (quotient.wrapping_mul(&self.scale) != x))

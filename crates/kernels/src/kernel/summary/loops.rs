@@ -1,7 +1,7 @@
-//! A tile's part of a summary: two walks over elements that stay in the first-level cache.
+//! The loop over a tile of a summary: two passes over elements that stay in the first-level cache.
 //!
-//! Sums are kept in lanes, each with what its roundings lost, and squares are taken of distances from a pivot between
-//! the tile's own extremes, so that little cancels.
+//! Sums have several lanes, each with its rounding errors. Squares are of distances from a pivot between the tile's own
+//! extremes, so that little cancels.
 
 use half::f16;
 use num_traits::Bounded as _;
@@ -12,10 +12,9 @@ use crate::kernel::double::{Double, two_sum};
 use crate::kernel::narrow::FloatElement;
 use crate::kernel::statistics::{Ordered, infinities};
 
-/// Parameters of the loop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameters {
-    /// Bits of the value that is counted.
+    /// The bits of the value that is counted.
     pub counted: u64,
     /// It is NaN, whose equals are all NaN.
     pub counts_nan: bool,
@@ -23,27 +22,26 @@ pub(super) struct Parameters {
     pub scale: f64,
 }
 
-/// Sums that run side by side, so that the compiler can put them into vectors.
+/// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 16;
 
 /// An element type whose tiles can be summarised.
 pub(super) trait Summed: Ordered {
-    /// The sum, the pivot, and the sum of squares of distances from it, over finite elements.
+    /// Returns the sums over finite elements.
     fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments;
 }
 
-/// The sums.
+/// The sums over the finite elements of a tile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
-    /// Sum of the elements.
+    /// The sum of the elements.
     pub sum: Double,
-    /// Sum of their distances from a pivot near the mean.
+    /// The sum of their distances from a pivot near the mean.
     pub distances: Double,
-    /// Sum of the squares of those.
+    /// The sum of the squares of these distances.
     pub squares: f64,
 }
 
-/// The walk over a tile.
 pub(super) struct SummaryLoop<T>(std::marker::PhantomData<T>);
 
 impl<T: Summed> TileLoop for SummaryLoop<T> {
@@ -68,7 +66,7 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
         let (count, finite) = (elements.len() as u64, u64::from(finite));
         let extremes = (T::of_key(least), T::of_key(greatest));
         let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, parameters.scale);
-        // The pivot is the mean but for a rounding, which this makes good.
+        // The pivot is the rounded mean. This corrects the rounding.
         let beside = distances.value();
         let squares = (squares - beside * beside / divisor as f64).max(0.0);
         let (positive_infinity, negative_infinity) = if finite == count { (0, 0) } else { infinities(elements) };
@@ -86,7 +84,7 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
     }
 }
 
-/// A type whose every value is a float64.
+/// A type whose values are all exact in float64.
 trait Narrow: Ordered {
     fn value(self, scale: f64) -> f64;
 }
@@ -122,8 +120,8 @@ narrow! {
     f64: x, scale => x * scale;
 }
 
-/// The first pivot is the middle of the extremes, so that both sums are taken in one walk. Where it lies so far from the
-/// mean that the squares would lose bits, they are taken again around the mean.
+/// Computes the sums. The first pivot is the middle of the extremes, so that one pass computes both. If it is so far
+/// from the mean that the squares would lose bits, a second pass uses the mean.
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
 fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), scale: f64) -> Moments {
@@ -154,7 +152,7 @@ fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), sc
     Moments { sum, distances: sum - Double::from(mean).times(count), squares }
 }
 
-/// Elements one after the other, each in the lane that its place has in a block.
+/// Passes the elements in order to `add`, each with the lane of its index in a block.
 #[inline(always)]
 fn in_lanes<T: Copy>(elements: &[T], mut add: impl FnMut(usize, T)) {
     let (blocks, rest) = elements.as_chunks::<LANES>();
@@ -168,7 +166,7 @@ fn in_lanes<T: Copy>(elements: &[T], mut add: impl FnMut(usize, T)) {
     }
 }
 
-/// The sum of the squares of distances.
+/// Returns the sum of the squares of distances.
 #[inline(always)]
 fn squares_of<T: Copy>(elements: &[T], distance: impl Fn(T) -> f64) -> f64 {
     let mut squares = [0.0; LANES];
@@ -179,7 +177,7 @@ fn squares_of<T: Copy>(elements: &[T], distance: impl Fn(T) -> f64) -> f64 {
     in_pairs(squares)
 }
 
-/// The sum of the lanes, in a tree.
+/// Returns the sum of the lanes, added in a tree.
 #[inline(always)]
 fn in_pairs(mut lanes: [f64; LANES]) -> f64 {
     let mut width = LANES / 2;
@@ -192,13 +190,13 @@ fn in_pairs(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// 64-bit integers: sums of their halves are exact, and distances are taken as integers where they fit.
+/// 64-bit integers: sums of their halves are exact, and distances are integers if they fit.
 macro_rules! wide {
     ($type:ty) => {
         impl Summed for $type {
             #[inline(always)]
             #[expect(clippy::cast_precision_loss, reason = "distances are rounded once")]
-            #[expect(clippy::cast_possible_truncation, reason = "a mean lies between the extremes")]
+            #[expect(clippy::cast_possible_truncation, reason = "a mean is between the extremes")]
             #[allow(
                 clippy::cast_possible_wrap,
                 clippy::cast_lossless,
