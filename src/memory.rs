@@ -1,5 +1,5 @@
-//! Memory that may be refused. A caller that can handle this uses [`fallibly`]. Anywhere else the program's allocator
-//! ends the process with a message and the exit status for too little memory. Rust would abort it.
+//! Memory allocations that may fail. A caller that can handle this uses [`fallibly`]. Anywhere else the program's
+//! allocator ends the process with a message and the exit status for too little memory. Rust would abort it.
 
 use std::cell::Cell;
 

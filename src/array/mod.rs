@@ -1,5 +1,5 @@
-//! An array as it is stored: where it lies, in which grid and behind which chain, which of its chunks are there, and
-//! how they, and the chunks inside shards, are read and written one by one. It uses no threads.
+//! A stored array: its location, grid and codec chain, the chunks that are present, and reads and writes of single
+//! chunks and inner chunks. It uses no threads.
 
 pub mod buffers;
 pub mod chunk_cache;

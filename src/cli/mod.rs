@@ -1,4 +1,4 @@
-//! The command line: a file a command, from clap struct to options to operation to report, and the exit status.
+//! The command line: clap structs to options, results to output, and exit statuses.
 
 #![expect(clippy::doc_markdown, reason = "doc comments of arguments are help texts, which show no markup")]
 

@@ -1,4 +1,4 @@
-//! The codecs: chains bound to a chunk, their fusion, and what zarrs' codec traits need.
+//! Codec chains bound to a chunk, value codecs fused into one pass, and the adapter to zarrs.
 
 pub mod chain;
 pub mod conversion;

@@ -1,7 +1,7 @@
-//! The one list of codecs, a row each: the name, how v2 has it, what it turns into what, whether the core specification
-//! or the zarr-extensions registry has the name (the registry's `codecs` folder as of 2026-07-14), and whether this
-//! program decodes it. A file in `kinds` contains the rest. Only `sharding_indexed` has no file there: it contains
-//! chains, and its code is with the pipelines.
+//! The list of codecs: name, id in v2, kind, registry, and whether this program decodes it. Registered names are those
+//! of the `codecs` folder of zarr-extensions as of 2026-07-14. A file in `kinds`
+//! contains the rest. Only `sharding_indexed` has no file there: it contains chains, and its code is with the
+//! pipelines.
 //!
 //! The `numcodecs.` names are those that zarr-python writes. No registry has them.
 

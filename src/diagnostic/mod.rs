@@ -1,4 +1,4 @@
-//! Findings about the data: a code, a severity, a sentence, and the place.
+//! Findings about the data: code, severity, message and location.
 //!
 //! A fault in a store is a [`Diagnostic`]. An `Err` elsewhere means that the program could not do its work. All codes
 //! are in one table, [`code`]. The [`Profile`] of a command decides what it makes of a finding.

@@ -1,4 +1,4 @@
-//! Chunks in parallel: which there are, what is done with each, and in what order the results count.
+//! Work on chunks in parallel: routes, the journal of a run, and results in a fixed order.
 
 pub mod ahead;
 mod block_reader;

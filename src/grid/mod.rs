@@ -1,5 +1,4 @@
-//! Chunk grids: the regular one, whose chunks have one shape, and the rectilinear one, whose chunks have a length of
-//! their own along each dimension.
+//! Chunk grids: regular (all chunks have one shape) and rectilinear (each dimension has a list of chunk lengths).
 //!
 //! Only chunks that begin inside the array are counted. A chunk that reaches beyond the edge is stored as a whole, with
 //! its full shape (zarr-extensions, `chunk-grids/rectilinear`; Zarr v3 core, regular grid).

@@ -1,4 +1,4 @@
-//! Zarr documents, v2 and v3: a lenient parse that keeps every literal and knows where it is, and editing that changes
+//! Zarr documents, v2 and v3: a lenient parser that keeps every literal and its position, and edits that change
 //! nothing else.
 //!
 //! It knows the form of documents, not what data types and codecs mean.

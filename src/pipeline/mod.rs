@@ -1,4 +1,4 @@
-//! What a codec chain makes of a chunk, from the metadata alone: the representation after each codec.
+//! The representation of a chunk after each codec of a chain, from the metadata alone.
 //!
 //! Building continues after a fault, so that `inspect` and `validate` can show the rest. Every fault is a diagnostic.
 //! No codec runs on data here. Only fill values pass through the kernels.

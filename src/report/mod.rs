@@ -1,4 +1,4 @@
-//! Results for people and programs: text and JSON over any `Write`, pages with pictures, and progress on the terminal.
+//! Results for people and programs: text, JSON, HTML pages with pictures, and progress on the terminal.
 
 mod block;
 pub mod failure;

@@ -1,4 +1,4 @@
-//! Where arrays lie: objects by key. Only this row touches files.
+//! Stores: objects by key. Only this row touches files.
 //!
 //! The rows above use a [`Node`]: a [`Store`], and the prefix of the keys of an array or a group.
 

@@ -1,5 +1,5 @@
-//! The codecs, a file each or some that are alike: the configuration, what it encodes to, encoding and decoding, the
-//! memory that it takes, its form in v2, and the word that stands for it on the command line.
+//! The codecs, one file for each or for a few similar ones: configuration, encoding, decoding, memory, v2 form and
+//! the word for `--compress`.
 //!
 //! A new codec needs a [`BytesKind`] or an [`ArrayKind`], and a row in [`registry`](super::registry). It needs no
 //! knowledge of documents and chains: it gets its input and returns its output.

@@ -1,4 +1,4 @@
-//! JSON that keeps what was written: the literal of every number, the order of members, repeated names.
+//! JSON that keeps the literal of every number, the order of members and repeated names.
 
 mod number;
 mod object;

@@ -1,4 +1,4 @@
-//! The one list of element types, their exact bounds, and the numbers that arrays hold.
+//! The element types, their exact bounds, and the numbers that arrays contain.
 //!
 //! An [`ElementType`] is a stored primitive. A [`NumberType`] is the meaning of the values. It is a primitive with the
 //! number of bits that count: `uint10` is stored in a `u16`. Or it is a float that processors do not have: `bfloat16`

@@ -1,4 +1,4 @@
-//! The numbers: casts, scale and offset, fused quantisation and statistics, over slices of elements.
+//! Arithmetic over slices of elements: casts, scale and offset, fused quantisation, statistics.
 //!
 //! A kernel is bound once (types, rounding, scalars) and then runs over bytes of native-endian elements. The fast loops
 //! have no branch on a value: a fault sets a flag. Only then does the exact path read the slice again to find the
