@@ -9,6 +9,7 @@ use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;
 
+/// A `delta` filter bound to its two data types.
 #[derive(Debug, Clone)]
 pub struct Delta {
     decoded: NumberType,
