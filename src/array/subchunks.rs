@@ -77,7 +77,7 @@ impl StoredArray {
 pub struct OpenedObject<'a> {
     pub(super) side: &'a StoredArray,
     object: u64,
-    /// Subchunks of the block, as a box of their grid.
+    /// Subchunks of the object, as a box of their grid.
     pub(super) subchunks: Region,
     /// Layout of the shard. `None` means that the object is a single subchunk.
     layout: Option<OfShape<'a, ShardLayout>>,

@@ -66,7 +66,7 @@ impl ManArguments {
 
 fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    // What the command parses, and what its help says, must not go by these values.
+    // Only completions use these values: parsing and help must not change.
     let mut command = super::command().mut_subcommands(|subcommand| {
         let command = subcommand.get_name().to_owned();
         subcommand.mut_args(|argument| match values(&command, argument.get_id().as_str()) {

@@ -27,7 +27,7 @@ use crate::store::machine;
 /// The streams of a command, and the style of its output.
 pub(super) struct Session {
     quiet: bool,
-    /// Of stdout and of stderr, without their widths.
+    /// Style of stdout, without a width.
     style: Style,
     error_style: Style,
     pub(super) progress: Box<dyn Progress>,

@@ -9,7 +9,7 @@ use crate::array::{ChunkFault, ChunkSet, ReadBuffers, Result, SubchunkSource};
 use crate::codec::ConversionBuffers;
 use crate::store::held;
 
-/// The units that are done and those that are to be done, and who is told how far the work is.
+/// The units of a pass, finished and unfinished, and the receiver of its progress.
 pub type Told<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
 
 /// Takes the reports of a pass.

@@ -36,10 +36,10 @@ impl Transfer {
         Grid::regular(&self.destination.metadata.shape, shape)
     }
 
-    /// The chunks of a grid that overlap an object that is there; all where none may stay absent.
+    /// Returns the chunks of a grid that overlap a present object, or all chunks if none may stay absent.
     ///
-    /// A grid may be far larger than what is stored: it is not walked then.
-    /// Where some of its chunks are given, no others are looked at, if they are fewer than those that are there.
+    /// A grid can be far larger than the stored data, so it is not walked as a whole. If `among` has fewer chunks than
+    /// are present, only these are checked.
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
         let (side, present) = (&self.source.metadata, self.source.objects());
         let is_same = !side.skips() && grid.has_chunks_of(&side.grid);

@@ -1,4 +1,4 @@
-//! Grids against the chunks that they stand for, one by one.
+//! Grids compared with their chunks, one by one.
 
 use proptest::prelude::*;
 

@@ -142,7 +142,7 @@ impl QuantizeForm {
     pub const NAMES: [(&str, QuantizeForm); 3] =
         [("codecs", QuantizeForm::Codecs), ("cf", QuantizeForm::Cf), ("plain", QuantizeForm::Plain)];
 
-    /// Returns the name on the command line.
+    /// Returns the name in options and reports.
     pub fn name(self) -> &'static str {
         named(&Self::NAMES, self)
     }

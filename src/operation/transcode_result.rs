@@ -215,7 +215,7 @@ pub struct QuantizationResult {
     pub nan: Option<u64>,
     /// Number of elements that were clamped to the range. `None` in a plan.
     pub clamped: Option<u64>,
-    /// The root mean square error of the finite elements that were not clamped.
+    /// The greatest error of the finite elements that were not clamped.
     #[serde(serialize_with = "figure::optional_number")]
     pub max_abs_error: Option<f64>,
     /// The greatest error of the clamped elements.

@@ -48,7 +48,7 @@ impl Progress for Bar {
 
 /// Draws the line over itself until the work ends, then erases it.
 fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infallible>) {
-    /// Of what was done so many seconds ago a tenth counts for the pace.
+    /// Age in seconds at which the weight of past work in the rate is a tenth.
     const LATELY: f64 = 15.0;
     let interval = Duration::from_millis(if Output::Error.is_terminal() { 100 } else { 1000 });
     let weight = |time: Duration| 0.1_f64.powf(time.as_secs_f64() / LATELY);

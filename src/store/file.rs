@@ -138,7 +138,7 @@ pub struct FileFormat {
     pub is_stand_in: bool,
 }
 
-/// Where a format's signature may stand, which it may be, and what it is.
+/// Possible offsets of a signature in bytes, its possible values, and the format.
 type Row = (&'static [usize], &'static [&'static [u8]], FileFormat);
 
 const fn format(name: &'static str, help: &'static str) -> FileFormat {

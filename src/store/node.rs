@@ -382,8 +382,9 @@ impl Node {
             ControlFlow::Continue(())
         })
     }
-    /// Gives what lies in a folder of the node, or all that lies below it, to `visit`, until that breaks off: its key, what it
-    /// is, and its size where the listing tells that.
+
+    /// Calls `visit` for the entries of a folder of the node, or for all entries below it, until it returns `Break`. An
+    /// entry has a key, a kind, and a size in bytes if the listing has sizes.
     pub fn walk(&self, folder: &str, depth: Depth, mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> Result<()> {
         let mut key = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let prefix = key.len();

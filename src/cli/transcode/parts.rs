@@ -137,7 +137,7 @@ impl PartsArguments {
     }
 }
 
-/// The options of the job are the plan's: none is taken beside it.
+/// Refuses options of the job, because the plan has them.
 fn check_alone(options: &TranscodeOptions) -> Result<(), OperationError> {
     let run = RunOptions { common: options.run.common.clone(), ..RunOptions::default() };
     let (source, destination) = (options.source.clone(), options.destination.clone());

@@ -18,7 +18,7 @@ use crate::pipeline::Representation;
 pub(super) struct DifferenceRun {
     /// The indices of the codecs.
     pub(super) places: Range<usize>,
-    /// The array in front of them; the one behind them has as many bytes.
+    /// The array before them. The array after them has the same number of bytes.
     decoded: Representation,
     element_size: usize,
     differences: Vec<Differences>,

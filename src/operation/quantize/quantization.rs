@@ -30,6 +30,7 @@ pub(crate) struct Quantization {
     pub scaling: Scaling,
     /// The least and greatest value of the range.
     pub range: Option<(f64, f64)>,
+    /// `rounding` of `cast_value`.
     pub rounding: Rounding,
     /// `out_of_range` of `cast_value`.
     pub out_of_range: OutOfRange,

@@ -14,8 +14,8 @@ use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
 use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult, draft};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
-/// What a plan reads and writes, without reading it: of objects at most, since chunks that hold only the fill value are
-/// found out later.
+/// Returns the reads and writes of a plan, without a read. The number of objects is a maximum: chunks that contain only
+/// the fill value are found later.
 fn planned(plan: &Plan) -> Done {
     let (bytes_read, bytes_temporary) = (plan.listing.present_bytes, plan.job.bytes_temporary());
     let written = plan.job.num_written();

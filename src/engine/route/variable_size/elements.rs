@@ -43,9 +43,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         Some(ElementReader { source, chain, number })
     }
 
-    /// Reads a box that lies inside what is taken of the array; also the bytes of subchunks that hold a part of it,
-    /// encoded. Of boxes that lie in the same subchunks, `from` an element on, only the one counts a subchunk
-    /// that holds its first element.
+    /// Reads a box inside the selected part of the array. Also returns the encoded bytes of its subchunks. If several
+    /// boxes share a subchunk, it counts only for the box that contains its first element, from element `from` on.
     pub fn read(&self, block: &Region, from: &[u64], buffers: &mut VariableSizeBuffers) -> Result<(VlenElements, u64)> {
         let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
         let block = &block.moved_by(skipped);

@@ -69,7 +69,7 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Of what a job writes; fill values of SOURCE may stand for elements that are not stored where they `may_be_fill`.
+    /// Compares the objects that a job writes. With `may_be_fill`, elements that are not stored may be fill values of SOURCE.
     pub(crate) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
         let rounding = (plan.is_exact, kept(job));
         let own = Self::new(&job.transfer, &plan.changed.change, plan.changed.quantization.as_ref(), rounding);
