@@ -100,7 +100,7 @@ pub mod transcode {
 /// does not open before. DEST is then, byte for byte, what [`transcode`](transcode::transcode) writes.
 ///
 /// ```
-/// use zarrcast::parts::{Finished, Wanted, finish, init, partition, status};
+/// use zarrcast::parts::{Finished, PartitionRequest, finish, init, partition, status};
 /// use zarrcast::transcode::TranscodeOptions;
 /// use zarrcast::{Interrupt, Location, Silent};
 ///
@@ -119,7 +119,7 @@ pub mod transcode {
 /// let options = TranscodeOptions::new(source, destination);
 /// for pass in &planned.passes {
 ///     for index in 0..pass.partitions {
-///         partition(&options, Wanted::new(index), &progress, &interrupt)?;
+///         partition(&options, PartitionRequest::new(index), &progress, &interrupt)?;
 ///     }
 /// }
 ///
@@ -135,7 +135,7 @@ pub mod parts {
         ChosenCompressor, InitResult, PartResult, PassStatus, PlannedPass, StatusResult,
     };
     pub use crate::operation::transcode::parts::{
-        Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
+        Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status,
     };
 }
 

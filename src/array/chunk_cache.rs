@@ -14,10 +14,10 @@ const MOST_PLAIN: u64 = 64 << 10;
 
 /// Cache of the chunks of all arrays of a command, up to a limit. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct ChunkCache(Arc<Mutex<Held>>);
+pub struct ChunkCache(Arc<Mutex<CacheState>>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct CacheState {
     /// Chunks by the number of the array and the position in its grid of subchunks.
     chunks: HashMap<(usize, Box<[u64]>), Arc<CacheEntry>>,
     /// Used memory in bytes, and its limit.
@@ -84,7 +84,7 @@ impl ChunkCache {
         held.chunks.retain(|_, chunk| chunk.order < end);
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,7 +109,7 @@ impl ArrayCache {
         held.bytes -= before.map_or(0, |before| before.size());
     }
 
-    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<(&Owner, MutexGuard<'_, Held>)> {
+    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<(&Owner, MutexGuard<'_, CacheState>)> {
         let owner = self.0.as_ref()?;
         let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
         let held = owner.cache.held();
@@ -136,7 +136,7 @@ impl ArrayCache {
     pub fn clear(&self) {
         let Some(Owner { cache, array, .. }) = &self.0 else { return };
         let mut held = cache.held();
-        let Held { chunks, bytes, .. } = &mut *held;
+        let CacheState { chunks, bytes, .. } = &mut *held;
         chunks.retain(|(number, _), chunk| {
             let stays = number != array;
             *bytes -= if stays { 0 } else { chunk.size() };

@@ -140,11 +140,11 @@ pub struct Interrupt {
 struct Shared {
     raised: AtomicBool,
     /// Running work that a stop would leave unfinished.
-    unfinished: Mutex<Option<Left>>,
+    unfinished: Mutex<Option<UnfinishedWork>>,
 }
 
 /// State that remains if the work is stopped at once.
-struct Left {
+struct UnfinishedWork {
     /// Sentence for the user, with the next step.
     what: String,
     clearing: Option<Clearing>,
@@ -153,7 +153,7 @@ struct Left {
 /// Callback that removes the results of unfinished work, even while it is running.
 pub type Clearing = Box<dyn Fn() + Send>;
 
-impl std::fmt::Debug for Left {
+impl std::fmt::Debug for UnfinishedWork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.what.fmt(f)
     }
@@ -197,7 +197,7 @@ impl Interrupt {
     pub fn begin(&self, what: impl Into<String>, clearing: Option<Clearing>) -> Result<Unfinished, Interrupted> {
         let mut unfinished = held(&self.shared.unfinished);
         self.check()?;
-        *unfinished = Some(Left { what: what.into(), clearing });
+        *unfinished = Some(UnfinishedWork { what: what.into(), clearing });
         Ok(Unfinished { interrupt: self.clone() })
     }
 }

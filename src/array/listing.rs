@@ -20,23 +20,23 @@ pub struct Listing {
     /// read.
     pub unreadable: ChunkSet,
     /// Unexpected or wrong keys in sorted order. See [`Purpose`].
-    pub strays: Vec<Stray>,
+    pub strays: Vec<UnexpectedKey>,
     /// Size in bytes of all chunks of the grid, or 0 if it was not requested.
     pub present_bytes: u64,
 }
 
 /// Key that should be reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stray {
+pub struct UnexpectedKey {
     /// The key, relative to the array.
     pub key: String,
     /// The reason.
-    pub kind: StrayKind,
+    pub kind: UnexpectedKeyKind,
 }
 
 /// Reason why a key should be reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StrayKind {
+pub enum UnexpectedKeyKind {
     /// It belongs to no chunk.
     Unknown,
     /// A folder that cannot contain a chunk.
@@ -94,32 +94,33 @@ impl Listing {
 
     /// Returns the keys that belong to no chunk of the grid, at most [`Listing::MOST_STRAYS`].
     pub fn unknown_keys(&self) -> Vec<String> {
-        let is_unknown = |kind: &StrayKind| matches!(kind, StrayKind::Unknown | StrayKind::OutsideGrid(_));
+        let is_unknown =
+            |kind: &UnexpectedKeyKind| matches!(kind, UnexpectedKeyKind::Unknown | UnexpectedKeyKind::OutsideGrid(_));
         self.keys_of(is_unknown).take(Self::MOST_STRAYS).map(str::to_owned).collect()
     }
 
     /// Returns the keys of chunks that are dangling links, at most [`Listing::MOST_STRAYS`]. Only for
     /// [`Purpose::Reading`].
     pub fn broken_links(&self) -> impl Iterator<Item = &str> {
-        self.keys_of(|kind| *kind == StrayKind::Link)
+        self.keys_of(|kind| *kind == UnexpectedKeyKind::Link)
     }
 
     /// Returns the names that are not keys, at most [`Listing::MOST_STRAYS`].
     pub fn not_keys(&self) -> Vec<String> {
-        self.keys_of(|kind| *kind == StrayKind::NotUtf8).map(str::to_owned).collect()
+        self.keys_of(|kind| *kind == UnexpectedKeyKind::NotUtf8).map(str::to_owned).collect()
     }
 
     /// Returns the first folder at the key of a chunk.
     pub fn misplaced_folder(&self) -> Option<&str> {
-        self.keys_of(|kind| matches!(kind, StrayKind::NotAFile(_, FOLDER))).next()
+        self.keys_of(|kind| matches!(kind, UnexpectedKeyKind::NotAFile(_, FOLDER))).next()
     }
 
-    fn keys_of(&self, is_meant: impl Fn(&StrayKind) -> bool) -> impl Iterator<Item = &str> {
+    fn keys_of(&self, is_meant: impl Fn(&UnexpectedKeyKind) -> bool) -> impl Iterator<Item = &str> {
         self.strays.iter().filter(move |stray| is_meant(&stray.kind)).map(|stray| stray.key.as_str())
     }
 }
 
-/// Kind of a folder in [`StrayKind::NotAFile`].
+/// Kind of a folder in [`UnexpectedKeyKind::NotAFile`].
 pub const FOLDER: &str = "a folder";
 
 impl Purpose<'_> {
@@ -134,7 +135,7 @@ impl Purpose<'_> {
     }
 
     /// Drops strays beyond the limit of their kind.
-    pub fn leave_out(self, strays: &mut Vec<Stray>) {
+    pub fn leave_out(self, strays: &mut Vec<UnexpectedKey>) {
         if self.validates() {
             return;
         }
@@ -156,9 +157,10 @@ mod tests {
     fn strays_of_a_kind_are_the_first_by_name_whatever_comes_first() {
         let reading = Purpose::Reading { with_sizes: false };
         let numbers = |order: &mut dyn Iterator<Item = u32>| {
-            let kinds = [StrayKind::Unknown, StrayKind::Link];
-            let strays = order.flat_map(|number| kinds.clone().map(|kind| Stray { key: format!("{number:03}"), kind }));
-            let mut strays: Vec<Stray> = strays.collect();
+            let kinds = [UnexpectedKeyKind::Unknown, UnexpectedKeyKind::Link];
+            let strays =
+                order.flat_map(|number| kinds.clone().map(|kind| UnexpectedKey { key: format!("{number:03}"), kind }));
+            let mut strays: Vec<UnexpectedKey> = strays.collect();
             reading.leave_out(&mut strays);
             strays
         };

@@ -20,7 +20,7 @@ use crate::operation::progress::{Progress, Silent};
 use crate::operation::{FaultClass, Interrupt, OperationError};
 use crate::report::failure;
 use crate::report::json;
-use crate::report::progress::{Bar, Log};
+use crate::report::progress::{Log, ProgressBar};
 use crate::report::terminal::{self, Defused, Output, Style, one_line};
 use crate::store::machine;
 
@@ -43,7 +43,7 @@ impl Session {
         let style = |output| Style { is_coloured: is_coloured(output), is_verbose, width: None };
         let is_watched = |common: &CommonArguments| !common.quiet && Output::Error.is_terminal();
         let progress: Box<dyn Progress> = match common {
-            Some(common) if When::is_now(common.progress, || is_watched(common)) => Box::new(Bar::default()),
+            Some(common) if When::is_now(common.progress, || is_watched(common)) => Box::new(ProgressBar::default()),
             _ if is_verbose => Box::new(Log::default()),
             _ => Box::new(Silent),
         };

@@ -15,7 +15,7 @@ use crate::element::NumberType;
 use crate::metadata::{Json, Object};
 use crate::operation::options::Slice;
 use crate::operation::{
-    Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, OperationError, PathPattern, Place,
+    Compression, CompressionGoal, HistogramOptions, KeepBits, Missing, NodePath, OperationError, PathPattern,
     ShapeRequest, ShardRequest, Stream, codec_words,
 };
 use crate::store::location::without_secrets;
@@ -352,7 +352,7 @@ pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), Op
 
 /// Returns the node of `--node` in a store, or the store itself.
 pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, OperationError> {
-    let place = Place::new(&store, node)?;
+    let place = NodePath::new(&store, node)?;
     if place.is_root() {
         return Ok(store);
     }

@@ -85,7 +85,7 @@ pub enum Converted {
 
 /// A source chunk that is decoded by the codecs from index `place` on.
 #[derive(Debug, Clone, Copy)]
-pub struct Undone<'a> {
+pub struct PartlyDecoded<'a> {
     /// The representation of the chunk before codec `place`.
     pub bytes: &'a [u8],
     /// The number of codecs that still have to be decoded.
@@ -102,7 +102,7 @@ pub struct Conversion {
     padding: Vec<u8>,
     /// True if values beyond the edge are reset, not converted. They may be NaN, which would spoil elements inside.
     resets_padding: bool,
-    way: Way,
+    way: ConversionPath,
     /// The number of rounding codecs at the start of both chains. Values do not pass them again.
     rounded: usize,
     write_empty: bool,
@@ -112,7 +112,7 @@ pub struct Conversion {
 }
 
 #[derive(Debug, Clone)]
-enum Way {
+enum ConversionPath {
     /// The chains are equal up to codec `keep`. Only later codecs run.
     Bytes { keep: usize },
     /// One pass over the values.
@@ -135,16 +135,16 @@ impl Conversion {
         let keep = if same { common_prefix(&source, &destination) } else { 0 };
         let rounded = if same { num_rounded(&source, &destination) } else { 0 };
         let way = if same && keep > source.num_array_to_array() {
-            Way::Bytes { keep }
+            ConversionPath::Bytes { keep }
         } else if source.checks_values() {
             // Elements have to be in the shape of the array, where they differ from padding.
-            Way::Whole
+            ConversionPath::Whole
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
-            Way::Fused(Box::new(fused))
+            ConversionPath::Fused(Box::new(fused))
         } else if keep > 0 && changes_no_value(&destination, keep) {
-            Way::Bytes { keep }
+            ConversionPath::Bytes { keep }
         } else {
-            Way::Whole
+            ConversionPath::Whole
         };
         let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
         push_change(&mut program, change);
@@ -181,15 +181,15 @@ impl Conversion {
     /// Returns true if encoded chunks stay unchanged.
     pub fn is_copy(&self) -> bool {
         let kept = self.source.codecs().len();
-        matches!(self.way, Way::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
+        matches!(self.way, ConversionPath::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
     }
 
     /// Returns the number of leading codecs of both chains that do not run.
     pub fn kept(&self) -> usize {
         match &self.way {
-            Way::Bytes { keep } => *keep,
-            Way::Fused(fused) => fused.keep,
-            Way::Whole => self.rounded,
+            ConversionPath::Bytes { keep } => *keep,
+            ConversionPath::Fused(fused) => fused.keep,
+            ConversionPath::Whole => self.rounded,
         }
     }
 
@@ -200,7 +200,7 @@ impl Conversion {
 
     /// Returns true if chunks are decoded to elements.
     pub fn decodes_elements(&self) -> bool {
-        !matches!(self.way, Way::Bytes { .. })
+        !matches!(self.way, ConversionPath::Bytes { .. })
     }
 
     /// Returns the bytes of the buffers that it fills, in addition to the encoded chunks.
@@ -214,14 +214,14 @@ impl Conversion {
             [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
         };
         let parts = match &self.way {
-            Way::Bytes { .. } | Way::Fused(_) if has_edges && self.resets_padding => whole(),
-            Way::Bytes { keep } => {
+            ConversionPath::Bytes { .. } | ConversionPath::Fused(_) if has_edges && self.resets_padding => whole(),
+            ConversionPath::Bytes { keep } => {
                 let undone = source.passage_bytes(longest_source - keep);
                 let done = destination.passage_bytes(longest_destination - keep);
                 [source.max_representation_bytes(), undone.max(done), 0, 0]
             }
-            Way::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
-            Way::Fused(fused) => {
+            ConversionPath::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
+            ConversionPath::Fused(fused) => {
                 let undone = longest_source - steps::pass_end(source, fused.source_bytes) + 1;
                 let done = longest_destination - steps::pass_end(destination, fused.destination_bytes) + 1;
                 let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
@@ -232,7 +232,7 @@ impl Conversion {
                 let passage = if undone.max(done) > 2 { passage } else { 0 };
                 [first, second, permuted, passage]
             }
-            Way::Whole => whole(),
+            ConversionPath::Whole => whole(),
         };
         parts.into_iter().fold(0, u64::saturating_add)
     }
@@ -251,7 +251,7 @@ impl Conversion {
     /// beyond the edge may be anything, do not count in figures, and become the fill value.
     pub fn run(
         &self,
-        source: Undone<'_>,
+        source: PartlyDecoded<'_>,
         valid: Option<&[u64]>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
@@ -259,7 +259,7 @@ impl Conversion {
     ) -> Result<Converted, ChainFault> {
         match (&self.way, valid) {
             (_, Some(valid)) if self.resets_padding => self.run_whole(source, Some(valid), target, buffers, figures),
-            (Way::Bytes { keep }, _) => {
+            (ConversionPath::Bytes { keep }, _) => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
                 if *keep >= source.place {
                     self.destination.encode_from(source.place, source.bytes, target, workspace)?;
@@ -269,11 +269,11 @@ impl Conversion {
                 }
                 Ok(Converted::Written)
             }
-            (Way::Fused(fused), Some(valid)) if fused.program.is_fallible() => {
+            (ConversionPath::Fused(fused), Some(valid)) if fused.program.is_fallible() => {
                 self.run_whole(source, Some(valid), target, buffers, figures)
             }
-            (Way::Fused(fused), _) => self.run_fused(fused, source, target, buffers, figures),
-            (Way::Whole, valid) => self.run_whole(source, valid, target, buffers, figures),
+            (ConversionPath::Fused(fused), _) => self.run_fused(fused, source, target, buffers, figures),
+            (ConversionPath::Whole, valid) => self.run_whole(source, valid, target, buffers, figures),
         }
     }
 
@@ -281,7 +281,7 @@ impl Conversion {
     /// value. They are not converted, since they may be padding.
     pub fn run_whole(
         &self,
-        source: Undone<'_>,
+        source: PartlyDecoded<'_>,
         valid: Option<&[u64]>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,

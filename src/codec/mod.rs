@@ -18,11 +18,11 @@ pub mod value_check;
 pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
-pub use conversion::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, beyond_edge, num_rounded};
+pub use conversion::{Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueChange, beyond_edge, num_rounded};
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub(crate) use region::as_index;
-pub use region::{Pieces, advance, copy_box, elements_to_end, fill_box, repeat};
+pub use region::{ContiguousRuns, advance, copy_box, elements_to_end, fill_box, repeat};
 pub use sharding::{BoundSharding, IndexEntry};
 
 pub(crate) use crate::element::element_bits;

@@ -121,18 +121,18 @@ pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
 
 /// An iterator over the contiguous parts of a box in a C-order array.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct ContiguousRuns {
     part: Region,
     extent: Vec<u64>,
     next: Option<Vec<u64>>,
 }
 
-impl Pieces {
+impl ContiguousRuns {
     /// Makes parts of as many elements as possible, but at most `most`, or of one. If there would be several parts of
     /// less than about `least` elements, whole rows are included, also outside the box.
     pub fn new(shape: &[u64], mut part: Region, [least, most]: [u64; 2]) -> Self {
         if part.is_empty() {
-            return Pieces { part, extent: Vec::new(), next: None };
+            return ContiguousRuns { part, extent: Vec::new(), next: None };
         }
         let mut extent = vec![1; shape.len()];
         // The number of contiguous elements in the trailing dimensions. `None` once a dimension is not complete.
@@ -146,11 +146,11 @@ impl Pieces {
             extent[dimension] = (most / length).clamp(1, part.shape[dimension]);
             together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
         }
-        Pieces { next: Some(part.start.clone()), part, extent }
+        ContiguousRuns { next: Some(part.start.clone()), part, extent }
     }
 }
 
-impl Iterator for Pieces {
+impl Iterator for ContiguousRuns {
     type Item = Region;
 
     fn next(&mut self) -> Option<Region> {
@@ -252,7 +252,7 @@ mod tests {
     /// Returns all elements of the pieces, and checks that each piece is contiguous.
     fn elements_of(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
         let mut elements = Vec::new();
-        for piece in Pieces::new(shape, Region::between(start.to_vec(), end), [least, most]) {
+        for piece in ContiguousRuns::new(shape, Region::between(start.to_vec(), end), [least, most]) {
             let last: Vec<u64> = piece.end().iter().map(|end| end - 1).collect();
             let (begin, end) = (ravel(&piece.start, shape), ravel(&last, shape) + 1);
             assert_eq!(end - begin, piece.num_elements());
@@ -277,7 +277,7 @@ mod tests {
     fn box_of_whole_parts_is_read_without_what_lies_beside_it() {
         // A part of 68 rows of 240 has fewer than 2^14 elements. Blocks that are cut into such parts read no more.
         let (shape, least) = ([1, 200, 240], 1 << 14);
-        let part = Pieces::new(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
+        let part = ContiguousRuns::new(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
         assert_eq!(part, [1, 68, 240]);
         let rows = elements_of(&shape, [&[0, 68, 0], &[1, 136, 240]], [least, 1 << 17]);
         assert!(rows.into_iter().eq(68 * 240..136 * 240));

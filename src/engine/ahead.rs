@@ -14,7 +14,7 @@ use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit, held};
 
 /// Reads of a unit of work (an object of the destination, a block) that are known in advance.
-pub trait Reads: Sync {
+pub trait PrefetchPlan: Sync {
     /// Returns the node that is read, and the approximate size of one of its objects in bytes.
     fn source(&self) -> (&Node, u64);
 
@@ -24,7 +24,7 @@ pub trait Reads: Sync {
 }
 
 /// Units are objects of the array. Each is read from its start, or from its index if it is a shard.
-impl Reads for StoredArray {
+impl PrefetchPlan for StoredArray {
     fn source(&self) -> (&Node, u64) {
         (&self.node, self.chunk_bytes())
     }
@@ -44,14 +44,14 @@ const REMEMBERED: usize = 64;
 
 /// Announcer of the reads of units, up to a limit in advance.
 pub struct ReadAhead<'a> {
-    reads: &'a dyn Reads,
+    reads: &'a dyn PrefetchPlan,
     units: &'a ChunkSet,
     most: PrefetchLimit,
-    told: Mutex<Told>,
+    told: Mutex<HintedReads>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct HintedReads {
     /// Index of the unit after the last announced one.
     next: u64,
     /// Units that have not started: their indices, and how many parts and bytes they will read.
@@ -63,7 +63,7 @@ struct Told {
 impl<'a> ReadAhead<'a> {
     /// Returns an announcer for each source whose store has a limit, with `units` in order. They may have the same
     /// store, so they share its limit.
-    pub fn of(sources: &[&'a dyn Reads], units: &'a ChunkSet) -> Vec<Self> {
+    pub fn of(sources: &[&'a dyn PrefetchPlan], units: &'a ChunkSet) -> Vec<Self> {
         let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
         let wanted: Vec<_> = wanted.collect();
         let share = wanted.len();
@@ -106,7 +106,7 @@ impl<'a> ReadAhead<'a> {
     }
 }
 
-impl Told {
+impl HintedReads {
     /// Returns true if a part was not announced recently, and remembers it.
     fn is_new(&mut self, key: &str, part: Part) -> bool {
         if self.latest.iter().any(|(known, of)| known == key && *of == part) {
@@ -189,12 +189,12 @@ mod tests {
 
     use super::*;
     use crate::store::MemoryStore;
-    use crate::store::tests::faulty::{Faults, Heard};
+    use crate::store::tests::faulty::{Faults, StoreCall};
 
     /// Units that each read an object of ten bytes. Every fourth one also reads a shared object.
     struct Tens(Node);
 
-    impl Reads for Tens {
+    impl PrefetchPlan for Tens {
         fn source(&self) -> (&Node, u64) {
             (&self.0, 10)
         }
@@ -223,7 +223,7 @@ mod tests {
                 read_ahead.begin(place);
                 let heard = hearing.heard();
                 let numbers = heard.iter().filter_map(|heard| match heard {
-                    Heard::Expected(name, Part::Whole) => name.strip_prefix("far/")?.parse().ok(),
+                    StoreCall::Expected(name, Part::Whole) => name.strip_prefix("far/")?.parse().ok(),
                     _ => None,
                 });
                 expected = numbers.collect();
@@ -233,7 +233,7 @@ mod tests {
             }
             assert_eq!(expected.len() as u64, units.len());
             let shared =
-                hearing.heard().iter().filter(|heard| matches!(heard, Heard::Expected(_, Part::Last(_)))).count();
+                hearing.heard().iter().filter(|heard| matches!(heard, StoreCall::Expected(_, Part::Last(_)))).count();
             assert!(shared < 3, "{shared}");
         }
         assert!(ReadAhead::of(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());

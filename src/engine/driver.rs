@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{ReadAhead, Reads};
+use super::{PrefetchPlan, ReadAhead};
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result};
 use crate::store::held;
 
@@ -127,7 +127,7 @@ impl Driver {
     pub fn run_ahead<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: &[&dyn Reads],
+        reads: &[&dyn PrefetchPlan],
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
@@ -141,7 +141,7 @@ impl Driver {
     pub fn run_each<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: &[&dyn Reads],
+        reads: &[&dyn PrefetchPlan],
         batch: u64,
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, Result<R>),

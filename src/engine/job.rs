@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    CopyJob, CopyPass, Driver, Intermediate, ObjectReport, Pass, Rechunk, Route, Staged, SubchunkChange, Told,
+    CopyJob, CopyPass, Driver, Intermediate, ObjectReport, Pass, PassContext, Rechunk, Route, Staged, SubchunkChange,
     Transfer, pass,
 };
 use crate::array::{ChunkFault, ChunkSet};
@@ -26,7 +26,12 @@ impl Job {
 
     /// Writes every object of the destination. Calls `fold` with the reports in order. The units of `part` are objects
     /// of the destination, and finished ones are skipped. Intermediate data are reported as temporary.
-    pub fn run(&self, driver: &Driver, told: Told<'_>, mut fold: impl FnMut(ObjectReport)) -> Result<(), ChunkFault> {
+    pub fn run(
+        &self,
+        driver: &Driver,
+        told: PassContext<'_>,
+        mut fold: impl FnMut(ObjectReport),
+    ) -> Result<(), ChunkFault> {
         let between = self.run_first(driver, told, &mut fold)?;
         self.run_second(between, driver, told, fold)
     }
@@ -37,7 +42,7 @@ impl Job {
     pub fn run_first(
         &self,
         driver: &Driver,
-        told: Told<'_>,
+        told: PassContext<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
         match self {
@@ -53,7 +58,7 @@ impl Job {
         &self,
         between: Intermediate,
         driver: &Driver,
-        told: Told<'_>,
+        told: PassContext<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
         let (fold, (progress, listener)) = (&mut fold, told);

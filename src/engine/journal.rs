@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::{Left, Line, Noted, OwnLock, Run, last_owner, to_line};
+use lines::{Line, Noted, OwnLock, PreviousRuns, Run, last_owner, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -142,7 +142,7 @@ pub struct Journal {
     lock: OwnLock,
     fingerprint: Fingerprint,
     /// State that earlier runs have left.
-    left: Left,
+    left: PreviousRuns,
     counts: Mutex<Counts>,
     writer: Mutex<Writer>,
 }
@@ -164,7 +164,8 @@ impl Journal {
     pub fn open((run, data): (&Node, &Node), fingerprint: &Fingerprint, resumes: bool) -> Result<Self> {
         let mut log = run.begin_log(&JOURNAL)?;
         let lock = OwnLock::take(&mut *log, last_owner)?;
-        let left = if resumes { Left::read(&log.read(MOST_BYTES)?, fingerprint)? } else { Left::default() };
+        let left =
+            if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
         let (now, counts) = (Instant::now(), Counts::of(&left.known));
         let (length, bytes_at_checkpoint) = (Some(left.length), counts.bytes_written);
         let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint };

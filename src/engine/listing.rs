@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Driver;
 use crate::array::listing::DOCUMENT_KEYS;
-use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, Stray, StrayKind, position};
+use crate::array::{
+    ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, UnexpectedKey, UnexpectedKeyKind, position,
+};
 use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
@@ -133,7 +135,7 @@ struct Scanner<'a> {
 struct Found {
     present: ChunkSetBuilder,
     unreadable: ChunkSetBuilder,
-    strays: Vec<Stray>,
+    strays: Vec<UnexpectedKey>,
     bytes: u64,
     /// First folder by name that could not be read, and the error.
     error: Option<(String, StoreError)>,
@@ -224,7 +226,7 @@ impl Scanner<'_> {
         match self.index(folder) {
             Some(index) => self.not_a_file(folder, FOLDER, Some(index), found),
             None if self.may_hold_keys(folder, depth) => return true,
-            None => found.push(folder, StrayKind::Folder),
+            None => found.push(folder, UnexpectedKeyKind::Folder),
         }
         false
     }
@@ -235,7 +237,7 @@ impl Scanner<'_> {
         let Entry { name: key, kind, bytes } = entry;
         let index = self.index(key);
         match (kind, index) {
-            (EntryKind::Unnamed, _) => found.push(key, StrayKind::NotUtf8),
+            (EntryKind::Unnamed, _) => found.push(key, UnexpectedKeyKind::NotUtf8),
             (EntryKind::Other(other), _) if self.purpose.validates() => {
                 self.not_a_file(key, other, index, found);
             }
@@ -243,7 +245,7 @@ impl Scanner<'_> {
             (_, Some(index)) => {
                 let is_link = kind == EntryKind::Link;
                 if is_link && self.purpose.validates() {
-                    found.push(key, StrayKind::Link);
+                    found.push(key, UnexpectedKeyKind::Link);
                 }
                 match bytes {
                     _ if !is_link && !self.purpose.wants_sizes() => found.present.insert(index),
@@ -272,12 +274,12 @@ impl Scanner<'_> {
             return; // A key outside the selected part of the array.
         }
         if kind == EntryKind::Link && self.purpose.validates() {
-            found.push(key, StrayKind::Link);
+            found.push(key, UnexpectedKeyKind::Link);
         }
         match self.chunk(key) {
-            Some(indices) => found.push(key, StrayKind::OutsideGrid(indices)),
+            Some(indices) => found.push(key, UnexpectedKeyKind::OutsideGrid(indices)),
             None if DOCUMENT_KEYS.contains(&key) => {}
-            None => found.push(key, StrayKind::Unknown),
+            None => found.push(key, UnexpectedKeyKind::Unknown),
         }
     }
 
@@ -287,7 +289,7 @@ impl Scanner<'_> {
             found.present.insert(index);
             found.unreadable.insert(index);
         }
-        found.push(key, StrayKind::NotAFile(self.chunk(key), what));
+        found.push(key, UnexpectedKeyKind::NotAFile(self.chunk(key), what));
     }
 
     /// Returns the chunk of a key, in the grid or outside.
@@ -344,7 +346,7 @@ impl Scanner<'_> {
             let Some(size) = size else {
                 // A dangling link counts as absent, as in other readers.
                 if *is_link && !self.purpose.validates() {
-                    found.push(&key(), StrayKind::Link);
+                    found.push(&key(), UnexpectedKeyKind::Link);
                 }
                 continue;
             };
@@ -364,16 +366,16 @@ impl Scanner<'_> {
         let SizeRule { exact, least, most } = rules.of(&chunk);
         if exact.is_some_and(|exact| exact != size) || size < least || size > most {
             found.unreadable.insert(index);
-            found.push(key, StrayKind::Size(chunk, size));
+            found.push(key, UnexpectedKeyKind::Size(chunk, size));
         }
     }
 }
 
 impl Found {
     /// Records a stray key. Keys in the same skipped folder follow each other, so the folder is recorded once.
-    fn push(&mut self, key: &str, kind: StrayKind) {
+    fn push(&mut self, key: &str, kind: UnexpectedKeyKind) {
         if self.strays.last().is_none_or(|last| last.key != key || last.kind != kind) {
-            self.strays.push(Stray { key: key.to_owned(), kind });
+            self.strays.push(UnexpectedKey { key: key.to_owned(), kind });
         }
     }
 

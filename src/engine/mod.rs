@@ -18,7 +18,7 @@ mod subchunk_writer;
 pub mod transfer;
 pub mod unfinished;
 
-pub use ahead::{ReadAhead, Reads, reads_all, reads_in, reads_of_box, reads_of_object, stays_open};
+pub use ahead::{PrefetchPlan, ReadAhead, reads_all, reads_in, reads_of_box, reads_of_object, stays_open};
 use block_reader::BlockReader;
 use decoded_block::{DecodedBlock, DecodedSubchunk, Filling, PADDING};
 pub use driver::Driver;
@@ -29,7 +29,7 @@ pub use job::{Job, ObjectJob};
 pub use journal::{Assignment, Fingerprint, Journal, PassProgress, digest};
 pub use listing::list_with_sizes;
 pub use pairs::{Pair, Pairs};
-pub use pass::Told;
+pub use pass::PassContext;
 use pass::{Buffers, Pass, Units, Workers, sources};
 pub use plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagingShape};
 pub use progress::{ObjectReport, Progress, Share, Silent};

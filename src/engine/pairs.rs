@@ -6,7 +6,7 @@ mod tests;
 use std::ops::AddAssign;
 
 use super::{
-    BlockReader, BudgetTooSmall, Buffers, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids, Reads,
+    BlockReader, BudgetTooSmall, Buffers, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids, PrefetchPlan,
     RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box, reads_of_object,
     sources,
 };
@@ -138,7 +138,7 @@ impl<'a> Pairs<'a> {
         let mut from = sources(self.transfer).0;
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
-        let reads = [&reads[0] as &dyn Reads, &reads[1]];
+        let reads = [&reads[0] as &dyn PrefetchPlan, &reads[1]];
         // There are too few shards for all threads, so they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
@@ -271,7 +271,7 @@ struct UnitReads<'a> {
     side: usize,
 }
 
-impl Reads for UnitReads<'_> {
+impl PrefetchPlan for UnitReads<'_> {
     fn source(&self) -> (&Node, u64) {
         let Transfer { source, destination, .. } = self.pairs.transfer;
         let array = [source, destination][self.side];

@@ -3,14 +3,14 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::{
-    BATCH_OF_A_THREAD, DecodedBlock, Driver, ObjectReport, PassProgress, Progress, Reads, Transfer, reads_all,
+    BATCH_OF_A_THREAD, DecodedBlock, Driver, ObjectReport, PassProgress, PrefetchPlan, Progress, Transfer, reads_all,
 };
 use crate::array::{ChunkFault, ChunkSet, ReadBuffers, Result, SubchunkSource};
 use crate::codec::ConversionBuffers;
 use crate::store::held;
 
 /// The units of a pass, finished and unfinished, and the receiver of its progress.
-pub type Told<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
+pub type PassContext<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
 
 /// Takes the reports of a pass.
 pub(super) type Reports<'r> = dyn FnMut(ObjectReport) + 'r;
@@ -29,7 +29,7 @@ pub(super) struct Pass<'a, R> {
 }
 
 impl<'a, R> Pass<'a, R> {
-    pub(super) fn new(transfer: &'a Transfer, route: &'a R, (progress, listener): Told<'a>) -> Self {
+    pub(super) fn new(transfer: &'a Transfer, route: &'a R, (progress, listener): PassContext<'a>) -> Self {
         let (source, origin) = sources(transfer);
         Pass { transfer, route, source, origin, progress, listener }
     }
@@ -67,7 +67,7 @@ pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<Subchu
 }
 
 /// Units of a pass: objects of the destination, or groups of them.
-pub(super) trait Units: Reads {
+pub(super) trait Units: PrefetchPlan {
     /// Returns the units that need work.
     fn units(&self) -> ChunkSet;
 
@@ -167,7 +167,7 @@ impl Driver {
     pub(super) fn run_units<V: Default + Send, R: Send>(
         &self,
         units: &ChunkSet,
-        reads: &[&dyn Reads],
+        reads: &[&dyn PrefetchPlan],
         shares_units: bool,
         work: impl Fn(&Workers<'_, V>, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),

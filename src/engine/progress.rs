@@ -26,9 +26,9 @@ pub struct Silent;
 impl Progress for Silent {}
 
 /// Part of a larger operation with a single progress bar. Its start and end are not reported.
-pub struct Piece<'a>(pub &'a dyn Progress);
+pub struct SubProgress<'a>(pub &'a dyn Progress);
 
-impl Progress for Piece<'_> {
+impl Progress for SubProgress<'_> {
     fn advance(&self, bytes: u64) {
         self.0.advance(bytes);
     }

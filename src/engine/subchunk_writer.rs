@@ -5,7 +5,7 @@ use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, at, position};
 use crate::codec::{
-    BindError, BoundChain, Conversion, ConversionBuffers, Converted, Undone, ValueChange, as_index, beyond_edge,
+    BindError, BoundChain, Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueChange, as_index, beyond_edge,
     is_filled_with, num_rounded, repeat,
 };
 use crate::grid::Region;
@@ -239,7 +239,7 @@ impl SubchunkEncoder {
         let inside = elements.len();
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
-        let elements = Undone { bytes: elements, place: self.conversion.source().codecs().len() };
+        let elements = PartlyDecoded { bytes: elements, place: self.conversion.source().codecs().len() };
         let converted = self.conversion.run(elements, valid, written, work, figures);
         let converted = converted.map_err(|fault| at(fault, start))?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))

@@ -16,12 +16,12 @@ use crate::grid::unravel;
 use crate::kernel::FaultKind;
 use crate::pipeline::{ArrayRepresentation, CodecKind, Representation, codec_kind};
 use crate::store::file;
-use data::{Input, Subject};
+use data::{ChainSource, Input};
 
 /// Runs the chain. If OUTPUT is stdout, its bytes are in the result, and the caller writes them.
 pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result<ApplyCodecResult> {
     let early = data::read_early(options)?;
-    let subject = Subject::new(options, early.as_ref())?;
+    let subject = ChainSource::new(options, early.as_ref())?;
     let direction = if options.decode || options.chunk.is_some() { Direction::Decode } else { Direction::Encode };
     let chain = &subject.chain;
     // The input, both sides of the largest codec, and what compressors keep.
@@ -33,7 +33,7 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
         None => subject.read_input(options, direction)?,
     };
     let faulty = |fault: ChainFault| describe_fault(&name, direction, chain, fault);
-    let passage = Passage::run(chain, direction, &bytes, options.repeat).map_err(faulty)?;
+    let passage = ChainRun::run(chain, direction, &bytes, options.repeat).map_err(faulty)?;
     if direction == Direction::Decode {
         subject.check_values(options, &passage.bytes).map_err(faulty)?;
     }
@@ -56,8 +56,8 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
 
 /// Compares elements before and after a round trip: encoded and decoded, or for a stored chunk decoded, encoded and
 /// decoded.
-fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &Passage) -> Result<RoundTrip, ChainFault> {
-    let run = |direction, bytes: &[u8]| Passage::run(chain, direction, bytes, None);
+fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &ChainRun) -> Result<RoundTrip, ChainFault> {
+    let run = |direction, bytes: &[u8]| ChainRun::run(chain, direction, bytes, None);
     let again = is_chunk.then(|| run(Direction::Encode, &passage.bytes)).transpose()?;
     let (decoded, encoded) = again.as_ref().map_or((bytes, passage), |again| (passage.bytes.as_slice(), again));
     let back = run(Direction::Decode, &encoded.bytes)?;
@@ -140,14 +140,14 @@ impl Direction {
 }
 
 /// The output of the chain, and the times and sizes of its codecs.
-struct Passage {
+struct ChainRun {
     /// The result.
     bytes: Vec<u8>,
     /// The input, then the output of each codec.
     stages: Vec<AppliedStage>,
 }
 
-impl Passage {
+impl ChainRun {
     /// Runs the chain over `input`, `repeat` times. The times are medians.
     fn run(chain: &BoundChain, direction: Direction, input: &[u8], repeat: Option<u32>) -> Result<Self, ChainFault> {
         let places: Vec<usize> = match direction {
@@ -175,7 +175,7 @@ impl Passage {
             }
         }
         let stages = describe(chain, direction, &places, &sizes, seconds);
-        Ok(Passage { bytes: current, stages })
+        Ok(ChainRun { bytes: current, stages })
     }
 }
 

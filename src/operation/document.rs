@@ -213,10 +213,14 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
 }
 
 /// A document next to the one that counts, with its bytes, and whether it exists.
-type Beside = (Option<(Json, Vec<u8>)>, bool);
+type OptionalDocument = (Option<(Json, Vec<u8>)>, bool);
 
 /// Reads a document next to the one that counts. A document that is not JSON is a finding.
-pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Result<Beside, StoreError> {
+pub fn read_beside(
+    node: &Node,
+    key: &'static str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<OptionalDocument, StoreError> {
     let found = match node.read_document(key) {
         Ok(None) => return Ok((None, false)),
         Ok(Some(bytes)) => match parse_document(key, &bytes) {
@@ -239,7 +243,7 @@ pub struct GroupReading {
     /// The root.
     pub node: Node,
     /// The store and path, for findings.
-    pub place: Place,
+    pub place: NodePath,
     /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
     /// The attributes. Empty if there are none.
@@ -254,7 +258,7 @@ pub struct GroupReading {
 
 impl GroupReading {
     /// Reads a group from its documents, and the consolidated metadata of v2 if they exist.
-    pub fn of(place: Place, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
+    pub fn of(place: NodePath, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
         let beside = std::mem::take(&mut documents.diagnostics);
         let Documents { key, document, attributes, .. } = &documents;
         let mut diagnostics = Vec::new();
@@ -299,14 +303,14 @@ fn read_consolidated(node: &Node, faults: &mut Vec<Diagnostic>) -> Result<(Optio
 
 /// A node in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct NodePath {
     /// The store, as the user named it.
     pub store: String,
     /// The path of the node: `/` for the store itself, otherwise `/a/b`.
     pub path: String,
 }
 
-impl Place {
+impl NodePath {
     /// Returns the place of `--node` in STORE. An error if a name in the path is not a valid key.
     pub fn new(store: &Location, node: Option<&str>) -> Result<Self> {
         let path = node.unwrap_or_default().trim_matches('/');
@@ -315,14 +319,14 @@ impl Place {
             return Err(OperationError::usage(format!("--node: `{name}` is not the name of a node"))
                 .with_help("give a path inside the store, such as group/temperature"));
         }
-        Ok(Place { store: store.display().to_string(), path: format!("/{path}") })
+        Ok(NodePath { store: store.display().to_string(), path: format!("/{path}") })
     }
 
     /// Returns a node below this one, by its name.
     #[must_use]
-    pub fn child(&self, name: &str) -> Place {
+    pub fn child(&self, name: &str) -> NodePath {
         let parent = self.path.trim_end_matches('/');
-        Place { store: self.store.clone(), path: format!("{parent}/{name}") }
+        NodePath { store: self.store.clone(), path: format!("{parent}/{name}") }
     }
 
     /// True if it is the store itself.
@@ -387,18 +391,18 @@ mod tests {
 
     #[test]
     fn place_knows_its_names() {
-        let root = Place::new(&location("a.zarr"), None).unwrap();
+        let root = NodePath::new(&location("a.zarr"), None).unwrap();
         assert_eq!(
             (root.path.as_str(), root.name().as_str(), root.key("zarr.json").as_str()),
             ("/", "a.zarr", "zarr.json")
         );
-        let node = Place::new(&location("a.zarr/"), Some("/b/c/")).unwrap();
+        let node = NodePath::new(&location("a.zarr/"), Some("/b/c/")).unwrap();
         assert_eq!(node.path, "/b/c");
         assert_eq!(node.name(), "a.zarr/b/c");
         assert_eq!(node.key("c/0"), "b/c/c/0");
         assert_eq!(root.child("b").child("c").path, "/b/c");
         for path in ["b/../../c", "b//c", ".", "b/\u{7f}"] {
-            assert!(Place::new(&location("a"), Some(path)).is_err(), "{path:?}");
+            assert!(NodePath::new(&location("a"), Some(path)).is_err(), "{path:?}");
         }
     }
 }

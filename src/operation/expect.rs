@@ -7,7 +7,7 @@ use super::description::describe;
 use super::hierarchy::{NodeContent, read_hierarchy};
 use super::inspect_result::NodeMembers;
 use super::open::{open_documents, read_array_of};
-use super::{Documents, FaultClass, Interrupt, Place, Result, ValidateOptions, new_driver};
+use super::{Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
 use crate::diagnostic::quantity::shortened;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::json::member_pointer;
@@ -29,7 +29,7 @@ fn is_member(name: &str) -> bool {
 ///
 /// An error only if a node cannot be read for a reason that is not in the data.
 pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>> {
-    let root = Place::new(store, node)?;
+    let root = NodePath::new(store, node)?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());
@@ -59,7 +59,7 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
 }
 
 /// Returns the finding for an expected node that does not exist. Without a known member it may be a misspelt member.
-fn missing_node(place: &Place, path: &str, members: &Object) -> Diagnostic {
+fn missing_node(place: &NodePath, path: &str, members: &Object) -> Diagnostic {
     let is_node = members.names().any(is_member);
     let (message, help) = if is_node {
         (
@@ -87,14 +87,14 @@ fn kind(members: &Object) -> &'static str {
 
 /// The members of a node, as read.
 struct Observed {
-    place: Place,
+    place: NodePath,
     key: &'static str,
     members: Json,
 }
 
 impl Observed {
     /// Reads a node. `None` if there is none. A node with a broken document has no members: `validate` reports why.
-    fn read(store: &Location, place: &Place) -> Result<Option<Observed>> {
+    fn read(store: &Location, place: &NodePath) -> Result<Option<Observed>> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
         if !super::document::has_documents(&folder) {
@@ -155,7 +155,7 @@ impl Observed {
     }
 }
 
-fn group_members(place: &Place, documents: Documents) -> Json {
+fn group_members(place: &NodePath, documents: Documents) -> Json {
     let own = documents.document.get("attributes").cloned();
     let attributes = if documents.zarr_format == 2 { documents.attributes } else { own };
     Object::new()

@@ -11,7 +11,7 @@ use super::document::{
     CONSOLIDATED_KEY, DocumentError, expect_documents, has_documents, parse_document, read_documents,
 };
 use super::open::{needed_documents, open_documents};
-use super::{ArrayReading, Documents, GroupReading, OperationError, Place, Result};
+use super::{ArrayReading, Documents, GroupReading, NodePath, OperationError, Result};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::Driver;
@@ -51,7 +51,7 @@ pub struct UnreadFolder {
 #[derive(Debug)]
 pub struct HierarchyNode {
     /// The store and path of the node.
-    pub place: Place,
+    pub place: NodePath,
     /// The array or group.
     pub content: NodeContent,
     /// Findings about the node as a member of the hierarchy. For a group, also about its consolidated metadata.
@@ -129,7 +129,7 @@ impl HierarchyNode {
 
 /// Reads all nodes of a store, or of `node` in it. An error only if there is no start node.
 pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Hierarchy> {
-    let start = Place::new(store, node)?;
+    let start = NodePath::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
     if root.abilities().is_remote {
@@ -158,7 +158,7 @@ pub fn read_hierarchy_by_copies(
     documents: Documents,
     driver: &Driver,
 ) -> Result<Hierarchy> {
-    let (start, root) = (Place::new(store, node)?, store.node());
+    let (start, root) = (NodePath::new(store, node)?, store.node());
     if root.abilities().is_remote {
         let root = with_copies(&start, root, &documents, ConsolidatedScope::Documents);
         // Copies are not compared with themselves. `validate` reads the documents for that.
@@ -169,12 +169,12 @@ pub fn read_hierarchy_by_copies(
 
 /// Reads the nodes of a store whose own documents are already read.
 pub fn read_hierarchy_below(store: &Location, documents: Documents, driver: &Driver) -> Result<Hierarchy> {
-    let start = Place::new(store, None)?;
+    let start = NodePath::new(store, None)?;
     let root = listed_by_copies(&start, store.node(), &documents);
     Ok(read_from(&start, &root, Some(documents), driver))
 }
 
-fn read_from(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+fn read_from(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let mut hierarchy = walk(start, root, documents, driver);
     check_copies(&mut hierarchy.nodes);
     hierarchy
@@ -186,7 +186,7 @@ pub fn compare_paths(a: &str, b: &str) -> Ordering {
 }
 
 /// Reads the node of a folder. `None` if it has no documents. An error if the machine is at fault.
-fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>> {
+fn read_node(place: &NodePath, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>> {
     match read_documents(&node) {
         Ok(None) => Ok(None),
         Ok(Some(documents)) => Ok(Some((content(place, node, documents)?, Vec::new()))),
@@ -201,11 +201,11 @@ fn read_node(place: &Place, node: Node) -> Result<Option<(NodeContent, Vec<Diagn
     }
 }
 
-fn unreadable(place: &Place, error: DocumentError) -> OperationError {
+fn unreadable(place: &NodePath, error: DocumentError) -> OperationError {
     OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
 }
 
-fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeContent> {
+fn content(place: &NodePath, node: Node, documents: Documents) -> Result<NodeContent> {
     Ok(if documents.kind == NodeKind::Array {
         NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
     } else {
@@ -216,7 +216,7 @@ fn content(place: &Place, node: Node, documents: Documents) -> Result<NodeConten
 
 /// Returns the finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves
 /// no names.
-pub fn check_name(place: &Place, zarr_format: Option<u64>) -> Option<Diagnostic> {
+pub fn check_name(place: &NodePath, zarr_format: Option<u64>) -> Option<Diagnostic> {
     let name = place.path.rsplit('/').next()?;
     let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {
         "it is nothing but periods"
@@ -346,12 +346,12 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
 }
 
 /// Returns the root of a hierarchy. If the store cannot list keys, the copies of the group at `start` list the nodes.
-fn listed_by_copies(start: &Place, root: Node, documents: &Documents) -> Node {
+fn listed_by_copies(start: &NodePath, root: Node, documents: &Documents) -> Node {
     if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
 }
 
 /// The root of a hierarchy, of which the copies of the group at `start` serve so far.
-fn with_copies(start: &Place, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
+fn with_copies(start: &NodePath, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
     if documents.kind != NodeKind::Group {
         return root;
     }
@@ -384,7 +384,7 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
 
 /// A folder to be read.
 struct Folder {
-    place: Place,
+    place: NodePath,
     /// The format of the nearest group above it.
     parent_format: Option<u64>,
     /// True if folders without nodes are not a finding. Below an unreadable document, they may be chunks.
@@ -395,7 +395,7 @@ struct Folder {
 type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
 
 /// Reads every node from `start` down. The documents of `start` may have been read already.
-fn walk(start: &Place, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
     let mut visited = vec![visit(root, start, documents)];
@@ -467,7 +467,7 @@ fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visit
     visited
 }
 
-fn visit(root: &Node, place: &Place, documents: Option<Documents>) -> Result<Visited> {
+fn visit(root: &Node, place: &NodePath, documents: Option<Documents>) -> Result<Visited> {
     let cannot_list = |error| OperationError::cannot_list(place.name(), error);
     let folder = place.below(root).map_err(cannot_list)?;
     let node = match documents {
@@ -508,7 +508,7 @@ fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>
             }
         }
     }
-    let mut strays: Vec<(Place, FolderListing)> = Vec::new();
+    let mut strays: Vec<(NodePath, FolderListing)> = Vec::new();
     for (folder, listing) in bare {
         if above.contains(&folder.place.path) {
             let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
@@ -529,7 +529,7 @@ fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>
 }
 
 /// Adds each topmost folder without nodes to the node that contains it.
-fn attribute(strays: Vec<(Place, FolderListing)>, nodes: &mut [HierarchyNode]) {
+fn attribute(strays: Vec<(NodePath, FolderListing)>, nodes: &mut [HierarchyNode]) {
     let places: HashMap<String, usize> =
         nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
     for (stray, listing) in strays {

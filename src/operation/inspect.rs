@@ -14,8 +14,8 @@ use super::inspect_result::StorageResult;
 use super::open::{open_documents, opened, read_array_of};
 use super::stored::{opaque_array, side};
 use super::{
-    ArrayDrawing, ArrayReading, ArrayResult, Budget, InspectOptions, InspectResult, Interrupt, OperationError, Place,
-    Result, Suggest, narrowed, new_driver, stored,
+    ArrayDrawing, ArrayReading, ArrayResult, Budget, InspectOptions, InspectResult, Interrupt, NodePath,
+    OperationError, Result, Suggest, narrowed, new_driver, stored,
 };
 use crate::array::{Listing, StoredArray};
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -27,7 +27,7 @@ use contents::{Contents, finding, no_statistics};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
-    let place = Place::new(&options.store, options.node.as_deref())?;
+    let place = NodePath::new(&options.store, options.node.as_deref())?;
     let name = place.name();
     let node = place.node(&options.store)?;
     let documents = open_documents(&node, &name)?;

@@ -40,7 +40,7 @@ pub mod validate_result;
 mod xarray;
 
 use budget::Budget;
-pub use document::Place;
+pub use document::NodePath;
 use draft::Draft;
 pub use error::{FaultClass, OperationError, Result};
 use fault::explain;
@@ -63,7 +63,7 @@ use numbers::{CfNumbers, Numbers};
 use open::ArrayReading;
 pub use parts_result::StatusResult;
 pub use pattern::PathPattern;
-use quantize::{FirstPass, FloatType, Quantization, Request, Survey};
+use quantize::{FirstPass, FirstPassStats, FloatType, Quantization, Request};
 pub use transcode_result::{
     CompressionResult, EstimateResult, QualityResult, QuantizationResult, TranscodeResult, VerifyResult,
 };

@@ -2,7 +2,7 @@
 
 use super::absent::{arrays_help, no_node};
 use super::document::{DocumentError, document_help, read_documents};
-use super::{Documents, OperationError, Place, Result, xarray};
+use super::{Documents, NodePath, OperationError, Result, xarray};
 use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -21,7 +21,7 @@ pub struct ArrayReading {
     /// The name for messages.
     pub store: String,
     /// The store and path, for findings.
-    pub place: Place,
+    pub place: NodePath,
     /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
     /// The valid members, in v3 form.
@@ -65,7 +65,7 @@ impl ArrayReading {
     }
 
     /// Reads the members of an array from its documents.
-    pub fn of(place: Place, node: Node, mut documents: Documents) -> Self {
+    pub fn of(place: NodePath, node: Node, mut documents: Documents) -> Self {
         let beside = std::mem::take(&mut documents.diagnostics);
         let Documents { key, zarr_format, document, attributes, .. } = &documents;
         let is_v2 = *zarr_format == 2;
@@ -162,7 +162,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
 /// Reads an array's metadata as far as possible. An error only if there is no array to read. Findings are judged under
 /// [`Profile::Read`].
 pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> {
-    let place = Place::new(store, node)?;
+    let place = NodePath::new(store, node)?;
     let node = place.node(store)?;
     let documents = open_documents(&node, &place.name())?;
     if documents.kind == NodeKind::Group {
@@ -173,7 +173,7 @@ pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> 
 }
 
 /// Reads an array from its documents, which are already read.
-pub fn read_array_of(place: Place, node: Node, documents: Documents) -> ArrayReading {
+pub fn read_array_of(place: NodePath, node: Node, documents: Documents) -> ArrayReading {
     let mut reading = ArrayReading::of(place, node, documents);
     Profile::Read.judge(&mut reading.diagnostics);
     reading

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::document::read_documents;
 use super::inspect_result::{PreviewAxis, PreviewIndex};
 use super::open::{opened, read_array_of};
-use super::{CfNumbers, CfOptions, LevelResult, OpenedArray, Place, stored_array};
+use super::{CfNumbers, CfOptions, LevelResult, NodePath, OpenedArray, stored_array};
 use crate::array::{ChunkSet, Fault, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
@@ -378,7 +378,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     let name = source.metadata.dimension_names.as_ref()?.get(dimension)?.as_deref()?;
     let node = source.node.parent()?.child(name).ok()?;
     let documents = read_documents(&node).ok()??;
-    let place = Place { store: node.name(), path: "/".to_owned() };
+    let place = NodePath { store: node.name(), path: "/".to_owned() };
     let coordinate = opened(read_array_of(place, node, documents)).ok()?;
     let attribute = |name| coordinate.metadata.attributes.get(name).and_then(Json::as_str);
     let is_latitude = attribute("standard_name") == Some("latitude")

@@ -7,7 +7,7 @@ use crate::array::{Fault, Listing, ShardLayout, StoredArray, position};
 use crate::codec::BoundChain;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::ahead::reads_of_object;
-use crate::engine::{Driver, Reads};
+use crate::engine::{Driver, PrefetchPlan};
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
 use crate::operation::open::{bind, bind_opaque};
@@ -176,7 +176,7 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     Some(found.at_key(first))
 }
 
-impl Reads for Shards<'_> {
+impl PrefetchPlan for Shards<'_> {
     fn source(&self) -> (&Node, u64) {
         (self.node, self.least_bytes)
     }

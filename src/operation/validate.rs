@@ -20,7 +20,7 @@ use crate::diagnostic::code;
 use crate::engine::Driver;
 use crate::store::Location;
 use array::ArrayCheck;
-use gathered::{Failures, Findings, Gathered};
+use gathered::{Failures, Findings, ValidateReport};
 
 /// The result, and the STOREs that could not be checked.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct ValidateOutcome {
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let (findings, failures) = (Findings::new(options, room), Failures::default());
-    let mut gathered = Gathered { findings, unchecked: Vec::new(), absent: Vec::new(), failures, arrays: 0 };
+    let mut gathered = ValidateReport { findings, unchecked: Vec::new(), absent: Vec::new(), failures, arrays: 0 };
     let (mut checked, mut against) = (Vec::new(), None);
     let driver = new_driver(options.common.num_threads(), interrupt);
     match driver.and_then(|driver| Ok((driver, against::open_other(options, interrupt)?))) {
@@ -54,7 +54,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         }
         Err(error) => gathered.failures.push(options.other_name().as_deref(), None, None, error),
     }
-    let Gathered { findings, unchecked, absent, failures, .. } = gathered;
+    let ValidateReport { findings, unchecked, absent, failures, .. } = gathered;
     let [infos, warnings, errors] = findings.counts;
     let mut result = ValidateResult {
         valid: errors == 0 && failures.named.is_empty(),
@@ -81,7 +81,7 @@ fn check_store(
     options: &ValidateOptions,
     driver: &Driver,
     progress: &dyn Progress,
-    gathered: &mut Gathered,
+    gathered: &mut ValidateReport,
 ) -> Option<CheckedStore> {
     let name = store.display().to_string();
     let Hierarchy { nodes, failures: unread } = match read_hierarchy(store, options.node.as_deref(), driver) {

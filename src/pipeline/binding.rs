@@ -10,19 +10,19 @@ use crate::metadata::json::Json;
 
 /// A codec and the program that runs it: this one by its row of the registry, or zarrs.
 #[derive(Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownCodec<'a> {
     pub(super) codec: &'a CodecMetadata,
     entry: Option<Entry>,
     /// The codec of another program, if this one does not have it.
     other: Option<Other>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownCodec<'a> {
     pub(super) fn of(codec: &'a CodecMetadata) -> Self {
         let entry = registry::of(codec);
         let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
         let other = if is_lacking { registry::other(codec) } else { None };
-        Known { codec, entry, other }
+        KnownCodec { codec, entry, other }
     }
 
     pub(super) fn kind(&self) -> Option<CodecKind> {
@@ -33,11 +33,11 @@ impl<'a> Known<'a> {
 
 /// Returns a codec's configuration and the chunk after it, which is `None` after a fault.
 pub(super) fn bind(
-    known: &Known<'_>,
+    known: &KnownCodec<'_>,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (BoundConfiguration, Option<Representation>) {
-    let Known { codec, entry, .. } = *known;
+    let KnownCodec { codec, entry, .. } = *known;
     report_name(known, diagnostics);
     if let Some(Ok(other)) = &known.other {
         return bind_other(codec, &**other, before, diagnostics);
@@ -79,7 +79,7 @@ fn bind_bytes(
     };
     // A fault of a codec inside is reported for the chain.
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
-        bind(&Known::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
+        bind(&KnownCodec::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
@@ -118,8 +118,8 @@ fn bind_other(
 }
 
 /// Reports faults of the name, whatever the configuration.
-fn report_name(known: &Known<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let Known { codec, entry, other } = known;
+fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let KnownCodec { codec, entry, other } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
     let by_other = matches!(other, Some(Ok(_)));
     // For an unlisted name not even the kind is known.

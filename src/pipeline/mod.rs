@@ -16,7 +16,7 @@ use crate::codec::kinds::{BytesCodec, Coder, Role};
 use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
-use binding::Known;
+use binding::KnownCodec;
 
 /// A codec, bound to its input chunk. `S` contains the chains inside a shard.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Pipeline {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
         let (passed_over, codecs): (Vec<_>, Vec<_>) =
-            codecs.iter().map(Known::of).partition(|known| !known.codec.must_understand && known.kind().is_none());
+            codecs.iter().map(KnownCodec::of).partition(|known| !known.codec.must_understand && known.kind().is_none());
         for known in passed_over {
             binding::report_passed_over(known.codec, diagnostics);
         }
@@ -176,13 +176,18 @@ impl Pipeline {
 
 /// Checks the order: zero or more array->array codecs, exactly one array->bytes, zero or more bytes->bytes (Zarr v3
 /// core, "codecs").
-fn check_order(codecs: &[Known<'_>], completeness: Completeness, pointer: &str, diagnostics: &mut Vec<Diagnostic>) {
-    let kinds: Vec<_> = codecs.iter().map(Known::kind).collect();
+fn check_order(
+    codecs: &[KnownCodec<'_>],
+    completeness: Completeness,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let kinds: Vec<_> = codecs.iter().map(KnownCodec::kind).collect();
     if kinds.contains(&None) {
         return; // The input and output of an unknown codec are unknown. It is reported separately.
     }
     let mut is_bytes = false;
-    for (Known { codec, .. }, kind) in codecs.iter().zip(&kinds) {
+    for (KnownCodec { codec, .. }, kind) in codecs.iter().zip(&kinds) {
         let (takes_bytes, gives_bytes) = match kind {
             Some(CodecKind::ArrayToArray) | None => (false, false),
             Some(CodecKind::ArrayToBytes) => (false, true),

@@ -15,14 +15,14 @@ use crate::operation::progress::Progress;
 
 /// A bar for the work that is being done. A thread of its own draws it: those that work do not wait for it.
 #[derive(Debug, Default)]
-pub struct Bar {
+pub struct ProgressBar {
     /// The number of bytes that are done.
     done: Arc<AtomicU64>,
     /// The thread, which ends when the sender is dropped.
     drawing: Mutex<Option<(Sender<Infallible>, JoinHandle<()>)>>,
 }
 
-impl Progress for Bar {
+impl Progress for ProgressBar {
     fn start(&self, name: &str, length: Option<u64>) {
         self.finish();
         self.done.store(0, Ordering::Relaxed);

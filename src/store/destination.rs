@@ -183,7 +183,7 @@ impl Relation {
 /// Open log. Dropping it or the end of its process unlocks it.
 pub trait Log: Debug + Send + Sync {
     /// Locks the log, unless another process has the lock, or had it and has just removed the log.
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock>;
+    fn lock(&mut self, asker: &LockRequest<'_>) -> Result<Lock>;
 
     /// Returns true if the lock was lost: another process has taken it, or the log was removed.
     fn is_lost(&self) -> bool;
@@ -212,7 +212,7 @@ pub trait Log: Debug + Send + Sync {
 pub(super) struct NoLog;
 
 impl Log for NoLog {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock> {
+    fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
         Ok(Lock::Held)
     }
 
@@ -238,7 +238,7 @@ impl Log for NoLog {
 }
 
 /// Process that asks for a lock. Locks of the operating system ignore it, other stores record it.
-pub struct Asker<'a> {
+pub struct LockRequest<'a> {
     /// Text that names the process to others.
     pub note: &'a str,
     /// Returns true if the process of a note has certainly ended.
@@ -251,14 +251,14 @@ pub enum Lock {
     /// This process.
     Held,
     /// Another process, with its note if there is one.
-    Elsewhere(Option<Holding>),
+    Elsewhere(Option<ForeignLock>),
     /// The store has no locks.
     Unsupported,
 }
 
 /// Lock of another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holding {
+pub struct ForeignLock {
     /// Note of the process.
     pub note: String,
     /// Age in seconds, if known.
@@ -269,4 +269,4 @@ pub struct Holding {
 
 /// Asker for locks of the operating system.
 #[cfg(test)]
-pub(crate) const NOBODY: Asker<'static> = Asker { note: "", has_ended: &|_| false };
+pub(crate) const NOBODY: LockRequest<'static> = LockRequest { note: "", has_ended: &|_| false };

@@ -28,8 +28,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use consolidated::ConsolidatedScope;
-pub use destination::{Asker, Holding, Lock, Log};
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_run_folder};
+pub use destination::{ForeignLock, Lock, LockRequest, Log};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};
@@ -179,8 +179,8 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// Returns the free space below a key.
-    fn room(&self, _below: &Key<'_>) -> Result<Room> {
-        Ok(Room { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
+    fn room(&self, _below: &Key<'_>) -> Result<FreeSpace> {
+        Ok(FreeSpace { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
 
     /// Returns the same store, but with these permissions for new objects and folders. `None` means that it has no
@@ -352,7 +352,7 @@ impl<'a> Entry<'a> {
 
 /// Free space of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct FreeSpace {
     /// Number of free blocks.
     pub blocks: u64,
     /// Size of a block in bytes. Every object that is not empty needs at least one.
@@ -361,7 +361,7 @@ pub struct Room {
     pub files: u64,
 }
 
-impl Room {
+impl FreeSpace {
     /// Returns the number of bytes that can be written.
     pub fn bytes(&self) -> u64 {
         self.blocks.saturating_mul(self.block_bytes)

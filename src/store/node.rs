@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, FolderListing, Key, LinkTarget, LocalStore, Log, Network,
-    ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Relation, Result, Room, Store, StoreError, Tree, local,
+    Abilities, Depth, Destination, Entry, EntryKind, FolderListing, FreeSpace, Key, LinkTarget, LocalStore, Log,
+    Network, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Relation, Result, Store, StoreError, Tree, local,
 };
 
 /// Largest size of a metadata document that is read: 64 MiB.
@@ -349,7 +349,7 @@ impl Node {
     }
 
     /// Returns the free space for the node, which may not exist yet.
-    pub fn room(&self) -> Result<Room> {
+    pub fn room(&self) -> Result<FreeSpace> {
         self.store.room(&self.prefix)
     }
 

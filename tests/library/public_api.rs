@@ -8,7 +8,7 @@ use std::path::Path;
 
 use zarrcast::diagnostic::{Profile, Severity, code};
 use zarrcast::inspect::{InspectOptions, InspectResult, inspect};
-use zarrcast::parts::{Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status};
+use zarrcast::parts::{Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status};
 use zarrcast::transcode::{PathPattern, QuantizeOptions, TranscodeOptions, transcode};
 use zarrcast::types::{ElementType, NumberType};
 use zarrcast::validate::{ValidateLevel, ValidateOptions, validate};
@@ -74,14 +74,14 @@ fn job_in_parts_is_planned_done_and_finished() {
     let options = TranscodeOptions::new(fixture(), destination);
     let script = print_script(&options, Engine::Slurm, 0, vec!["--requests=8".to_owned()]).unwrap();
     assert!(script.starts_with("#!/bin/bash") && script.contains("--requests=8"));
-    let mut early = Wanted::new(0);
+    let mut early = PartitionRequest::new(0);
     early.pass = Some(PassName::Write);
     let error = partition(&options, early, &progress, &interrupt).unwrap_err();
     assert_eq!(error.class(), FaultClass::TooEarly);
     assert!(matches!(finish(&options, &progress, &interrupt).unwrap(), Finished::Missing(_)));
     for pass in &planned.passes {
         for index in 0..pass.partitions {
-            let done = partition(&options, Wanted::new(index), &progress, &interrupt).unwrap();
+            let done = partition(&options, PartitionRequest::new(index), &progress, &interrupt).unwrap();
             assert!(done.pass == Some(pass.name) && !done.was_done);
         }
     }

@@ -9,7 +9,7 @@ use crate::cli::session::{Session, print_as_it_is};
 use crate::cli::value::{self, PartNumber};
 use crate::cli::{ExitStatus, require};
 use crate::operation::transcode::parts::{
-    Engine, Finished, PassName, Wanted, finish, init, partition, print_script, status,
+    Engine, Finished, PartitionRequest, PassName, finish, init, partition, print_script, status,
 };
 use crate::operation::{OperationError, RunOptions, TranscodeOptions};
 use crate::report::parts;
@@ -110,7 +110,7 @@ impl PartsArguments {
             return Ok(ExitStatus::Done);
         }
         if let Some(index) = self.partition {
-            let wanted = Wanted { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
+            let wanted = PartitionRequest { index: index.counted_from_zero(self.first_index)?, pass: self.pass };
             let result = partition(options, wanted, &*session.progress, &session.interrupt)?;
             session.warn(&result.warnings);
             let text = |style, output: &mut dyn Write| parts::part(&result).write(style, output);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Conversion, ConversionBuffers, Converted, Undone, ValueChange, Way};
+use super::{Conversion, ConversionBuffers, ConversionPath, Converted, PartlyDecoded, ValueChange};
 use crate::codec::chain::expect_size;
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
@@ -278,7 +278,7 @@ impl Conversion {
     /// Returns the bytes of both elements if encoded chunks are elements that one pass converts to an encoded chunk.
     /// Such a chunk can be converted in pieces while it is read. `None` otherwise.
     pub fn streams(&self) -> Option<(usize, usize)> {
-        let Way::Fused(fused) = &self.way else { return None };
+        let ConversionPath::Fused(fused) = &self.way else { return None };
         let plain = |chain: &BoundChain, place: usize| {
             let is_bytes = matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. });
             is_bytes && place + 1 == chain.codecs().len()
@@ -297,7 +297,7 @@ impl Conversion {
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<(), ChainFault> {
-        let Way::Fused(fused) = &self.way else { return Ok(()) };
+        let ConversionPath::Fused(fused) = &self.way else { return Ok(()) };
         let size = fused.program.sizes().0.max(1);
         fused.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(|mut fault| {
             fault.fault.index += as_index(offset) / size;
@@ -307,7 +307,7 @@ impl Conversion {
 
     /// Returns true if an encoded chunk of a destination that [`Conversion::streams`] contains only the fill value.
     pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
-        let Way::Fused(fused) = &self.way else { return false };
+        let ConversionPath::Fused(fused) = &self.way else { return false };
         let fill = fused.fill.as_ref().filter(|_| !self.write_empty);
         fill.is_some_and(|fill| is_filled_with(encoded, fill))
     }
@@ -315,7 +315,7 @@ impl Conversion {
     pub(super) fn run_fused(
         &self,
         fused: &Fused,
-        source: Undone<'_>,
+        source: PartlyDecoded<'_>,
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,

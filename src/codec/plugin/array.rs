@@ -33,7 +33,7 @@ pub(super) enum Direction {
 
 /// The way in which an array->array codec converts a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ChunkOrder {
     /// Each element by itself.
     ByElement,
     /// As a whole, with the same shape on both sides.
@@ -64,17 +64,17 @@ impl OurCodec {
         OurCodec { name, own, metadata, bound: Mutex::default() }
     }
 
-    fn way(&self, rank: usize) -> Way {
+    fn way(&self, rank: usize) -> ChunkOrder {
         match self.name {
-            "numcodecs.delta" => Way::Whole,
-            "transpose" if rank > 1 && self.own.member("order") == Some(&Json::from("F")) => Way::Reversed,
-            "transpose" => Way::Kept,
-            _ => Way::ByElement,
+            "numcodecs.delta" => ChunkOrder::Whole,
+            "transpose" if rank > 1 && self.own.member("order") == Some(&Json::from("F")) => ChunkOrder::Reversed,
+            "transpose" => ChunkOrder::Kept,
+            _ => ChunkOrder::ByElement,
         }
     }
 
     fn takes_parts(&self) -> bool {
-        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && self.way(0) != Way::Whole
+        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && self.way(0) != ChunkOrder::Whole
     }
 
     /// Returns the chain of this codec alone for chunks of a shape.
@@ -138,7 +138,7 @@ impl OurCodec {
 
     /// Makes the parts of a chunk of this shape, for a handle to the whole chunk.
     fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
-        let whole = (self.way(shape.len()) == Way::Whole).then(|| shape.to_vec());
+        let whole = (self.way(shape.len()) == ChunkOrder::Whole).then(|| shape.to_vec());
         PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
     }
 
@@ -234,7 +234,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
 
     fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape> {
         let mut shape = decoded.to_vec();
-        if self.way(shape.len()) == Way::Reversed {
+        if self.way(shape.len()) == ChunkOrder::Reversed {
             shape.reverse();
         }
         Ok(shape)
@@ -253,8 +253,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
         match self.way(shape.len()) {
-            Way::Kept => Ok(bytes),
-            Way::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
+            ChunkOrder::Kept => Ok(bytes),
+            ChunkOrder::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
             _ => self.convert(Direction::Encode, bytes, &extents(shape), data_type),
         }
     }
@@ -268,8 +268,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
         match self.way(shape.len()) {
-            Way::Kept => Ok(bytes),
-            Way::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
+            ChunkOrder::Kept => Ok(bytes),
+            ChunkOrder::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
             _ => self.convert(Direction::Decode, bytes, &extents(shape), data_type),
         }
     }
@@ -283,8 +283,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
         match self.way(shape.len()) {
-            Way::Kept => Ok(handle),
-            Way::Reversed => reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options),
+            ChunkOrder::Kept => Ok(handle),
+            ChunkOrder::Reversed => {
+                reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options)
+            }
             _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
         }
     }
@@ -298,8 +300,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
         match self.way(shape.len()) {
-            Way::Kept => Ok(handle),
-            Way::Reversed => reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options),
+            ChunkOrder::Kept => Ok(handle),
+            ChunkOrder::Reversed => {
+                reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options)
+            }
             _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
         }
     }

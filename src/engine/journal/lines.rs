@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::{JournalError, MOST_BYTES, Result, SCHEMA};
 use crate::array::{ChunkSet, ChunkSetBuilder, Fault};
 use crate::engine::{Journal, ObjectReport};
-use crate::store::{Asker, Holding, Lock, Log, StoreError, held, machine};
+use crate::store::{ForeignLock, Lock, LockRequest, Log, StoreError, held, machine};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +47,7 @@ pub(super) type Noted = (ChunkSet, ObjectReport);
 
 /// State that the runs of a plan have left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
+pub(super) struct PreviousRuns {
     /// Finished units by the names of the passes.
     pub(super) known: BTreeMap<String, Noted>,
     /// Length of the valid lines in bytes.
@@ -57,7 +57,7 @@ pub(super) struct Left {
     pub(super) is_begun: bool,
 }
 
-impl Left {
+impl PreviousRuns {
     /// Reads the valid part of a journal: lines of the current boot, and lines before a checkpoint. It is empty if no
     /// run had begun.
     pub(super) fn read(text: &[u8], fingerprint: &Fingerprint) -> Result<Self> {
@@ -65,8 +65,8 @@ impl Left {
         let is_torn = serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err();
         let begun = match lines(text).next() {
             Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
-            Some((Line::Done { .. } | Line::Checkpoint, _)) => return Ok(Left::default()),
-            None if is_torn => return Ok(Left::default()),
+            Some((Line::Done { .. } | Line::Checkpoint, _)) => return Ok(PreviousRuns::default()),
+            None if is_torn => return Ok(PreviousRuns::default()),
             _ => {
                 let differences = vec!["the form of the journal".to_owned()];
                 return Err(JournalError::OtherPlan { differences });
@@ -77,7 +77,7 @@ impl Left {
             return Err(JournalError::OtherPlan { differences });
         }
         let now = machine::boot_id();
-        let mut left = Left { is_noted: true, ..Left::default() };
+        let mut left = PreviousRuns { is_noted: true, ..PreviousRuns::default() };
         let mut passes: BTreeMap<String, (ChunkSetBuilder, ObjectReport)> = BTreeMap::new();
         let (mut pending, mut is_same_boot) = (Vec::new(), false);
         for (line, end) in lines(text) {
@@ -336,7 +336,7 @@ impl OwnLock {
         let mut own = Self::new();
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
-        match log.lock(&Asker { note: &note, has_ended: &has_ended })? {
+        match log.lock(&LockRequest { note: &note, has_ended: &has_ended })? {
             Lock::Held => Ok(own),
             Lock::Elsewhere(None) => Err(JournalError::Locked),
             Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
@@ -362,7 +362,7 @@ fn owner(note: &str) -> Option<LockOwner> {
 }
 
 /// Describes the owner of a lock for a message.
-fn held_by(holding: &Holding) -> String {
+fn held_by(holding: &ForeignLock) -> String {
     let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
     let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));
     let expires = holding.expires_after;

@@ -3,15 +3,15 @@
 //! different objects than in the source.
 
 use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
-use crate::codec::{ChainFault, Conversion, Converted, OfShape, Undone, as_index};
+use crate::codec::{ChainFault, Conversion, Converted, OfShape, PartlyDecoded, as_index};
 use crate::engine::{
-    Buffers, Driver, Encoded, ObjectReport, Pass, PassProgress, Progress, Put, Reads, SubchunkWriter, Units, Workers,
-    all_in_order, reads_in,
+    Buffers, Driver, Encoded, ObjectReport, Pass, PassProgress, PrefetchPlan, Progress, Put, SubchunkWriter, Units,
+    Workers, all_in_order, reads_in,
 };
 use crate::metadata::ArrayMetadata;
 use crate::store::{self, Node};
 
-impl Reads for Pass<'_, Conversion> {
+impl PrefetchPlan for Pass<'_, Conversion> {
     fn source(&self) -> (&Node, u64) {
         (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }
@@ -96,8 +96,8 @@ impl Pass<'_, Conversion> {
         }
         let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
         let (chunk, bytes_read) = match &kept {
-            Some(kept) => (Undone { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
-            None => (Undone { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+            Some(kept) => (PartlyDecoded { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
+            None => (PartlyDecoded { bytes: read, place: chain.codecs().len() }, read.len() as u64),
         };
         report.bytes_read += bytes_read;
         let figures = &mut report.figures;
@@ -211,7 +211,7 @@ pub(crate) struct CopyPass<'a> {
     pub(crate) listener: &'a dyn Progress,
 }
 
-impl Reads for CopyPass<'_> {
+impl PrefetchPlan for CopyPass<'_> {
     fn source(&self) -> (&Node, u64) {
         (&self.job.nodes[0], self.job.object_bytes())
     }
@@ -258,7 +258,7 @@ pub struct SideOfCopy<'a> {
     pub side: usize,
 }
 
-impl Reads for SideOfCopy<'_> {
+impl PrefetchPlan for SideOfCopy<'_> {
     fn source(&self) -> (&Node, u64) {
         (&self.job.nodes[self.side], self.job.object_bytes())
     }

@@ -4,8 +4,8 @@
 use crate::array::{ChunkSet, Result};
 use crate::codec::as_index;
 use crate::engine::{
-    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, Progress, Put, Reads, RechunkPlan, Share,
-    Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded, in_order,
+    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, PrefetchPlan, Progress, Put, RechunkPlan,
+    Share, Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded, in_order,
 };
 use crate::grid::Region;
 use crate::store::{self, Node};
@@ -58,7 +58,7 @@ impl Schedule {
     }
 }
 
-impl Reads for Pass<'_, Rechunk> {
+impl PrefetchPlan for Pass<'_, Rechunk> {
     fn source(&self) -> (&Node, u64) {
         (&self.transfer.source.node, self.transfer.source.chunk_bytes())
     }

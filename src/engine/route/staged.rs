@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::rechunk::Rechunk;
 use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
 use crate::engine::{
-    Driver, ObjectReport, Pass, PassProgress, Told, Transfer, bytes_of, digest, list_with_sizes, remove_unfinished,
+    Driver, ObjectReport, Pass, PassContext, PassProgress, Transfer, bytes_of, digest, list_with_sizes,
+    remove_unfinished,
 };
 use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
@@ -149,7 +150,7 @@ impl Staged {
     pub(crate) fn run_first(
         &self,
         transfer: &Transfer,
-        (part, progress): Told<'_>,
+        (part, progress): PassContext<'_>,
         driver: &Driver,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<Intermediate, ChunkFault> {
@@ -174,7 +175,7 @@ impl Staged {
         &self,
         transfer: &Transfer,
         between: Intermediate,
-        told: Told<'_>,
+        told: PassContext<'_>,
         driver: &Driver,
         fold: &mut dyn FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {

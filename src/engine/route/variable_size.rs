@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
 use crate::codec::{Recoding, VlenChain, VlenElements};
 use crate::engine::{
-    Driver, Encoded, Groups, ObjectReport, Pass, Reads, SubchunkWriter, Transfer, all_in_order, reads_in,
+    Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, SubchunkWriter, Transfer, all_in_order, reads_in,
 };
 use crate::grid::{Region, lcm};
 use crate::store::{self, Node, held};
@@ -94,12 +94,12 @@ impl MemoryShare {
     pub fn run<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
-        (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn Reads]),
+        (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn PrefetchPlan]),
         work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let (too_large, failed) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
-        let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[&dyn Reads]| {
+        let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[&dyn PrefetchPlan]| {
             let of_group = |buffers: &mut VariableSizeBuffers, group| {
                 let mut all = R::default();
                 let mut own = groups.objects(group).flatten().filter(|object| objects.contains(*object));
@@ -160,7 +160,7 @@ impl Pass<'_, VariableSize> {
     }
 }
 
-impl Reads for VariableSizeRun<'_, '_> {
+impl PrefetchPlan for VariableSizeRun<'_, '_> {
     /// Returns the memory of a thread as the size of an object. The number of elements does not show it.
     fn source(&self) -> (&Node, u64) {
         (&self.pass.transfer.source.node, self.pass.route.memory_share.share)

@@ -16,7 +16,7 @@ use super::progress::{Progress, Share};
 use super::stored::opaque_array;
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
-    Budget, FaultClass, Interrupt, OpenedArray, OperationError, Place, Result, ValidateOptions, explain, narrowed,
+    Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
     new_driver, stored_array,
 };
 use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
@@ -60,7 +60,7 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
 /// Returns the arrays below the node, and unreadable nodes that may be arrays.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
     let nodes = read_hierarchy(store, node, driver)?.complete()?;
-    let start = Place::new(store, node)?;
+    let start = NodePath::new(store, node)?;
     let below = start.path.trim_end_matches('/');
     let bytes = |node: &HierarchyNode| match &node.content {
         NodeContent::Array(reading) => Some(reading.decoded_bytes()),

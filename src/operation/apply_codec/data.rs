@@ -26,14 +26,14 @@ pub(super) struct Input {
 }
 
 /// A `.npy` INPUT. It is read before the chain is bound, because it contains the type and the shape.
-pub(super) struct Early {
+pub(super) struct NpyInput {
     name: String,
     file_bytes: u64,
     array: NpyArray,
 }
 
 /// Reads INPUT if it is a `.npy` file: by its name, or on stdin if no option contains the type and the shape.
-pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>> {
+pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<NpyInput>> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
         Stream::File(_) => stream.has_extension("npy"),
@@ -56,7 +56,7 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Early>> {
     }
     let array = npy::read(&contents)
         .map_err(|error| OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error))?;
-    Ok(Some(Early { name, file_bytes: contents.len() as u64, array }))
+    Ok(Some(NpyInput { name, file_bytes: contents.len() as u64, array }))
 }
 
 fn stream_name(stream: &Stream) -> String {
@@ -73,7 +73,7 @@ fn needs_type_and_shape() -> OperationError {
 }
 
 /// Returns the type and shape of the decoded array, without `--like`.
-fn decoded_array(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<(DataType, Vec<u64>)> {
+fn decoded_array(options: &ApplyCodecOptions, early: Option<&NpyInput>) -> Result<(DataType, Vec<u64>)> {
     let Some(early) = early.filter(|_| !options.decode) else {
         return match (&options.data_type, &options.shape) {
             (Some(data_type), Some(shape)) => Ok((data_type.clone(), shape.clone())),
@@ -105,7 +105,7 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
     }
 }
 
-impl Early {
+impl NpyInput {
     /// Returns the elements or bytes, if the chain accepts them. Otherwise an error.
     pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input> {
         let [taken, _] = direction.ends(chain);
@@ -214,16 +214,16 @@ fn to_or_from_little_endian(elements: &mut [u8], data_type: &DataType) {
 }
 
 /// A bound chain, and its origin.
-pub(super) struct Subject {
+pub(super) struct ChainSource {
     pub(super) chain: BoundChain,
     pub(super) warnings: Vec<Diagnostic>,
     /// The array of `--like`.
     array: Option<OpenedArray>,
 }
 
-impl Subject {
+impl ChainSource {
     /// Binds the chain. Everything about it is checked here, before any data is read.
-    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Early>) -> Result<Self> {
+    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&NpyInput>) -> Result<Self> {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
@@ -253,7 +253,7 @@ impl Subject {
         let chain = BoundChain::bind(&pipeline).map_err(|error| {
             OperationError::data(format!("the codec chain cannot be applied to {about}")).because(error)
         })?;
-        Ok(Subject { chain, warnings, array })
+        Ok(ChainSource { chain, warnings, array })
     }
 
     /// Refuses decoded elements that are not values of their type. Padding means nothing. Only in a chunk of `--like`

@@ -15,7 +15,7 @@ use crate::metadata::{CodecMetadata, Json};
 use crate::operation::histogram::{Binning, absent};
 use crate::operation::information::{BitSurvey, Codes, codes};
 use crate::operation::inspect_result::{DimensionInformation, KeptBits, SuggestionResult};
-use crate::operation::quantize::first_pass::{Measure, Survey, Surveyor};
+use crate::operation::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
 use crate::operation::quantize::quantization::Quantization;
 use crate::operation::quantize::readers;
 use crate::operation::quantize::request::Request;
@@ -119,7 +119,7 @@ impl Contents<'_> {
             Some(Binning { numbers, histogram })
         };
         let given = wanted.and_then(|wanted| wanted.range).and_then(bins);
-        let first = (stats, (given, request.and_then(Surveyor::of)));
+        let first = (stats, (given, request.and_then(FirstPassScan::of)));
         let found = fold.run("values", &first).map_err(Stop::Fault)?;
         let absent = absent(fold, &found);
         let (stats, (given, surveyor)) = first;
@@ -129,8 +129,9 @@ impl Contents<'_> {
 
         let quantization = request.map(|request| {
             let lacks_chunks = self.side.objects().len() < self.side.metadata.num_chunks();
-            let survey = surveyor
-                .map_or_else(Survey::default, |surveyor| surveyor.survey(extents, lacks_chunks || found.lacks_chunks));
+            let survey = surveyor.map_or_else(FirstPassStats::default, |surveyor| {
+                surveyor.survey(extents, lacks_chunks || found.lacks_chunks)
+            });
             request.first_fit(|target, fit| request.settle(target, &survey, fit))
         });
         let quantization = quantization.transpose().map_err(Stop::Error)?;

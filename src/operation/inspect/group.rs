@@ -15,7 +15,8 @@ use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, No
 use crate::operation::quantize::request::is_packed;
 use crate::operation::stored::not_keys;
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, OperationError, Place, Result, new_driver,
+    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, NodePath, OperationError, Result,
+    new_driver,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
@@ -28,7 +29,7 @@ pub(super) fn inspect_group(
 ) -> Result<GroupResult> {
     let driver = &new_driver(options.common.num_threads(), interrupt)?;
     let all = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?.complete()?;
-    let root = Place::new(&options.store, options.node.as_deref())?;
+    let root = NodePath::new(&options.store, options.node.as_deref())?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
     let mut consolidated = false;
     let mut arrays = Vec::new();
@@ -166,7 +167,7 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
 }
 
 /// Returns the number of levels from the root to a node.
-fn depth(root: &Place, node: &Place) -> u64 {
+fn depth(root: &NodePath, node: &NodePath) -> u64 {
     let below = node.path.strip_prefix(root.path.trim_end_matches('/')).unwrap_or(&node.path);
     below.split('/').filter(|name| !name.is_empty()).count() as u64
 }

@@ -8,7 +8,7 @@ use super::inspect;
 use crate::array::Interrupt;
 use crate::engine::Silent;
 use crate::operation::{ArrayResult, HistogramOptions, InspectOptions, InspectResult};
-use crate::store::tests::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, StoreCall};
 use crate::store::{MemoryStore, Node, PrefetchLimit};
 
 /// Inspects an array of four chunks with checksums. Returns the result, and how often each chunk was read.
@@ -32,7 +32,7 @@ fn inspected(options: &InspectOptions) -> (ArrayResult, Vec<usize>) {
     let InspectResult::Array(result) = result else { panic!("no array") };
     let mut reads = BTreeMap::<String, usize>::new();
     for heard in hearing.heard() {
-        if let Heard::Read(name, _) = heard
+        if let StoreCall::Read(name, _) = heard
             && name.contains("/c/")
         {
             *reads.entry(name).or_default() += 1;

@@ -8,7 +8,7 @@ use crate::element::NumberType;
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
-use crate::operation::transcode::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial, as_source};
+use crate::operation::transcode::{Estimate, Sample, SampleSize, SampleSpec, Sampler, Trial, as_source};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
     OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
@@ -29,7 +29,7 @@ const INFORMATION: [f64; 2] = [0.99, 0.999];
 const COMPRESSOR: &str = "zstd:3";
 
 /// A name, and the change with its options, or the reason why the way is not possible.
-type Way = (String, Result<(ChangeOptions, String), &'static str>);
+type Candidate = (String, Result<(ChangeOptions, String), &'static str>);
 
 impl Contents<'_> {
     /// Draws the sample and tries each way on it.
@@ -39,7 +39,7 @@ impl Contents<'_> {
         let sampler = Sampler { budget: Budget::of(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
-        let draw = |fills| sampler.draw(&source, listing, &Drawing::as_it_is(&source, fills), size);
+        let draw = |fills| sampler.draw(&source, listing, &SampleSpec::as_it_is(&source, fills), size);
         let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
         let values = self.values_of(&sample, sampler.budget, missing)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);
@@ -86,7 +86,12 @@ impl Contents<'_> {
     }
 
     /// Returns the change of each option, for an array with these values.
-    fn candidates(&self, values: &StatsResult, compress: Option<&str>, missing: Option<&Missing>) -> Result<Vec<Way>> {
+    fn candidates(
+        &self,
+        values: &StatsResult,
+        compress: Option<&str>,
+        missing: Option<&Missing>,
+    ) -> Result<Vec<Candidate>> {
         let missing = missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);

@@ -1,8 +1,8 @@
 //! A quantisation settled with the data. A first pass determines the range. With `--max-error`, a second pass measures
 //! the error of types with too many codes for a proof.
 
-use super::range::Fit;
-pub(crate) use super::request::Survey;
+use super::range::ScaleSearch;
+pub(crate) use super::request::FirstPassStats;
 use super::{Quantization, Request};
 use crate::array::{ChunkSet, Fault, Interrupt, StoredArray, element_fault};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
@@ -38,8 +38,8 @@ impl<'a> FirstPass<'a> {
     }
 
     /// Determines what the quantisation must know of the data. Also returns the number of encoded bytes that were read.
-    pub(crate) fn survey(&self) -> Result<(Survey, u64)> {
-        let Some(surveyor) = Surveyor::of(self.request) else { return Ok((Survey::default(), 0)) };
+    pub(crate) fn survey(&self) -> Result<(FirstPassStats, u64)> {
+        let Some(surveyor) = FirstPassScan::of(self.request) else { return Ok((FirstPassStats::default(), 0)) };
         // Chunks that are there may lack inner chunks.
         if !surveyor.reads_values && (self.lacks_chunks || self.array.layout.is_none()) {
             return Ok((surveyor.survey(None, self.lacks_chunks), 0));
@@ -53,7 +53,7 @@ impl<'a> FirstPass<'a> {
     }
 
     /// Returns the quantisation with the first type that has enough codes.
-    pub(crate) fn settle(&self, survey: &Survey) -> Result<Quantization> {
+    pub(crate) fn settle(&self, survey: &FirstPassStats) -> Result<Quantization> {
         let request = self.request;
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
@@ -90,8 +90,8 @@ const MOST_ROUNDS: i32 = 8;
 /// Then slightly narrower steps are tried first.
 fn keep(
     max_error: f64,
-    fit: Fit,
-    settle: impl Fn(Fit) -> Result<Quantization>,
+    fit: ScaleSearch,
+    settle: impl Fn(ScaleSearch) -> Result<Quantization>,
     error: impl Fn(&Quantization) -> Result<f64>,
 ) -> Result<Quantization> {
     let (mut fit, mut least, mut writing_absent) = (fit, f64::INFINITY, None);
@@ -103,7 +103,7 @@ fn keep(
         let found = error(&settled)?;
         least = least.min(found);
         let is_kept = found <= max_error;
-        let Fit::Within(allowed) = fit else {
+        let ScaleSearch::Within(allowed) = fit else {
             if is_kept {
                 return Ok(settled);
             }
@@ -117,7 +117,7 @@ fn keep(
         if is_kept {
             writing_absent.get_or_insert(settled);
         }
-        fit = Fit::Within(allowed - 2.0 * excess);
+        fit = ScaleSearch::Within(allowed - 2.0 * excess);
         if allowed <= 2.0 * excess {
             break;
         }
@@ -130,7 +130,7 @@ fn keep(
 
 /// Determines the extent of the values of an array.
 #[derive(Debug)]
-pub(crate) struct Surveyor {
+pub(crate) struct FirstPassScan {
     /// The conversion of its elements to the floats that are quantised.
     numbers: Numbers,
     /// Whether values are read, or only the presence of chunks.
@@ -142,7 +142,7 @@ pub(crate) struct Surveyor {
     declared: Option<ExtentScan>,
 }
 
-impl Accumulator for Surveyor {
+impl Accumulator for FirstPassScan {
     /// The extent, and the extent without values that are declared missing.
     type Part = [Extent; 2];
     type Buffers = ();
@@ -169,7 +169,7 @@ impl Accumulator for Surveyor {
     }
 }
 
-impl Surveyor {
+impl FirstPassScan {
     /// Returns the search for everything that a quantisation must know of the data. `None` if it needs nothing.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
         let reads_values = request.quantize.finds_range();
@@ -182,14 +182,14 @@ impl Surveyor {
         let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();
         let scan = |missing: &[u64]| ExtentScan::new(request.float.0, missing);
         let declared = (!unnamed.is_empty()).then(|| scan(&[missing.as_slice(), &unnamed].concat()));
-        Some(Surveyor { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
+        Some(FirstPassScan { numbers: request.numbers(), reads_values, scan: scan(missing), declared })
     }
 
     /// Returns the results of the pass. `found` is `None` without a pass.
-    pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> Survey {
+    pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> FirstPassStats {
         let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
-        Survey { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
+        FirstPassStats { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
     }
 }
 

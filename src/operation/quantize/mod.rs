@@ -10,5 +10,5 @@ mod widest_step;
 pub(crate) use first_pass::FirstPass;
 pub(crate) use quantization::Quantization;
 pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling};
-pub(crate) use request::{Request, Survey};
+pub(crate) use request::{FirstPassStats, Request};
 pub(crate) use widest_step::push_element;

@@ -66,7 +66,7 @@ impl Codes {
 
 /// The rule for the scaling of a code type.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Fit {
+pub(crate) enum ScaleSearch {
     /// `--scale` and `--offset`, or else all codes of the type.
     AllCodes,
     /// The widest step whose error is at most this.

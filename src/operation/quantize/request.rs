@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::quantization::surviving_fill;
-use super::range::{Fit, Fitted, Grid, RangeFault};
+use super::range::{Fitted, Grid, RangeFault, ScaleSearch};
 use super::{Codes, FloatType, Quantization, RangeFinder, Scaling};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::quantity::{self, counted};
@@ -19,7 +19,7 @@ use crate::operation::{
 };
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Survey {
+pub(crate) struct FirstPassStats {
     /// Extent of all elements inside the array. `None` without a pass.
     pub extent: Option<Extent>,
     /// Number of elements equal to a value that the attributes declare missing, without `--missing`.
@@ -119,7 +119,7 @@ impl<'a> Request<'a> {
 
     /// Returns the quantisation as far as it is known before any chunk is read.
     pub(crate) fn open(&self, lacks_chunks: bool) -> Result<Quantization> {
-        let survey = Survey { absent_elements: lacks_chunks, ..Survey::default() };
+        let survey = FirstPassStats { absent_elements: lacks_chunks, ..FirstPassStats::default() };
         // A finite fill value depends on whether inner chunks are absent.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
@@ -130,10 +130,10 @@ impl<'a> Request<'a> {
         }
         // The widest type, so that the resources of the plan are enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
-        let fit = self.quantize.step.map_or(Fit::AllCodes, Fit::GridFromZero);
+        let fit = self.quantize.step.map_or(ScaleSearch::AllCodes, ScaleSearch::GridFromZero);
         let mut quantization = match self.settle(widest, &survey, fit) {
             // Only one value is known so far, which needs no grid. The data show later whether they fit one.
-            Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, Fit::AllCodes)?,
+            Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, ScaleSearch::AllCodes)?,
             settled => settled?,
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
@@ -143,7 +143,7 @@ impl<'a> Request<'a> {
     }
 
     /// Settles everything for one type of codes.
-    pub(crate) fn settle(&self, target: NumberType, survey: &Survey, fit: Fit) -> Result<Quantization> {
+    pub(crate) fn settle(&self, target: NumberType, survey: &FirstPassStats, fit: ScaleSearch) -> Result<Quantization> {
         let fill = self.float.value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
@@ -176,7 +176,7 @@ impl<'a> Request<'a> {
     }
 
     /// Fails for values of the first pass that cannot be quantised.
-    fn check_survey(&self, survey: &Survey) -> Result<()> {
+    fn check_survey(&self, survey: &FirstPassStats) -> Result<()> {
         let Some(extent) = survey.extent else { return Ok(()) };
         let store = &self.source.store;
         let count = extent.positive_infinity + extent.negative_infinity;
@@ -200,7 +200,7 @@ impl<'a> Request<'a> {
         (target, wants_nan): (NumberType, bool),
         range: Option<(f64, f64)>,
         fill: Option<f64>,
-        fit: Fit,
+        fit: ScaleSearch,
     ) -> Result<Quantization> {
         let nan = if wants_nan { self.quantize.nan_value.or_else(|| Codes::default_nan(target)) } else { None };
         let refused = || OperationError::data(format!("--quantize takes an integer type; {target} is not one"));
@@ -237,7 +237,7 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the least and greatest value: of `--range`, or of the first pass and the fill value.
-    fn range(&self, survey: &Survey, fill: Option<f64>) -> Result<Option<(f64, f64)>> {
+    fn range(&self, survey: &FirstPassStats, fill: Option<f64>) -> Result<Option<(f64, f64)>> {
         if let Some((lo, hi)) = &self.quantize.range {
             let (lo, hi) = (self.number(lo, "--range")?, self.number(hi, "--range")?);
             if lo <= hi {
@@ -275,12 +275,15 @@ impl<'a> Request<'a> {
 
     /// Returns the first type of codes, with the rule to fit them, for which `settle` succeeds. Otherwise returns the
     /// last error.
-    pub(crate) fn first_fit(&self, settle: impl Fn(NumberType, Fit) -> Result<Quantization>) -> Result<Quantization> {
+    pub(crate) fn first_fit(
+        &self,
+        settle: impl Fn(NumberType, ScaleSearch) -> Result<Quantization>,
+    ) -> Result<Quantization> {
         // All types are tried with one rule before the next rule.
         let rules = match (self.quantize.step, self.quantize.max_error) {
-            (Some(step), _) => vec![Fit::GridFromZero(step), Fit::Grid(step)],
-            (None, Some(max_error)) if self.fits_error() => vec![Fit::Within(max_error)],
-            (None, _) => vec![Fit::AllCodes],
+            (Some(step), _) => vec![ScaleSearch::GridFromZero(step), ScaleSearch::Grid(step)],
+            (None, Some(max_error)) if self.fits_error() => vec![ScaleSearch::Within(max_error)],
+            (None, _) => vec![ScaleSearch::AllCodes],
         };
         let mut refused = OperationError::data("there is no type of codes to try");
         for fit in rules {
@@ -296,20 +299,20 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the scaling, and the codes that it uses.
-    pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: Fit) -> Result<Fitted> {
+    pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: ScaleSearch) -> Result<Fitted> {
         let codes = finder.codes;
         let plain = |scaling| Fitted { scaling, codes, is_proved: false };
         let on_grid = |scaling| in_use(plain(scaling), finder, range);
         let ends = range.unwrap_or_default();
         let fitted = match (fit, range) {
-            (Fit::AllCodes, _) => return self.scaling(finder, range).map(plain),
+            (ScaleSearch::AllCodes, _) => return self.scaling(finder, range).map(plain),
             // No value is finite, so nothing can change.
-            (Fit::Within(_), None) => {
+            (ScaleSearch::Within(_), None) => {
                 Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
             }
-            (Fit::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
-            (Fit::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
-            (Fit::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
+            (ScaleSearch::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
+            (ScaleSearch::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
+            (ScaleSearch::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
         };
         fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
     }

@@ -1,7 +1,7 @@
 //! `--compress auto` and `--predict auto`: the best of several chains, found by encoding a sample of the written data.
 
 use super::plan::predict::lengths;
-use super::sample::{Drawing, Estimate, Sample, SampleSize};
+use super::sample::{Estimate, Sample, SampleSize, SampleSpec};
 use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
@@ -172,7 +172,7 @@ impl Sampler<'_> {
         options: &mut ChangeOptions,
     ) -> Result<Option<CompressionResult>> {
         let size = SampleSize::Always(chunks_of(plan));
-        let sample = self.draw(&plan.source, &plan.listing, &Drawing::of(plan, options), size)?;
+        let sample = self.draw(&plan.source, &plan.listing, &SampleSpec::of(plan, options), size)?;
         let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;

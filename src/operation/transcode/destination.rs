@@ -16,7 +16,7 @@ use crate::engine::journal::JournalError;
 use crate::engine::{Assignment, Fingerprint, Journal};
 use crate::operation::{OperationError, Result, TranscodeOptions, document};
 use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
-pub(super) use claim::Claim;
+pub(super) use claim::LockedDestination;
 use claim::with_next_step;
 use claim::{
     Existing, check_apart, check_hierarchy_above, existing, no_destination, refuse_existing, refuse_file_above,
@@ -140,7 +140,7 @@ impl Output {
     }
 
     /// Claims DEST: everything that is written from now on belongs to this run.
-    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<Claim> {
+    pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<LockedDestination> {
         let is_made = self.make_folder().map_err(cannot_write)?;
         let failed = |error: JournalError| {
             // A folder that another run has begun meanwhile must not be removed.
@@ -172,9 +172,9 @@ impl Output {
         Ok(self.claimed(journal, is_resumed, is_published))
     }
 
-    fn claimed(self, journal: Journal, is_resumed: bool, is_published: bool) -> Claim {
+    fn claimed(self, journal: Journal, is_resumed: bool, is_published: bool) -> LockedDestination {
         let left = self.next_to_resume();
-        Claim { output: self, journal: Arc::new(journal), is_resumed, is_published, left }
+        LockedDestination { output: self, journal: Arc::new(journal), is_resumed, is_published, left }
     }
 
     /// Makes the folder of the journal. Returns false if it exists.
@@ -224,12 +224,12 @@ impl Output {
         fingerprint: &Fingerprint,
         assigned: Assignment,
         left: String,
-    ) -> Result<Claim> {
+    ) -> Result<LockedDestination> {
         let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
         let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
         let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
         let journal = opened.map_err(|error| self.refused(error))?;
-        Ok(Claim { left, ..self.claimed(journal, is_resumed, false) })
+        Ok(LockedDestination { left, ..self.claimed(journal, is_resumed, false) })
     }
 
     /// Removes the old content of a DEST that cannot be exchanged at once. The journal stays: it tells later runs what

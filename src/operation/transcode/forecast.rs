@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io;
 
 use super::plan::regrid::as_option;
-use super::sample::{Drawing, SampleSize};
+use super::sample::{SampleSize, SampleSpec};
 use super::{Output, Plan, PlannedArray, Sampler, outcome};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
@@ -15,7 +15,7 @@ use crate::engine::route::staged::left_document;
 use crate::engine::{Job, Journal, Progress};
 use crate::operation::transcode_result::PlannedObjects;
 use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
-use crate::store::{Node, Room, UPLOAD_PART_BYTES};
+use crate::store::{FreeSpace, Node, UPLOAD_PART_BYTES};
 
 /// Number of stored objects above which file systems and object stores become slow: larger shards are advised.
 const MANY_OBJECTS: u64 = 100_000;
@@ -152,7 +152,7 @@ impl Sampler<'_> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
         let change = if is_copy { &plain } else { change };
-        let mut drawing = Drawing::of(plan, change);
+        let mut drawing = SampleSpec::of(plan, change);
         let (sample, trial) = loop {
             let sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
             let trial = self.try_way(&sample, change, None)?;
@@ -233,7 +233,7 @@ fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
     OperationError::environment(format!("two passes take {taken} at `{name}`, and {free} are free"))
 }
 
-fn room_of(node: &Node) -> Result<Room> {
+fn room_of(node: &Node) -> Result<FreeSpace> {
     let unknown = || OperationError::environment(format!("the free space of `{}` is not known", node.name()));
     node.room().map_err(|error| unknown().because(error))
 }
@@ -261,7 +261,7 @@ pub(super) fn with_missing_space<'a>(
 }
 
 /// Returns the help for space that ran out while `needed` more bytes were needed.
-fn space_help(needed: u64, room: &Room) -> String {
+fn space_help(needed: u64, room: &FreeSpace) -> String {
     let free = room.bytes();
     match needed.checked_sub(free) {
         Some(missing @ 1..) => {
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn want_of_space_says_what_is_missing_or_that_the_file_system_has_it() {
-        let room = Room { blocks: 2, block_bytes: 512, files: 9 };
+        let room = FreeSpace { blocks: 2, block_bytes: 512, files: 9 };
         assert_eq!(space_help(3072, &room), "about 2.00 KiB more are needed there (1.00 KiB are free): make room");
         let enough = space_help(1024, &room);
         assert!(enough.starts_with("1.00 KiB and 9 files are free there now: look for a quota"), "{enough}");

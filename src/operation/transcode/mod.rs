@@ -31,7 +31,7 @@ mod tree;
 mod verify;
 mod writing;
 
-use destination::{Claim, Output, cannot_write};
+use destination::{LockedDestination, Output, cannot_write};
 use format::consolidate::{NodeDocument, NodeDocuments};
 pub(crate) use format::version_2::as_source;
 use outcome::Done;
@@ -42,7 +42,7 @@ use plan::{Plan, SourceArray};
 use planning::{JobPlan, PlannedArray};
 use repack::Repacking;
 pub use run::transcode;
-pub(crate) use sample::{Drawing, Estimate, Sample, SampleSize, Sampler, Trial};
+pub(crate) use sample::{Estimate, Sample, SampleSize, SampleSpec, Sampler, Trial};
 use sealed::SealedPlan;
 use tree::Source;
 use verify::Verification;

@@ -27,8 +27,8 @@ use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, StagingShape, Transfer
 use crate::operation::budget::{BASE_BYTES, comparing_bytes, shard_bytes};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::{
-    Budget, ChangeOptions, CompressionResult, OpenedArray, OperationError, Predict, Quantization, Result, RunOptions,
-    Survey, explain,
+    Budget, ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, Predict, Quantization,
+    Result, RunOptions, explain,
 };
 use crate::store::Node;
 
@@ -66,9 +66,9 @@ pub(super) struct SourceArray {
     pub opened: OpenedArray,
     pub change: ChangeOptions,
     /// The settled part of a plan that was read again.
-    pub settled: Option<Settled>,
+    pub settled: Option<ResolvedPlan>,
     /// Results of a first pass by the parts of another run.
-    pub surveyed: Option<Survey>,
+    pub surveyed: Option<FirstPassStats>,
     /// The compressor that was chosen at the start of a job in parts.
     pub compression: Option<CompressionResult>,
     /// Name of the variable in the array's group that documents rounding by `--keep-bits`.
@@ -108,7 +108,7 @@ pub(super) struct Planner<'a> {
 
 /// The settled part of a sealed plan for one array. It needs no further pass over the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Settled {
+pub(crate) struct ResolvedPlan {
     /// The quantisation, if values are quantised.
     pub quantization: Option<Quantization>,
     pub blocks: Option<Blocks>,

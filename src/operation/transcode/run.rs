@@ -10,8 +10,8 @@ use super::plan::planner::ahead_bytes;
 use super::planning::{Planning, bytes_of};
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{
-    Claim, Done, JobPlan, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container, forecast,
-    outcome, quality,
+    Done, JobPlan, LockedDestination, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container,
+    forecast, outcome, quality,
 };
 use crate::array::{ChunkCache, Interrupt};
 use crate::engine::{ObjectReport, Progress};
@@ -150,7 +150,7 @@ impl<'a> JobPlan<'a> {
     }
 
     /// Ends a run of the whole job that failed.
-    fn fail(&self, claim: Claim, Ended { error, is_for_good }: Ended) -> OperationError {
+    fn fail(&self, claim: LockedDestination, Ended { error, is_for_good }: Ended) -> OperationError {
         // Intermediate data that cannot be removed are in the folder for temporary files.
         if is_for_good || !claim.output.keeps_unfinished() {
             let _ = self.remove_staging();
@@ -185,7 +185,7 @@ impl<'a> JobPlan<'a> {
     }
 
     /// Copies the keys that belong to no node.
-    pub(super) fn copy_other_keys(&self, claim: &Claim) -> Result<()> {
+    pub(super) fn copy_other_keys(&self, claim: &LockedDestination) -> Result<()> {
         let keys = &self.source.other_keys;
         if keys.is_empty() {
             return Ok(());
@@ -240,7 +240,7 @@ impl<'a> JobPlan<'a> {
 }
 
 /// Fails if DEST is published already, with other metadata than this plan's.
-fn check_published(claim: &Claim, sealed: &SealedPlan) -> Result<()> {
+fn check_published(claim: &LockedDestination, sealed: &SealedPlan) -> Result<()> {
     let Some((key, document)) = sealed.documents.last().filter(|_| claim.is_published) else {
         return Ok(());
     };

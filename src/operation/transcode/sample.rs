@@ -9,7 +9,7 @@ mod trial;
 use std::time::Instant;
 
 use super::format::version_2::as_source;
-use super::plan::{Blocks, Planner, Settled, metadata};
+use super::plan::{Blocks, Planner, ResolvedPlan, metadata};
 use super::{Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::Profile;
@@ -68,7 +68,7 @@ impl Sampler<'_> {
         &self,
         source: &OpenedArray,
         listing: &Listing,
-        drawing: &Drawing,
+        drawing: &SampleSpec,
         size: SampleSize,
     ) -> Result<Sample> {
         let (plan, unit_shape) = self.plan_of_sample(source, listing, drawing)?;
@@ -122,7 +122,7 @@ impl Sampler<'_> {
         &self,
         source: &OpenedArray,
         listing: &Listing,
-        drawing: &Drawing,
+        drawing: &SampleSpec,
     ) -> Result<(Plan, Option<Vec<u64>>)> {
         let plan = self.plan(source, &drawing.change, listing, None)?;
         if Blocks::of(&plan.job).is_none() {
@@ -131,7 +131,7 @@ impl Sampler<'_> {
         // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
-        let settled = Settled { quantization: None, blocks };
+        let settled = ResolvedPlan { quantization: None, blocks };
         Ok((self.plan(source, &drawing.change, listing, Some(&settled))?, Some(shape)))
     }
 
@@ -141,7 +141,7 @@ impl Sampler<'_> {
         source: &OpenedArray,
         options: &ChangeOptions,
         listing: &Listing,
-        settled: Option<&Settled>,
+        settled: Option<&ResolvedPlan>,
     ) -> Result<Plan> {
         let run = RunOptions { dry_run: true, ..RunOptions::default() };
         let array = SourceArray {
@@ -212,18 +212,18 @@ pub(crate) enum SampleSize {
 
 /// The chunks from which a sample is drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Drawing {
+pub(crate) struct SampleSpec {
     /// The change of SOURCE's chunks for the sample: another grid, and no shards.
     change: ChangeOptions,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,
 }
 
-impl Drawing {
+impl SampleSpec {
     /// Draws SOURCE's own chunks, and absent ones if they are written.
     pub(crate) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
         let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
-        Drawing { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
+        SampleSpec { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
     }
 
     /// Draws chunks in the grid of a plan.
@@ -231,7 +231,7 @@ impl Drawing {
         let (input, source) = (&plan.destination.pipeline.input, &plan.source);
         let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
         // Shards that are copied byte for byte need no memory for decoding.
-        let Some(job) = plan.job.objects() else { return Drawing::default() };
+        let Some(job) = plan.job.objects() else { return SampleSpec::default() };
         let mut drawing = Self::as_it_is(source, job.transfer.absent_element.is_some());
         if Blocks::of(&plan.job).is_some() || job.makes_elements() {
             let shape = plan.destination.pipeline.innermost_chunk_shape();

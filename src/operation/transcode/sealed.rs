@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Blocks, Settled, route};
+use super::plan::{Blocks, ResolvedPlan, route};
 use super::{JobPlan, PlannedArray, Source};
 use crate::engine::Fingerprint;
 use crate::engine::journal::digest;
 use crate::metadata::{Json, Object};
 use crate::operation::{
-    ChangeOptions, CompressionResult, OpenedArray, OperationError, PathPattern, Quantization, Result, Survey,
+    ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, PathPattern, Quantization, Result,
     TranscodeOptions,
 };
 use crate::store::Node;
@@ -45,7 +45,7 @@ pub(super) struct SealedArray {
     path: String,
     change: ChangeOptions,
     compression: Option<CompressionResult>,
-    settled: Settled,
+    settled: ResolvedPlan,
     /// Name of its route, for readers of the plan.
     route: String,
     /// Number of units in each pass: stored chunks of DEST, or blocks.
@@ -118,7 +118,7 @@ impl SealedPlan {
 
     /// Applies the changes of the plan to the arrays of SOURCE. `surveys` has the results of a first pass by array
     /// number, for arrays that are not settled. Fails if the plan is for other arrays.
-    pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, Survey>) -> Result<()> {
+    pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
         let found: BTreeMap<String, String> =
@@ -173,7 +173,7 @@ impl SealedArray {
         let PlannedArray { path, plan, change, .. } = array;
         let (path, change, compression) = (path.clone(), change.clone(), plan.compression.clone());
         let quantization = plan.changed.quantization.clone().filter(Quantization::is_settled);
-        let settled = Settled { quantization, blocks: Blocks::of(&plan.job) };
+        let settled = ResolvedPlan { quantization, blocks: Blocks::of(&plan.job) };
         let route = route::name_of(&plan.job).name().to_owned();
         SealedArray { path, change, compression, settled, route, units: plan.job.units() }
     }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
 use crate::metadata::{Json, NodeKind, edit, v2};
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, GroupReading, Member, OpenedArray, OperationError, Place, Result,
+    ArrayReading, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError, Result,
     TranscodeOptions, stored,
 };
 
@@ -51,7 +51,7 @@ impl Source {
 
     /// Reads SOURCE. Fails if its metadata contain an error anywhere.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self> {
-        let place = Place::new(&options.source, None)?;
+        let place = NodePath::new(&options.source, None)?;
         let node = place.node(&options.source)?;
         let documents = open_documents(&node, &place.name())?;
         let document_key = documents.key;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Claim, Done, JobPlan, Plan, PlannedArray, Verification, cannot_write, quality, verify};
+use super::{Done, JobPlan, LockedDestination, Plan, PlannedArray, Verification, cannot_write, quality, verify};
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
-use crate::engine::progress::Piece;
+use crate::engine::progress::SubProgress;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent, journal, unfinished};
 use crate::operation::{Budget, FaultClass, OperationError, QualityResult, Result, narrowed};
@@ -48,7 +48,7 @@ pub(super) enum Extent {
 /// The arrays of a job that are written: all of them, or a part's share of them.
 pub(super) struct Writing<'a> {
     pub job: &'a JobPlan<'a>,
-    pub claim: &'a Claim,
+    pub claim: &'a LockedDestination,
     pub extent: Extent,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Writing<'a> {
         let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         let progress = self.job.progress;
         progress.start("transcode", known);
-        let piece = Piece(progress);
+        let piece = SubProgress(progress);
         let written = self.each(|array, driver| {
             // If the size of some arrays is known, the progress does not count the others.
             let is_told = known.is_none() || self.bytes_left(array).is_some();

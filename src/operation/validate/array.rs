@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gathered::{Findings, Gathered};
+use super::gathered::{Findings, ValidateReport};
 use super::keys;
 use super::object::{Buffers, ObjectCheck};
 use super::shard::bind_subchunk;
@@ -28,7 +28,7 @@ pub(super) struct ArrayCheck<'a> {
 }
 
 /// An array whose metadata suffice for a check of its keys.
-struct Subject<'a> {
+struct CheckedArray<'a> {
     reading: &'a ArrayReading,
     metadata: &'a ArrayMetadata,
     pipeline: Option<&'a Pipeline>,
@@ -38,7 +38,7 @@ struct Subject<'a> {
 impl ArrayCheck<'_> {
     /// Checks keys, shard indexes and chunks, down to the level. Returns the number of objects. An error if the work
     /// could not be done.
-    pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut Gathered) -> Result<u64> {
+    pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut ValidateReport) -> Result<u64> {
         let number = gathered.arrays;
         gathered.arrays += 1;
         let pipeline = reading.pipeline.as_ref();
@@ -55,7 +55,7 @@ impl ArrayCheck<'_> {
             gathered.leave_out(&format!("arrays whose keys and chunks were not looked for: {why}"), 1);
             return Ok(0);
         };
-        let subject = Subject { reading, metadata, pipeline, chain };
+        let subject = CheckedArray { reading, metadata, pipeline, chain };
         let listing = self.scan(&subject, gathered)?;
         let own = match self.options.partition {
             Some(partition) => partition.objects(&listing.present, number),
@@ -68,7 +68,7 @@ impl ArrayCheck<'_> {
         Ok(own.len())
     }
 
-    fn scan(&self, subject: &Subject, gathered: &mut Gathered) -> Result<Listing> {
+    fn scan(&self, subject: &CheckedArray, gathered: &mut ValidateReport) -> Result<Listing> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
         let sizes = &keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
@@ -85,7 +85,13 @@ impl ArrayCheck<'_> {
     }
 
     /// Levels `index` and `data`: checks the objects of a listing that are in `own`.
-    fn objects(&self, subject: &Subject, listing: &Listing, own: &ChunkSet, gathered: &mut Gathered) -> Result<()> {
+    fn objects(
+        &self,
+        subject: &CheckedArray,
+        listing: &Listing,
+        own: &ChunkSet,
+        gathered: &mut ValidateReport,
+    ) -> Result<()> {
         let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
         let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
@@ -127,8 +133,8 @@ impl ArrayCheck<'_> {
         Ok(())
     }
 
-    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut Gathered) {
-        let Gathered { findings, failures, .. } = gathered;
+    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut ValidateReport) {
+        let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let room = AtomicUsize::new(findings.room_left());
         let mut unread = 0;

@@ -4,7 +4,7 @@ use crate::array::ChunkSet;
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
 use crate::operation::validate_result::{AbsentChunks, Unchecked};
 use crate::operation::{
-    Failure, FaultClass, OperationError, Partition, Place, ValidateLevel, ValidateOptions, ValidateResult,
+    Failure, FaultClass, NodePath, OperationError, Partition, ValidateLevel, ValidateOptions, ValidateResult,
 };
 
 /// The maximum number of ranges of absent chunks, of all arrays together.
@@ -14,7 +14,7 @@ const MAX_RANGES: usize = 100;
 const MAX_CHUNK_FAILURES: u64 = 100;
 
 /// All results about the STOREs.
-pub(super) struct Gathered<'a> {
+pub(super) struct ValidateReport<'a> {
     pub(super) findings: Findings<'a>,
     pub(super) unchecked: Vec<Unchecked>,
     pub(super) absent: Vec<AbsentChunks>,
@@ -30,7 +30,7 @@ pub(super) struct Failures {
     pub(super) errors: Vec<OperationError>,
 }
 
-impl Gathered<'_> {
+impl ValidateReport<'_> {
     /// Counts what no rule could check.
     pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
         match self.unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
@@ -41,7 +41,7 @@ impl Gathered<'_> {
     }
 
     /// Records the absent chunks of a grid of `total` chunks.
-    pub(super) fn note_absent(&mut self, place: &Place, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
+    pub(super) fn note_absent(&mut self, place: &NodePath, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
         let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
         let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
         if !ranges.is_empty() {
@@ -64,19 +64,19 @@ fn absent_ranges(present: &ChunkSet, total: u64, most: usize) -> Vec<[u64; 2]> {
 }
 
 impl Failures {
-    pub(super) fn push_node(&mut self, place: &Place, error: OperationError) {
+    pub(super) fn push_node(&mut self, place: &NodePath, error: OperationError) {
         self.push(Some(&place.store), Some(&place.path), None, error);
     }
 
     /// Adds the `number`-th chunk of an array that could not be read, up to a maximum number.
-    pub(super) fn push_chunk(&mut self, place: &Place, number: u64, key: String, error: OperationError) {
+    pub(super) fn push_chunk(&mut self, place: &NodePath, number: u64, key: String, error: OperationError) {
         if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
             self.push(Some(&place.store), Some(&place.path), Some(key), error);
         }
     }
 
     /// Adds the number of unreadable chunks of an array that were not named.
-    pub(super) fn push_more_chunks(&mut self, place: &Place, count: u64) {
+    pub(super) fn push_more_chunks(&mut self, place: &NodePath, count: u64) {
         let more = count.saturating_sub(MAX_CHUNK_FAILURES);
         if more > 0 {
             let message = format!("{more} further chunks of `{}` cannot be read", place.name());
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn chunks_that_cannot_be_read_are_named_up_to_a_number_and_then_counted() {
-        let place = Place { store: "s".into(), path: "/a".into() };
+        let place = NodePath { store: "s".into(), path: "/a".into() };
         let mut failures = Failures::default();
         for index in 0..150 {
             failures.push_chunk(&place, index + 1, format!("a/c/{index}"), OperationError::environment("gone"));

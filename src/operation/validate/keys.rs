@@ -2,15 +2,15 @@
 
 use std::convert::Infallible;
 
-use super::gathered::Gathered;
-use crate::array::{Listing, SizeRule, Sizes, Stray, StrayKind};
+use super::gathered::ValidateReport;
+use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, ByShape};
 use crate::diagnostic::quantity::count;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
-use crate::operation::Place;
+use crate::operation::NodePath;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
@@ -77,10 +77,10 @@ pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
 
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
-    (place, root): (&Place, &Node),
+    (place, root): (&NodePath, &Node),
     (metadata, sizes): (&ArrayMetadata, &dyn Sizes),
     listing: &Listing,
-    gathered: &mut Gathered,
+    gathered: &mut ValidateReport,
 ) {
     for stray in &listing.strays {
         let key = place.key(&stray.key);
@@ -117,7 +117,7 @@ fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
 }
 
 /// Adds a finding about a key. The content of a linked folder is not checked.
-fn push(gathered: &mut Gathered, found: Diagnostic) {
+fn push(gathered: &mut ValidateReport, found: Diagnostic) {
     if found.is(code::LINK_TO_FOLDER) {
         gathered.leave_out("links to folders, which are not followed", 1);
     }
@@ -125,15 +125,15 @@ fn push(gathered: &mut Gathered, found: Diagnostic) {
 }
 
 /// Adds the findings about entries of a group's folder that are not its members.
-pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) {
+pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut ValidateReport) {
     let rest = &node.rest;
-    let stray = |key: &String, kind| Stray { key: key.clone(), kind };
-    let mut strays: Vec<Stray> = Vec::new();
-    strays.extend(rest.files.iter().map(|key| stray(key, StrayKind::Unknown)));
-    strays.extend(rest.folders.iter().map(|key| stray(key, StrayKind::Folder)));
-    strays.extend(rest.links.iter().map(|key| stray(key, StrayKind::Link)));
-    strays.extend(rest.others.iter().map(|(key, found)| stray(key, StrayKind::NotAFile(None, found))));
-    strays.extend(rest.unnamed.iter().map(|key| stray(key, StrayKind::NotUtf8)));
+    let stray = |key: &String, kind| UnexpectedKey { key: key.clone(), kind };
+    let mut strays: Vec<UnexpectedKey> = Vec::new();
+    strays.extend(rest.files.iter().map(|key| stray(key, UnexpectedKeyKind::Unknown)));
+    strays.extend(rest.folders.iter().map(|key| stray(key, UnexpectedKeyKind::Folder)));
+    strays.extend(rest.links.iter().map(|key| stray(key, UnexpectedKeyKind::Link)));
+    strays.extend(rest.others.iter().map(|(key, found)| stray(key, UnexpectedKeyKind::NotAFile(None, found))));
+    strays.extend(rest.unnamed.iter().map(|key| stray(key, UnexpectedKeyKind::NotUtf8)));
     strays.sort_unstable();
     for stray in &strays {
         let link = || Diagnostic::new(code::KEY_UNKNOWN, "a link that belongs to no node");
@@ -144,44 +144,48 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut Gathered) 
 
 /// Returns the finding about a key. `None` for a link to a file inside the store. `key` is relative to the store. Only
 /// arrays have objects with sizes.
-fn stray_finding(stray: &Stray, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
+fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
     let not_a_file;
     let (code, message, help) = match &stray.kind {
-        StrayKind::Unknown if is_temporary(key) => {
+        UnexpectedKeyKind::Unknown if is_temporary(key) => {
             let message = "a temporary file of a writer that was interrupted";
             (code::KEY_TEMPORARY, message, "remove it when no program writes to the store")
         }
-        StrayKind::Unknown => {
+        UnexpectedKeyKind::Unknown => {
             let help = "readers ignore it: remove it, or correct the separator or shape of the array";
             (code::KEY_UNKNOWN, "the key belongs to no chunk and to no document", help)
         }
-        StrayKind::Folder if is_temporary(key) => {
+        UnexpectedKeyKind::Folder if is_temporary(key) => {
             let help = "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand \
                 when nobody writes there";
             (code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it", help)
         }
-        StrayKind::Folder => {
+        UnexpectedKeyKind::Folder => {
             let help = "readers ignore it: remove it, or add the missing metadata";
             (code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks", help)
         }
-        StrayKind::OutsideGrid(_) => {
+        UnexpectedKeyKind::OutsideGrid(_) => {
             let help = "remove it, or correct the shape: it comes back as soon as the array grows";
             (code::KEY_OUTSIDE_GRID, "the chunk is outside of the grid: readers ignore it", help)
         }
-        StrayKind::NotAFile(_, found) => {
+        UnexpectedKeyKind::NotAFile(_, found) => {
             not_a_file = format!("expected a regular file, found {found}");
             (code::OBJECT_NOT_A_FILE, not_a_file.as_str(), "restore the object, or remove what is in its place")
         }
-        StrayKind::NotUtf8 => {
+        UnexpectedKeyKind::NotUtf8 => {
             let message = "the name is not UTF-8 or not a path, so it is no key of a store";
             (code::KEY_NOT_UTF8, message, "rename or remove it")
         }
-        StrayKind::Size(chunk, size) => return Some(size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone())),
-        StrayKind::Link => return link_finding(key, root),
+        UnexpectedKeyKind::Size(chunk, size) => {
+            return Some(size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone()));
+        }
+        UnexpectedKeyKind::Link => return link_finding(key, root),
     };
     let found = Diagnostic::new(code, message).with_help(help);
     Some(match &stray.kind {
-        StrayKind::OutsideGrid(chunk) | StrayKind::NotAFile(Some(chunk), _) => found.at_chunk(chunk.clone()),
+        UnexpectedKeyKind::OutsideGrid(chunk) | UnexpectedKeyKind::NotAFile(Some(chunk), _) => {
+            found.at_chunk(chunk.clone())
+        }
         _ => found,
     })
 }

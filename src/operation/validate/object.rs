@@ -4,17 +4,17 @@ use super::gathered::Findings;
 use crate::array::{Fault, position};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Role, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::engine::Reads;
+use crate::engine::PrefetchPlan;
 use crate::engine::ahead::{MOST_WHOLE_SHARD, index_part};
 use crate::grid::zip_with;
 use crate::metadata::ArrayMetadata;
-use crate::operation::{Budget, Place, Result};
+use crate::operation::{Budget, NodePath, Result};
 use crate::pipeline::{BytesSize, Representation};
 use crate::store::{FileFormat, Node, ObjectReader, Part};
 
 /// The check of each object of an array.
 pub(super) struct ObjectCheck<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: &'a NodePath,
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
@@ -139,7 +139,7 @@ fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
 /// The bytes of an index entry: decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
 
-impl Reads for ObjectCheck<'_> {
+impl PrefetchPlan for ObjectCheck<'_> {
     fn source(&self) -> (&Node, u64) {
         (self.node, self.chain.decoded().num_bytes().unwrap_or(0))
     }

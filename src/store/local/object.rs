@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use super::{io_error, tree};
-use crate::store::{Asker, Lock, Log, ReadObject, Result, StoreError, WriteObject, machine};
+use crate::store::{Lock, LockRequest, Log, ReadObject, Result, StoreError, WriteObject, machine};
 
 /// Open file that is read in parts.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl LogFile {
 }
 
 impl Log for LogFile {
-    fn lock(&mut self, _asker: &Asker<'_>) -> Result<Lock> {
+    fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
         self.try_lock()
     }
 

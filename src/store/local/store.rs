@@ -14,8 +14,8 @@ use super::confined::{Confinement, beside};
 use super::object::{FileReader, FileWriter, LogFile, copy, sync_all, write_all};
 use super::tree;
 use crate::store::{
-    Depth, Destination, EntryKind, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result, Room, Store,
-    StoreError, Tree, Visit, copy_in_pieces, describe,
+    Depth, Destination, EntryKind, FreeSpace, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result,
+    Store, StoreError, Tree, Visit, copy_in_pieces, describe,
 };
 
 /// Store in a local folder, which may not exist yet. Reads follow links. Writes and removals of objects do not, neither
@@ -286,11 +286,11 @@ impl Store for LocalStore {
         Ok(is_done)
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<Room> {
+    fn room(&self, below: &Key<'_>) -> Result<FreeSpace> {
         let root = tree::resolved(&self.path(below))?;
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
         let free = rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
-        Ok(Room {
+        Ok(FreeSpace {
             blocks: free.f_bavail,
             block_bytes: free.f_frsize.max(1),
             // Some file systems report 0, as they create files as long as there are free blocks.

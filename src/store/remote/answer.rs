@@ -9,7 +9,7 @@ use super::{Call, Failure};
 
 /// Answer with any status.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct StoreResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     /// Requested bytes of the object. For an error status, the first bytes of the body.
@@ -43,7 +43,7 @@ pub(super) fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query() != Some("session")
 }
 
-impl Answer {
+impl StoreResponse {
     pub(super) fn header(&self, name: &'static str) -> Option<&str> {
         header(&self.headers, HeaderName::from_static(name))
     }
@@ -136,7 +136,7 @@ impl Answer {
 /// Answer whose body is still arriving.
 #[derive(Debug)]
 pub(super) struct Body {
-    answer: Answer,
+    answer: StoreResponse,
     /// Number of unwanted bytes at the start of the body, and the most bytes that are kept after them.
     skip: u64,
     most: u64,
@@ -158,7 +158,7 @@ impl Body {
     ) -> Result<Self, Failure> {
         let announced = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
         let limit = if announced.is_some() { u64::MAX } else { MOST_UNTOLD };
-        let answer = Answer { status, headers, object_bytes: announced, ..Answer::default() };
+        let answer = StoreResponse { status, headers, object_bytes: announced, ..StoreResponse::default() };
         let mut body = Body { answer, skip: 0, most: u64::MAX, limit, come: 0, announced };
         if !status.is_success() {
             body.most = ERROR_BYTES;
@@ -233,7 +233,7 @@ impl Body {
     }
 
     /// Returns the answer with the requested bytes and the size of the object. Fails if the body is too short.
-    pub(super) fn finish(mut self) -> Result<Answer, Failure> {
+    pub(super) fn finish(mut self) -> Result<StoreResponse, Failure> {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("only {} of {announced} bytes arrived", self.come)));
         }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn answer_about_many_objects_names_none_but_those() {
         let names = |body: &str| {
-            Answer { body: body.into(), ..Answer::default() }
+            StoreResponse { body: body.into(), ..StoreResponse::default() }
                 .names_only(b"<Delete><Object><Key>a/c/0</Key></Object></Delete>Content-ID: 0\r\n")
         };
         assert!(names("<DeleteResult><Deleted><Key>a/c/0</Key></Deleted></DeleteResult>"));
@@ -276,10 +276,10 @@ mod tests {
         }
     }
 
-    type Wanted = (Option<GetRange>, u64);
+    type RequestedRange = (Option<GetRange>, u64);
 
     fn body(
-        (range, most): Wanted,
+        (range, most): RequestedRange,
         status: u16,
         fields: &[(&'static str, &str)],
         pieces: &[&[u8]],
@@ -297,11 +297,11 @@ mod tests {
         Some((answer.body, answer.object_bytes.unwrap()))
     }
 
-    const fn part(range: std::ops::Range<u64>) -> Wanted {
+    const fn part(range: std::ops::Range<u64>) -> RequestedRange {
         (Some(GetRange::Bounded(range)), u64::MAX)
     }
 
-    const fn last(length: u64) -> Wanted {
+    const fn last(length: u64) -> RequestedRange {
         (Some(GetRange::Suffix(length)), 100)
     }
 

@@ -14,7 +14,7 @@ use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
-use super::{Answer, Call, Client, Failure, Kind, Made, RemoteStore, path};
+use super::{Call, Client, ClientResult, Failure, Kind, RemoteStore, StoreResponse, path};
 use crate::store::{Key, Result, held};
 
 /// Most time that the process waits at its end for uploads and locks to be released.
@@ -33,7 +33,12 @@ pub(super) enum PutOutcome {
 }
 
 impl Client {
-    async fn change<T>(&self, action: &'static str, key: &str, work: impl Future<Output = Made<T>>) -> Result<T> {
+    async fn change<T>(
+        &self,
+        action: &'static str,
+        key: &str,
+        work: impl Future<Output = ClientResult<T>>,
+    ) -> Result<T> {
         let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }
@@ -65,7 +70,7 @@ impl Client {
     }
 
     /// Asks the server to copy an object of `bytes` bytes. Returns the answer if the server did not copy it.
-    pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<Answer>>> {
+    pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<StoreResponse>>> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
         let mut call = Call::of(Some(to), MOST_ANSWER);
         call.copied = Some(bytes);

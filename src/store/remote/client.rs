@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::copy::Sizes;
 use super::{
-    Address, Answer, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, Who, configuration,
+    Address, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, StoreResponse, Who, configuration,
     is_refused, lacks_bucket, runtime,
 };
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
@@ -88,8 +88,8 @@ pub(super) struct GetRequest<'a> {
 }
 
 /// Returns an answer without bytes for an object of this size.
-fn empty(object_bytes: u64) -> Answer {
-    Answer { object_bytes: Some(object_bytes), ..Answer::default() }
+fn empty(object_bytes: u64) -> StoreResponse {
+    StoreResponse { object_bytes: Some(object_bytes), ..StoreResponse::default() }
 }
 
 pub(super) fn path(key: &str) -> object_store::Result<Path> {
@@ -138,7 +138,7 @@ impl Client {
     }
 
     /// Reads an object or a part of it. If the answer has no length, it may have at most `most` bytes.
-    pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<Answer, Failure> {
+    pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<StoreResponse, Failure> {
         let mut call = Call::of(Some(key), most);
         call.range.clone_from(&options.range);
         let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Reads a part of an object. Returns `None` if the object is absent.
-    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<Answer>> {
+    pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<StoreResponse>> {
         let range = match wanted.part {
             Part::Whole => None,
             Part::Range { length: 0, .. } | Part::Last(0) => {
@@ -179,7 +179,7 @@ impl Client {
     }
 
     /// Converts a failed read of a part to its result.
-    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<Answer>> {
+    fn not_read(&self, wanted: GetRequest<'_>, failure: Failure) -> Result<Option<StoreResponse>> {
         match (wanted.part, failure.status(), &failure) {
             // A suffix of an empty object is empty.
             (Part::Last(_), Some(416), _) => Ok(Some(empty(0))),
@@ -192,7 +192,7 @@ impl Client {
     }
 
     /// Checks that an answer has all requested bytes, the required version and no content encoding.
-    fn found(&self, wanted: GetRequest<'_>, answer: Answer) -> Result<Answer> {
+    fn found(&self, wanted: GetRequest<'_>, answer: StoreResponse) -> Result<StoreResponse> {
         // Servers that ignore conditions send any version.
         if wanted.version.zip(answer.version()).is_some_and(|(wanted, found)| wanted != found) {
             return Err(self.changed(wanted.key));
@@ -211,7 +211,7 @@ impl Client {
 
     /// Reads the last bytes of an object without a suffix range. The first bytes contain the size, and the whole of a
     /// small object.
-    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<Answer>> {
+    async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<StoreResponse>> {
         let range = Some(GetRange::Bounded(0..length.min(FIRST)));
         let answer = match self.get(wanted.key, wanted.most, of_version(range, wanted.version)).await {
             Ok(answer) => self.found(wanted, answer)?,
@@ -230,7 +230,7 @@ impl Client {
     pub(super) async fn size(&self, key: &str) -> Result<Option<u64>> {
         let answered = self.get(key, u64::MAX, GetOptions { head: true, ..GetOptions::default() }).await;
         let failure = match answered {
-            Ok(Answer { object_bytes: Some(bytes), .. }) => return Ok(Some(bytes)),
+            Ok(StoreResponse { object_bytes: Some(bytes), .. }) => return Ok(Some(bytes)),
             Err(failure) if !matches!(failure.status(), Some(400 | 403 | 405 | 501)) => failure,
             // Some servers do not support HEAD, or give no reason for refusing it.
             _ => match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use rustls::CertificateError;
 
-use super::{Answer, Client, Kind};
+use super::{Client, Kind, StoreResponse};
 use crate::store::{RemoteError, StoreError};
 
 /// Most characters that are shown of a server's message.
@@ -22,7 +22,7 @@ pub(super) enum Failure {
     TooLarge { found: u64, bound: u64 },
     /// The store answered, and a repetition would not help. A success status means that the server ignored a suffix
     /// range.
-    Answered(Box<Answer>),
+    Answered(Box<StoreResponse>),
     /// No attempt can succeed. Contains the reason and the advice.
     Final(String, &'static str),
 }
@@ -34,7 +34,7 @@ impl Failure {
 
     /// Returns the failure of an answer with only a status.
     pub(super) fn of_status(status: StatusCode) -> Self {
-        Failure::Answered(Box::new(Answer { status, ..Answer::default() }))
+        Failure::Answered(Box::new(StoreResponse { status, ..StoreResponse::default() }))
     }
 
     /// Converts an error of a request, or of reading its answer.
@@ -117,7 +117,7 @@ impl Client {
 }
 
 /// Returns the reason of an error answer, and the advice.
-fn answered(answer: &Answer, who: Who) -> (String, String) {
+fn answered(answer: &StoreResponse, who: Who) -> (String, String) {
     let status = answer.status;
     let region = answer.header("x-amz-bucket-region");
     if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
@@ -144,12 +144,12 @@ fn answered(answer: &Answer, who: Who) -> (String, String) {
 }
 
 /// Returns true if only this object is refused. The bucket and the credentials are valid.
-pub(super) fn is_refused(answer: &Answer) -> bool {
+pub(super) fn is_refused(answer: &StoreResponse) -> bool {
     answer.status.as_u16() == 403 && answer.code().and_then(known).is_none()
 }
 
 /// Returns true if the bucket itself is absent, not only the object.
-pub(super) fn lacks_bucket(answer: &Answer) -> bool {
+pub(super) fn lacks_bucket(answer: &StoreResponse) -> bool {
     answer.code().and_then(known) == Some(NO_BUCKET)
 }
 

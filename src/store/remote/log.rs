@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::{Client, GetRequest, PutOutcome, header, seconds};
-use crate::store::{Asker, Holding, Lock, Log, Part, Result, StoreError, held, machine};
+use crate::store::{ForeignLock, Lock, LockRequest, Log, Part, Result, StoreError, held, machine};
 
 /// Longest delay before lines are written. It is also at most a tenth of the time since the log was opened. This is the
 /// work that is repeated after the process is killed.
@@ -65,7 +65,7 @@ impl RemoteLog {
 
 impl Log for RemoteLog {
     /// Locks the log. If the store does not support conditions, only the lines of the log record the owner.
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock> {
+    fn lock(&mut self, asker: &LockRequest<'_>) -> Result<Lock> {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
         let (lock, own) = self.client.wait(asked)?;
@@ -166,12 +166,12 @@ pub(super) struct LockOwner {
     heeds_versions: bool,
     /// True if another process has the lock, or it was released.
     is_lost: AtomicBool,
-    known: Mutex<Known>,
+    known: Mutex<LockConfirmation>,
 }
 
 /// State at the last request that confirmed the lock.
 #[derive(Debug)]
-struct Known {
+struct LockConfirmation {
     version: Option<UpdateVersion>,
     /// Start of that request by both clocks. One stops while the machine sleeps, and the other can be set.
     renewed: (Instant, SystemTime),
@@ -209,10 +209,14 @@ struct LockState {
 
 impl RemoteLock {
     /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
-    pub(super) async fn ask(client: Arc<Client>, key: String, asker: &Asker<'_>) -> Result<(Lock, Option<RemoteLock>)> {
+    pub(super) async fn ask(
+        client: Arc<Client>,
+        key: String,
+        asker: &LockRequest<'_>,
+    ) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let text = Text { id, note, expires_after: EXPIRES_AFTER, taken: None };
-        let known = Mutex::new(Known { version: None, renewed: (Instant::now(), SystemTime::now()) });
+        let known = Mutex::new(LockConfirmation { version: None, renewed: (Instant::now(), SystemTime::now()) });
         let is_lost = AtomicBool::new(false);
         let owner = LockOwner { client, key, text, heeds_versions: false, is_lost, known };
         for _ in 0..ATTEMPTS {
@@ -323,7 +327,7 @@ impl LockOwner {
                 self.client.put(&self.key, self.bytes()).await?;
             }
         }
-        *held(&self.known) = Known { version, renewed };
+        *held(&self.known) = LockConfirmation { version, renewed };
         Ok(true)
     }
 
@@ -383,14 +387,14 @@ impl LockState {
     }
 
     /// Returns true if the owner has certainly ended, or has not renewed the lock in time.
-    fn is_free(&self, asker: &Asker<'_>) -> bool {
+    fn is_free(&self, asker: &LockRequest<'_>) -> bool {
         self.idle.is_some_and(|idle| idle > self.text.expires_after) || (asker.has_ended)(&self.text.note)
     }
 
     fn holding(self) -> Lock {
         let Text { note, expires_after, taken, .. } = self.text;
         let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
-        Lock::Elsewhere(Some(Holding { note, age, expires_after }))
+        Lock::Elsewhere(Some(ForeignLock { note, age, expires_after }))
     }
 }
 

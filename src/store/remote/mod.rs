@@ -30,7 +30,7 @@ use super::{
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, copy_in_pieces, held,
     object_name,
 };
-use answer::{Answer, Body, header};
+use answer::{Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
 use configuration::{Kind, percent_decoded};
@@ -39,7 +39,7 @@ use limiter::{Limiter, Permit, runtime};
 use listing::Page;
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
 use prefetch::{FIRST, Prefetched, RemoteReader};
-use service::{Call, Caller, Connector, Made, Service, client_builder, seconds};
+use service::{Call, Caller, ClientResult, Connector, Service, client_builder, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use configuration::{Address, has_effect, is_setting};
@@ -129,7 +129,7 @@ impl RemoteStore {
     }
 
     /// Returns an announced part, or requests it now.
-    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<Answer>> {
+    fn fetch(&self, key: &Key<'_>, part: Part, most: u64) -> Result<Option<StoreResponse>> {
         let (key, client) = (key.as_str(), self.client()?);
         client.writes.finish_of(key)?;
         let wanted = GetRequest { key, part, most, version: None };

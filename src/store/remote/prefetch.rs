@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinHandle;
 
-use super::{Answer, Client, GetRequest};
+use super::{Client, GetRequest, StoreResponse};
 use crate::store::{Part, ReadObject, Result, StoreError, held};
 
 /// Bytes that may have arrived unread before no more parts are requested.
@@ -32,7 +32,7 @@ const MOST_KEPT: u64 = 32 << 20;
 pub(super) struct Prefetched {
     key: String,
     part: Part,
-    task: JoinHandle<Result<Option<Answer>>>,
+    task: JoinHandle<Result<Option<StoreResponse>>>,
     /// Number of bytes that have arrived.
     bytes: Arc<AtomicU64>,
 }
@@ -66,7 +66,7 @@ impl Client {
 
     /// Waits for a requested part. If `part` is `None`, waits for the first part of the object, as every answer has its
     /// size. Returns `None` if the part must be read now. It was not requested, or it is too large.
-    pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<Answer>>> {
+    pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<StoreResponse>>> {
         let mut asked = {
             let mut parts = held(&self.prefetched);
             let place = parts.iter().position(|asked| asked.is_of(key, part))?;
@@ -102,7 +102,7 @@ pub(super) struct RemoteReader {
     length: u64,
     version: Option<String>,
     /// Bytes from the first request.
-    first: Answer,
+    first: StoreResponse,
     /// Locked while announced bytes are awaited.
     state: Mutex<State>,
 }
@@ -110,7 +110,7 @@ pub(super) struct RemoteReader {
 #[derive(Debug, Default)]
 struct State {
     /// Latest answers, newest first, each with the number of its announced bytes that are still unread.
-    kept: Vec<(Arc<Answer>, Option<u64>)>,
+    kept: Vec<(Arc<StoreResponse>, Option<u64>)>,
     /// Lengths of the parts that will be read, by offset. Adjacent parts are merged.
     plan: BTreeMap<u64, u64>,
     /// True if parts were announced. Then no further bytes are read.
@@ -123,7 +123,7 @@ struct State {
 
 impl State {
     /// Returns the kept answer that contains a part, and counts the part as read.
-    fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<Answer>> {
+    fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<StoreResponse>> {
         let place = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
         let (bytes, left) = &mut self.kept[place];
         let bytes = bytes.clone();
@@ -134,7 +134,7 @@ impl State {
         Some(bytes)
     }
 
-    fn keep(&mut self, bytes: Answer, left: Option<u64>) -> Arc<Answer> {
+    fn keep(&mut self, bytes: StoreResponse, left: Option<u64>) -> Arc<StoreResponse> {
         let bytes = Arc::new(bytes);
         if left != Some(0) {
             self.kept.insert(0, (bytes.clone(), left));
@@ -157,7 +157,7 @@ impl State {
 
 impl RemoteReader {
     /// Creates a reader from the first answer.
-    pub(super) fn new(client: Arc<Client>, key: String, first: Answer) -> Self {
+    pub(super) fn new(client: Arc<Client>, key: String, first: StoreResponse) -> Self {
         let (length, version) = (first.object_bytes.unwrap_or(0), first.version());
         RemoteReader { client, key, length, version, first, state: Mutex::default() }
     }
@@ -170,7 +170,7 @@ impl RemoteReader {
     }
 
     /// Returns an answer that contains a part. It is kept, or announced with other parts, or requested now.
-    fn bytes_for(&self, offset: u64, length: u64) -> Result<Arc<Answer>> {
+    fn bytes_for(&self, offset: u64, length: u64) -> Result<Arc<StoreResponse>> {
         let mut state = held(&self.state);
         if let Some(bytes) = state.kept(offset, length) {
             return Ok(bytes);
@@ -196,7 +196,7 @@ impl RemoteReader {
         Ok(held(&self.state).keep(bytes, None))
     }
 
-    fn fetch(&self, offset: u64, length: u64) -> Result<Answer> {
+    fn fetch(&self, offset: u64, length: u64) -> Result<StoreResponse> {
         let (part, version) = (Part::Range { offset, length }, self.version.as_deref());
         let wanted = GetRequest { key: &self.key, part, most: length, version };
         let gone = || self.client.error("read", &self.key, "it was removed while it was read", "run the command again");

@@ -23,8 +23,8 @@ use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::{
-    Answer, Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, answer, cause, credentials_help, header,
-    unreachable_help,
+    Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, StoreResponse, answer, cause, credentials_help,
+    header, unreachable_help,
 };
 use crate::store::held;
 
@@ -45,7 +45,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 10;
 
 /// The result of a call of `object_store`.
-pub(super) type Made<T> = object_store::Result<T>;
+pub(super) type ClientResult<T> = object_store::Result<T>;
 tokio::task_local! {
     static CALL: Arc<Call>;
 }
@@ -63,7 +63,7 @@ pub(super) struct Call {
     pub(super) copied: Option<u64>,
     /// Permit for the first attempt.
     permit: Mutex<Option<Permit>>,
-    outcome: Mutex<Option<Result<Answer, Failure>>>,
+    outcome: Mutex<Option<Result<StoreResponse, Failure>>>,
 }
 
 impl Call {
@@ -121,7 +121,7 @@ impl Service {
     pub(super) async fn change<T>(
         &self,
         call: Call,
-        work: impl Future<Output = Made<T>>,
+        work: impl Future<Output = ClientResult<T>>,
     ) -> Result<(T, HeaderMap), Failure> {
         let (made, answer) = self.run(call, work).await?;
         match made {
@@ -136,11 +136,19 @@ impl Service {
     }
 
     /// Runs a read of `object_store` through this service. Returns the answer.
-    pub(super) async fn read<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<Answer, Failure> {
+    pub(super) async fn read<T>(
+        &self,
+        call: Call,
+        work: impl Future<Output = ClientResult<T>>,
+    ) -> Result<StoreResponse, Failure> {
         self.run(call, work).await.map(|(_, answer)| answer)
     }
 
-    async fn run<T>(&self, call: Call, work: impl Future<Output = Made<T>>) -> Result<(Made<T>, Answer), Failure> {
+    async fn run<T>(
+        &self,
+        call: Call,
+        work: impl Future<Output = ClientResult<T>>,
+    ) -> Result<(ClientResult<T>, StoreResponse), Failure> {
         // The permit comes before the signature, which is valid for only a few minutes.
         let permit = self.permit(&call).await;
         *held(&call.permit) = Some(permit);
@@ -149,7 +157,7 @@ impl Service {
         let outcome = held(&call.outcome).take();
         match (outcome, made) {
             (Some(outcome), made) => outcome.map(|answer| (made, answer)),
-            (None, Ok(made)) => Ok((Ok(made), Answer::default())),
+            (None, Ok(made)) => Ok((Ok(made), StoreResponse::default())),
             (None, Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })) => {
                 Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED))
             }
@@ -213,7 +221,7 @@ impl Service {
     }
 
     /// Sends a request until it succeeds, no further attempt can succeed, or the time is over.
-    async fn answer(&self, call: &Call, mut request: HttpRequest) -> Result<Answer, Failure> {
+    async fn answer(&self, call: &Call, mut request: HttpRequest) -> Result<StoreResponse, Failure> {
         complete(&mut request, call.key.is_none())?;
         let (mut attempts, mut began) = (0, None);
         loop {
@@ -252,7 +260,7 @@ impl Service {
         request: &HttpRequest,
         permit: Permit,
         began: Instant,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<StoreResponse, Failure> {
         let answer = self.receive(call, request.clone(), self.left(began).1).await?;
         // Some servers answer 500 to a request that they do not support. It may be a suffix longer than the object, or
         // a bulk removal.
@@ -273,7 +281,7 @@ impl Service {
     }
 
     /// Sends a request and reads the answer.
-    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<Answer, Failure> {
+    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<StoreResponse, Failure> {
         let sent = request.body().content_length() as u64;
         let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
         let range = call.range.clone().filter(|_| answer::is_read(&request));
@@ -284,7 +292,7 @@ impl Service {
         let (status, headers) = (parts.status, parts.headers);
         if is_head {
             let object_bytes = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
-            return Ok(Answer { status, headers, object_bytes, ..Answer::default() });
+            return Ok(StoreResponse { status, headers, object_bytes, ..StoreResponse::default() });
         }
         let mut kept = Body::new(range, call.most, status, headers)?;
         let mut pieces = body.bytes_stream();

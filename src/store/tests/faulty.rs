@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::store::{
-    Depth, Destination, EntryKind, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Result,
-    Room, Store, StoreError, Tree, Visit,
+    Depth, Destination, EntryKind, FreeSpace, Key, Log, Modes, Node, ObjectReader, ObjectWriter, Part, PrefetchLimit,
+    Put, Result, Store, StoreError, Tree, Visit,
 };
 use part::FaultyPart;
 
@@ -61,7 +61,7 @@ pub(crate) enum Failure {
 
 /// A prefetch or a read of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum StoreCall {
     /// The store is asked to prefetch this part of the object of this name.
     Expected(String, Part),
     /// The part is read.
@@ -77,9 +77,9 @@ pub(crate) struct Faults {
     calls: Mutex<Vec<Call>>,
     /// The prefetch limit of the stores, and all prefetches and reads so far.
     ahead: Option<PrefetchLimit>,
-    heard: Mutex<Vec<Heard>>,
+    heard: Mutex<Vec<StoreCall>>,
     /// The capacity that stores report.
-    room: Option<Room>,
+    room: Option<FreeSpace>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -103,16 +103,16 @@ impl Faults {
     }
 
     /// Lets nothing fail. Stores report this capacity.
-    pub(crate) fn with_room(room: Room) -> Arc<Self> {
+    pub(crate) fn with_room(room: FreeSpace) -> Arc<Self> {
         Arc::new(Faults { room: Some(room), ..Faults::default() })
     }
 
     /// Returns the prefetches and reads so far.
-    pub(crate) fn heard(&self) -> Vec<Heard> {
+    pub(crate) fn heard(&self) -> Vec<StoreCall> {
         held(&self.heard).clone()
     }
 
-    fn hear(&self, heard: Heard) {
+    fn hear(&self, heard: StoreCall) {
         if self.ahead.is_some() {
             held(&self.heard).push(heard);
         }
@@ -205,7 +205,7 @@ impl Store for Faulty {
     }
 
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
-        self.faults.hear(Heard::Read(self.inner.shown(key), part));
+        self.faults.hear(StoreCall::Read(self.inner.shown(key), part));
         self.call(Call::Read, key, || self.inner.read(key, part, most, into))
     }
 
@@ -237,7 +237,7 @@ impl Store for Faulty {
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, part) in soon {
-            self.faults.hear(Heard::Expected(self.inner.shown(key), *part));
+            self.faults.hear(StoreCall::Expected(self.inner.shown(key), *part));
         }
         self.inner.prefetch(soon);
     }
@@ -306,7 +306,7 @@ impl Store for Faulty {
         }
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<Room> {
+    fn room(&self, below: &Key<'_>) -> Result<FreeSpace> {
         self.faults.room.map_or_else(|| self.inner.room(below), Ok)
     }
 

@@ -13,9 +13,9 @@ use std::sync::atomic::Ordering;
 use once_cell::sync::OnceCell;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, Key, Modes, Node, ObjectReader, ObjectWriter, Part, PartReader,
-    PrefetchLimit, Put, Result, Room, SortedKeys, Store, StoreError, Tree, Visit, get_or_open, local, object_name,
-    remove_from,
+    Abilities, Depth, Destination, Entry, EntryKind, FreeSpace, Key, Modes, Node, ObjectReader, ObjectWriter, Part,
+    PartReader, PrefetchLimit, Put, Result, SortedKeys, Store, StoreError, Tree, Visit, get_or_open, local,
+    object_name, remove_from,
 };
 use archive::{Archive, MemberReader};
 use directory::{Directory, Member};
@@ -223,7 +223,7 @@ impl Store for StagedZip {
         Ok(true)
     }
 
-    fn room(&self, _below: &Key<'_>) -> Result<Room> {
+    fn room(&self, _below: &Key<'_>) -> Result<FreeSpace> {
         self.file.room()
     }
 

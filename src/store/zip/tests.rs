@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use self::builder::{Member, end_record, zip, zip_with};
-use crate::store::tests::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, StoreCall};
 use crate::store::{Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore};
 
 #[path = "../../../tests/support/zip.rs"]
@@ -345,12 +345,13 @@ fn store_below_is_told_what_is_read_of_it() {
         assert_eq!(node.read_document(key).unwrap().unwrap(), content);
     }
     let heard = faults.heard().split_off(before);
-    let (expected, read): (Vec<_>, Vec<_>) = heard.into_iter().partition(|heard| matches!(heard, Heard::Expected(..)));
-    let parts = |heard: Vec<Heard>| -> Vec<Part> {
+    let (expected, read): (Vec<_>, Vec<_>) =
+        heard.into_iter().partition(|heard| matches!(heard, StoreCall::Expected(..)));
+    let parts = |heard: Vec<StoreCall>| -> Vec<Part> {
         heard
             .into_iter()
             .map(|heard| match heard {
-                Heard::Expected(_, part) | Heard::Read(_, part) => part,
+                StoreCall::Expected(_, part) | StoreCall::Read(_, part) => part,
             })
             .collect()
     };

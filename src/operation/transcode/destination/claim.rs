@@ -14,7 +14,7 @@ use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, St
 
 /// A destination that only this run may write.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct LockedDestination {
     pub output: Output,
     pub journal: Arc<Journal>,
     /// Whether an earlier run began.
@@ -25,7 +25,7 @@ pub(crate) struct Claim {
     pub left: String,
 }
 
-impl Claim {
+impl LockedDestination {
     /// Returns the clean-up for a process that exits before the run ends.
     pub(crate) fn clearing(&self) -> Clearing {
         self.output.clearing(Arc::downgrade(&self.journal))
@@ -53,7 +53,7 @@ impl Claim {
 
     /// Writes the documents, publishes the complete DEST, and removes the files of the run.
     pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
-        let Claim { output, journal, is_published, left, .. } = self;
+        let LockedDestination { output, journal, is_published, left, .. } = self;
         journal.confirm().map_err(|error| output.refused(error))?;
         let keeps = output.keeps_unfinished();
         let ended = |error| if keeps { with_next_step(error, &left) } else { output.give_up(error, true) };
@@ -78,7 +78,7 @@ impl Claim {
     /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_for_good`). The
     /// output of a part is always kept. Without any output, DEST is removed.
     pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
-        let Claim { output, journal, is_published, left, .. } = self;
+        let LockedDestination { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
         if is_whole && is_for_good {
             return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::{CodecMetadata, Json, Object};
-use crate::operation::{Draft, Place, draft};
+use crate::operation::{Draft, NodePath, draft};
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Makes members that no version of Zarr has attributes, because v3 has no other form for them (SEMANTICS D13).
@@ -26,7 +26,7 @@ pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
 
 /// Replaces the findings about such members in v2 by those about their form in v3.
 pub(crate) fn tell_of_members(
-    (place, key): (&Place, &str),
+    (place, key): (&NodePath, &str),
     attributes: &Object,
     members: Object,
     diagnostics: &mut Vec<Diagnostic>,

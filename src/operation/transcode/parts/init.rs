@@ -12,7 +12,9 @@ use crate::engine::{Progress, listing};
 use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::{JobPlan, PlannedArray, Source, forecast};
-use crate::operation::{Budget, FirstPass, OperationError, Request, Result, Survey, TranscodeOptions, new_driver};
+use crate::operation::{
+    Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
+};
 use crate::store::{Node, machine};
 
 /// Default memory of a part, which then has one thread. The cut of the work must not depend on the machine that plans
@@ -157,7 +159,7 @@ pub(super) fn survey(
     options: &TranscodeOptions,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<(Vec<(usize, Survey)>, u64)> {
+) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
     let options = plan.sealed.options(options);
     let budget = Budget::of(&options.run.common);
     let driver = new_driver(budget.threads(), interrupt)?;
@@ -232,10 +234,10 @@ pub(super) fn settled(
 
 /// Returns the results of all parts by array number. The order in which parts are merged does not matter.
 fn merged<'a>(
-    found: impl IntoIterator<Item = &'a (usize, Survey)>,
+    found: impl IntoIterator<Item = &'a (usize, FirstPassStats)>,
     type_of: impl Fn(usize) -> Option<NumberType>,
-) -> BTreeMap<usize, Survey> {
-    let mut all: BTreeMap<usize, Survey> = BTreeMap::new();
+) -> BTreeMap<usize, FirstPassStats> {
+    let mut all: BTreeMap<usize, FirstPassStats> = BTreeMap::new();
     for (array, survey) in found {
         let Some(number_type) = type_of(*array) else { continue };
         let sum = all.entry(*array).or_default();
@@ -256,17 +258,17 @@ mod tests {
     use crate::element::ElementType;
     use crate::kernel::statistics::Extent;
 
-    fn survey(finite: Option<(u64, u64)>) -> Survey {
+    fn survey(finite: Option<(u64, u64)>) -> FirstPassStats {
         let extent = Extent { count: 300, nan: 2, positive_infinity: 1, negative_infinity: 0, finite };
-        Survey { extent: Some(extent), declared_missing: 7, absent_elements: true }
+        FirstPassStats { extent: Some(extent), declared_missing: 7, absent_elements: true }
     }
 
     #[test]
     fn what_was_found_comes_back_as_it_was_noted() {
         let bits = (f64::MIN.to_bits(), f64::MAX.to_bits());
-        for survey in [Survey::default(), survey(None), survey(Some(bits)), survey(Some((0, u64::MAX)))] {
+        for survey in [FirstPassStats::default(), survey(None), survey(Some(bits)), survey(Some((0, u64::MAX)))] {
             let text = serde_json::to_string(&survey).unwrap();
-            assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey, "{text}");
+            assert_eq!(serde_json::from_str::<FirstPassStats>(&text).unwrap(), survey, "{text}");
         }
     }
 

@@ -16,12 +16,12 @@ use super::cannot_write;
 use super::destination::is_node;
 use crate::diagnostic::{Diagnostic, code};
 use crate::operation::parts_result::PassStatus;
-use crate::operation::{OperationError, Place, Result, StatusResult, TranscodeOptions};
+use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 use done::DoneParts;
 pub use finish::{Finished, finish};
 pub use init::init;
-pub use partition::{Wanted, partition};
+pub use partition::{PartitionRequest, partition};
 use plan_file::PartsPlan;
 pub use plan_file::PassName;
 pub use script::Engine;
@@ -40,7 +40,7 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
     let is_published = is_node(&place).map_err(cannot_write)?;
     let plan = PartsPlan::find(&place)?;
     match &plan {
-        Some(plan) => plan.sealed.check_source(&Place::new(&options.source, None)?.node(&options.source)?)?,
+        Some(plan) => plan.sealed.check_source(&NodePath::new(&options.source, None)?.node(&options.source)?)?,
         None if is_published => {}
         None => {
             let shown = options.destination.display();

@@ -20,17 +20,17 @@ use crate::store::Node;
 /// The requested part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Wanted {
+pub struct PartitionRequest {
     /// Number of the part, from 0.
     pub index: u64,
     /// The pass. `None`: the first one that is not complete.
     pub pass: Option<PassName>,
 }
 
-impl Wanted {
+impl PartitionRequest {
     /// Returns the part with a number, from 0, of the first pass that is not complete.
     pub fn new(index: u64) -> Self {
-        Wanted { index, pass: None }
+        PartitionRequest { index, pass: None }
     }
 }
 
@@ -47,7 +47,7 @@ impl Wanted {
 /// is not complete, the error is [`FaultClass::TooEarly`](crate::FaultClass::TooEarly), and nothing was done.
 pub fn partition(
     options: &TranscodeOptions,
-    wanted: Wanted,
+    wanted: PartitionRequest,
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<PartResult> {
@@ -96,7 +96,7 @@ pub fn partition(
     Ok(result)
 }
 
-fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<()> {
+fn check_index(plan: &PartsPlan, wanted: PartitionRequest) -> Result<()> {
     let partitions = plan.most_parts();
     let message = format!("there is no part {}: there are {partitions}", wanted.index);
     let help = format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1));
@@ -105,7 +105,7 @@ fn check_index(plan: &PartsPlan, wanted: Wanted) -> Result<()> {
 
 /// Returns the requested pass. All passes before it must be complete. Without a request: the first pass that is not
 /// complete, or the last.
-fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: Wanted) -> Result<&'p PassPlan> {
+fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: PartitionRequest) -> Result<&'p PassPlan> {
     let place = match wanted.pass {
         Some(wanted) => plan.passes.iter().position(|pass| pass.name == wanted).ok_or_else(|| {
             let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();

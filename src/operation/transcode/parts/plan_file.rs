@@ -11,7 +11,7 @@ use crate::array::{ChunkSet, Listing};
 use crate::engine::Job;
 use crate::metadata::Json;
 use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write, sealed};
-use crate::operation::{OperationError, Result, Survey, TranscodeOptions};
+use crate::operation::{FirstPassStats, OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
 /// The key of the plan in DEST.
@@ -174,7 +174,7 @@ pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
 impl PartsPlan {
     /// Applies the changes of the plan to the arrays of SOURCE. Also sets their stored chunks, and the results of the
     /// first pass by array number.
-    pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, Survey>) -> Result<()> {
+    pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.sealed.apply(source, surveys)?;
         for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
             array.listing = Some(Listing { present: present.clone(), ..Listing::default() });

@@ -8,7 +8,7 @@ use crate::metadata::edit::codecs_json;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
 use crate::operation::open::{open_documents, opened, refusal};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
-use crate::operation::{ArrayReading, ChangeOptions, Draft, OpenedArray, OperationError, Place, Result, draft};
+use crate::operation::{ArrayReading, ChangeOptions, Draft, NodePath, OpenedArray, OperationError, Result, draft};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
 use crate::store::{MemoryStore, Node, StoreError};
 
@@ -79,7 +79,7 @@ pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, prof
     for (key, document) in documents {
         node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
     }
-    let place = Place { store: store.to_owned(), path: "/".to_owned() };
+    let place = NodePath { store: store.to_owned(), path: "/".to_owned() };
     let documents = open_documents(&node, store)?;
     let mut reading = ArrayReading::of(place, node, documents);
     profile.judge(&mut reading.diagnostics);

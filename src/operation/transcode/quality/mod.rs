@@ -10,7 +10,7 @@ mod pieces;
 use std::sync::{Mutex, PoisonError};
 
 use self::geometry::{Geometry, Levels};
-use self::pieces::{Pieces, ValueBuffers, Values, possible_values};
+use self::pieces::{QualityWalk, ValueBuffers, Values, possible_values};
 use super::verify::{Compared, Comparison, concluded, held};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, Fault, StoredArray};
@@ -53,7 +53,7 @@ pub(super) fn measure(
     // The pieces are not the chunks of DEST.
     let comparison = verifies.then(|| Comparison::of(plan, job, true));
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
-    let pieces = Pieces {
+    let pieces = QualityWalk {
         geometry,
         pairs,
         values,
@@ -79,7 +79,7 @@ pub(super) fn measure(
     Ok(Some((result, concluded.map(|concluded| held(plan, concluded)).transpose()?)))
 }
 
-fn measured(pieces: &Pieces<'_>) -> Result<(QualityResult, Compared), ChunkFault> {
+fn measured(pieces: &QualityWalk<'_>) -> Result<(QualityResult, Compared), ChunkFault> {
     let (geometry, progress) = (pieces.geometry, pieces.progress);
     progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
     let mut sums = (PairSums::default(), Compared::default());

@@ -22,7 +22,7 @@ use crate::operation::{Quantization, QuantizeForm};
 const STRETCH: usize = 1 << 10;
 
 /// The elements of both sides of a piece. Empty if no point of it counts.
-pub(super) type Piece = [Vec<u8>; 2];
+pub(super) type BlockPair = [Vec<u8>; 2];
 
 #[derive(Debug, Default)]
 pub(super) struct NumberBuffers {
@@ -33,7 +33,7 @@ pub(super) struct NumberBuffers {
 #[derive(Debug, Default)]
 struct Buffers {
     /// Fill values of a piece that is stored on neither side.
-    filled: Piece,
+    filled: BlockPair,
     numbers: NumberBuffers,
     band: Band,
     scratch: Scratch,
@@ -41,7 +41,7 @@ struct Buffers {
 
 /// The next step for a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum NextStep {
     Forget,
     /// Keeps it, to compare its levels with those of its neighbours.
     Keep,
@@ -56,7 +56,7 @@ struct Measured {
     /// The least and greatest value of both sides in each level.
     ranges: Vec<(f64, f64)>,
     /// The piece itself, if it is kept.
-    piece: Option<Piece>,
+    piece: Option<BlockPair>,
     /// Its levels, if they are compared.
     compared: Vec<(LevelBand, Similarity)>,
 }
@@ -69,7 +69,7 @@ impl AddAssign for Measured {
 }
 
 /// The inputs of the walks.
-pub(super) struct Pieces<'a> {
+pub(super) struct QualityWalk<'a> {
     pub geometry: &'a Geometry,
     pub pairs: Pairs<'a>,
     pub values: [Values; 2],
@@ -78,7 +78,7 @@ pub(super) struct Pieces<'a> {
     /// With `--verify`: the expected values of DEST.
     pub comparison: Option<Comparison>,
     /// The fill value of either side, as one element.
-    pub fills: Piece,
+    pub fills: BlockPair,
     /// Whether absent elements of SOURCE are not counted.
     pub is_void: bool,
     pub driver: &'a Driver,
@@ -86,10 +86,10 @@ pub(super) struct Pieces<'a> {
     pub scan: PairScan,
     pub similarity: SimilarityScan,
     /// Buffers of earlier pieces, for reuse.
-    pub spare: Mutex<Vec<Piece>>,
+    pub spare: Mutex<Vec<BlockPair>>,
 }
 
-impl Pieces<'_> {
+impl QualityWalk<'_> {
     /// Measures all pieces.
     pub(super) fn walk(
         &self,
@@ -101,7 +101,7 @@ impl Pieces<'_> {
         let (has_levels, compares) = (geometry.no_levels.is_none(), geometry.compares_pieces());
         if !has_levels || compares || geometry.reads_twice() {
             let all = ChunkSet::full(geometry.num_pieces());
-            let then = if has_levels && compares { Then::Compare } else { Then::Forget };
+            let then = if has_levels && compares { NextStep::Compare } else { NextStep::Forget };
             self.measure(&all, Some(counts), then, sums, levels)?;
         }
         if !has_levels || compares {
@@ -109,14 +109,14 @@ impl Pieces<'_> {
         }
         let counts = (!geometry.reads_twice()).then_some(counts);
         for slab in geometry.slabs() {
-            let mut kept = self.measure(&ChunkSet::of_range(slab.clone()), counts, Then::Keep, sums, levels)?;
+            let mut kept = self.measure(&ChunkSet::of_range(slab.clone()), counts, NextStep::Keep, sums, levels)?;
             self.compare(&slab, &kept, levels)?;
             self.spare().append(&mut kept);
         }
         Ok(())
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Piece>> {
+    fn spare(&self) -> MutexGuard<'_, Vec<BlockPair>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,10 +126,10 @@ impl Pieces<'_> {
         &self,
         pieces: &ChunkSet,
         counts: Option<&ThreadCounts>,
-        then: Then,
+        then: NextStep,
         (sums, compared): &mut (PairSums, Compared),
         levels: &mut Levels,
-    ) -> Result<Vec<Piece>, ChunkFault> {
+    ) -> Result<Vec<BlockPair>, ChunkFault> {
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
             let Buffers { filled, numbers, band: rows, scratch } = buffers;
             let piece = self.elements(pair, filled);
@@ -152,7 +152,7 @@ impl Pieces<'_> {
                     }
                 });
             }
-            if then == Then::Compare {
+            if then == NextStep::Compare {
                 let index = self.geometry.number_of(pair.region);
                 let own = bands(self.geometry, &(index..index + 1), |_, place| measured.ranges.get(place).copied());
                 for band in own {
@@ -160,7 +160,7 @@ impl Pieces<'_> {
                     measured.compared.push((band, similarity));
                 }
             }
-            if then == Then::Keep {
+            if then == NextStep::Keep {
                 let mut kept = self.spare().pop().unwrap_or_default();
                 for (kept, elements) in kept.iter_mut().zip(piece) {
                     kept.clear();
@@ -185,7 +185,7 @@ impl Pieces<'_> {
     }
 
     /// Compares the levels of pieces that are in memory.
-    fn compare(&self, slab: &Range<u64>, kept: &[Piece], levels: &mut Levels) -> Result<(), ChunkFault> {
+    fn compare(&self, slab: &Range<u64>, kept: &[BlockPair], levels: &mut Levels) -> Result<(), ChunkFault> {
         let bands = levels.bands(slab);
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
         let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
@@ -199,7 +199,7 @@ impl Pieces<'_> {
 
     /// Returns the elements of a piece. Empty if SOURCE stores nothing of it and the fill value is NaN: no point
     /// counts.
-    fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut Piece) -> [&'p [u8]; 2] {
+    fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut BlockPair) -> [&'p [u8]; 2] {
         match pair.is_stored {
             [false, _] if self.is_void => [&[]; 2],
             [false, false] => {
@@ -234,7 +234,7 @@ impl Pieces<'_> {
 
 /// Returns the SSIM of the windows of a band. `first` is the index of the first piece in `kept`.
 fn compare(
-    pieces: &Pieces<'_>,
+    pieces: &QualityWalk<'_>,
     band: &LevelBand,
     (first, kept): (u64, &[[&[u8]; 2]]),
     (rows, numbers): (&mut Band, &mut NumberBuffers),

@@ -10,7 +10,7 @@ use crate::engine::Silent;
 use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
-use crate::operation::transcode::plan::{Settled, keep_bits};
+use crate::operation::transcode::plan::{ResolvedPlan, keep_bits};
 use crate::operation::transcode::{BitRounding, Plan};
 use crate::operation::transcode_result::SampleResult;
 use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, Quantization, Request, Result};
@@ -143,7 +143,7 @@ impl Sampler<'_> {
             options.keep_bits = Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
             growing += begun.elapsed();
         }
-        let settled = Settled { quantization: quantization.clone(), blocks: None };
+        let settled = ResolvedPlan { quantization: quantization.clone(), blocks: None };
         let listing = Listing { present: sample.present.clone(), ..Listing::default() };
         let plan = self.plan(&sample.array, &options, &listing, Some(&settled))?;
         let begun = Instant::now();

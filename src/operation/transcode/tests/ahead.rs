@@ -9,7 +9,7 @@ use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, plain, shap
 use crate::array::Interrupt;
 use crate::engine::{Progress, Silent};
 use crate::operation::TranscodeOptions;
-use crate::store::tests::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, StoreCall};
 use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 
 /// Converts an array whose store records prefetch requests. Every read of a chunk must be requested before it begins.
@@ -38,12 +38,12 @@ fn is_document(key: &str) -> bool {
     key.contains(".z") || key.contains("zarr.json")
 }
 
-fn check(source: &Files, heard: &[Heard], case: &str) {
+fn check(source: &Files, heard: &[StoreCall], case: &str) {
     let mut expected: BTreeMap<&str, Vec<Part>> = BTreeMap::new();
     let mut begun = BTreeSet::new();
     for heard in heard {
         match heard {
-            Heard::Expected(name, part) => {
+            StoreCall::Expected(name, part) => {
                 let key = name.strip_prefix("memory/a/").unwrap();
                 if is_document(key) {
                     continue; // All possible documents of a node are requested together.
@@ -51,7 +51,7 @@ fn check(source: &Files, heard: &[Heard], case: &str) {
                 assert!(source.contains_key(key), "{case}: {name} is not there");
                 expected.entry(key).or_default().push(*part);
             }
-            Heard::Read(name, part) => {
+            StoreCall::Read(name, part) => {
                 let key = name.strip_prefix("memory/a/").unwrap();
                 if is_document(key) || !begun.insert(key) {
                     continue; // A document, or reads after the index of a shard.
@@ -93,9 +93,9 @@ fn first_of_two_passes_is_told_before() {
 
 /// Counts the reported bytes, and the number of reports.
 #[derive(Default)]
-struct Told(AtomicU64, AtomicU64);
+struct CountedProgress(AtomicU64, AtomicU64);
 
-impl Progress for Told {
+impl Progress for CountedProgress {
     fn start(&self, _name: &str, _length: Option<u64>) {}
     fn advance(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
@@ -108,7 +108,7 @@ impl Progress for Told {
 fn block_that_is_all_of_an_array_moves_the_bar_with_each_chunk_that_is_read() {
     let change = changing(ChangeOptions { chunk_shape: Some(shape(&[4, 4])), ..ChangeOptions::default() });
     let scene = Scene::new(Kind::Local, &plain(""), &change, false);
-    let told = Told::default();
+    let told = CountedProgress::default();
     let result = transcode(&scene.options, &told, &Interrupt::default()).unwrap();
     assert_eq!(result.nodes[0].units, Some(1));
     let (bytes, times) = (told.0.into_inner(), told.1.into_inner());

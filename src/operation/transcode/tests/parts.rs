@@ -5,22 +5,22 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::Progress;
 use crate::operation::transcode::JobPlan;
-use crate::operation::transcode::parts::{Finished, PassName, Wanted, finish, init, partition};
-use crate::store::Room;
+use crate::operation::transcode::parts::{Finished, PartitionRequest, PassName, finish, init, partition};
+use crate::store::FreeSpace;
 
 fn of_part(options: &TranscodeOptions, destination: Node) -> TranscodeOptions {
     TranscodeOptions { source: options.source.clone(), destination: destination.into(), ..TranscodeOptions::default() }
 }
 
-fn part(index: u64) -> Wanted {
-    Wanted { index, pass: None }
+fn part(index: u64) -> PartitionRequest {
+    PartitionRequest { index, pass: None }
 }
 
 /// The progress: name and length of each piece of work, and the completed length.
 #[derive(Default)]
-struct Told(Mutex<Vec<(String, Option<u64>, u64)>>);
+struct RecordedProgress(Mutex<Vec<(String, Option<u64>, u64)>>);
 
-impl Progress for Told {
+impl Progress for RecordedProgress {
     fn start(&self, name: &str, length: Option<u64>) {
         self.0.lock().unwrap().push((name.to_owned(), length, 0));
     }
@@ -30,7 +30,7 @@ impl Progress for Told {
     fn finish(&self) {}
 }
 
-impl Told {
+impl RecordedProgress {
     /// Returns the bytes of all work with a name. The completed length of each piece must equal its length.
     fn length(self, name: &str, case: &str) -> u64 {
         let told = self.0.into_inner().unwrap();
@@ -44,7 +44,7 @@ fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
     let fill_value = Some(Json::parse_str("7").unwrap());
     let change = changing(ChangeOptions { fill_value, ..ChangeOptions::default() });
     let scene = Scene::new(Kind::Local, &plain(""), &change, false);
-    let none = Faults::with_room(Room { blocks: 0, block_bytes: 512, files: 0 });
+    let none = Faults::with_room(FreeSpace { blocks: 0, block_bytes: 512, files: 0 });
     let full = || none.wrap(&scene.node("b"));
     let interrupt = Interrupt::default();
     let refused = TranscodeOptions { destination: full().into(), ..scene.options.clone() };
@@ -72,7 +72,7 @@ fn try_killed(route: &str, source: &Files, change: &TranscodeOptions) {
     for pass in init(&scene.options, 3, &Silent, &interrupt).unwrap().passes {
         for index in (0..pass.partitions).rev() {
             let name = if pass.name == "staging" { PassName::Staging } else { PassName::Write };
-            let wanted = Wanted { index, pass: Some(name) };
+            let wanted = PartitionRequest { index, pass: Some(name) };
             for at in (0..400).step_by(23) {
                 let faults = Faults::new([(at, Failure::Kill)]);
                 let faulty = of_part(&scene.with(&faults), faults.wrap(&scene.node("b")));
@@ -114,7 +114,7 @@ fn progress_of_a_part_is_that_of_its_own_objects() {
     {
         let scene = Scene::new(Kind::Local, &full(""), &changing(change), false);
         let interrupt = Interrupt::default();
-        let told = Told::default();
+        let told = RecordedProgress::default();
         let options = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
         transcode(&options, &told, &interrupt).unwrap();
         let whole = told.length("transcode", route);
@@ -122,7 +122,7 @@ fn progress_of_a_part_is_that_of_its_own_objects() {
         assert_eq!((planned.partitions, whole), (2, 64), "{route}");
         let options = of_part(&scene.options, scene.node("b"));
         for index in 0..2 {
-            let told = Told::default();
+            let told = RecordedProgress::default();
             partition(&options, part(index), &told, &interrupt).unwrap();
             let pieces = told.0.lock().unwrap().clone();
             let lengths: Vec<_> = pieces.iter().map(|(name, length, _)| (name.as_str(), *length)).collect();

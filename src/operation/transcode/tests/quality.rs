@@ -10,7 +10,7 @@ use crate::metadata::Json;
 use crate::operation::open::open_documents;
 use crate::operation::{ChangeOptions, FaultClass, QuantizeOptions, TranscodeOptions};
 use crate::store::PrefetchLimit;
-use crate::store::tests::faulty::{Faults, Heard};
+use crate::store::tests::faulty::{Faults, StoreCall};
 
 fn measured(requirement: &str) -> TranscodeOptions {
     let quantize = QuantizeOptions { max_error: Some(1.0), ..QuantizeOptions::default() };
@@ -63,7 +63,7 @@ fn verified_and_measured_together_each_chunk_is_read_once_more() {
     assert_eq!((verified.equal, verified.elements), (true, 16));
     let mut reads = BTreeMap::<String, usize>::new();
     for heard in hearing.heard() {
-        if let Heard::Read(name, _) = heard
+        if let StoreCall::Read(name, _) = heard
             && let Some((_, key)) = name.rsplit_once(".tmp").and_then(|(_, inside)| inside.split_once('/'))
             && key.contains("/c/")
         {

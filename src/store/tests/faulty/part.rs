@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Call, Faults, Heard, first_half};
-use crate::store::{Asker, Lock, Log, ObjectReader, ObjectWriter, Part, ReadObject, Result, StoreError, WriteObject};
+use super::{Call, Faults, StoreCall, first_half};
+use crate::store::{
+    Lock, LockRequest, Log, ObjectReader, ObjectWriter, Part, ReadObject, Result, StoreError, WriteObject,
+};
 
 #[derive(Debug)]
 pub(super) struct FaultyPart<T> {
@@ -18,13 +20,13 @@ impl ReadObject for FaultyPart<ObjectReader> {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
-        self.faults.hear(Heard::Read(self.name.clone(), Part::Range { offset, length }));
+        self.faults.hear(StoreCall::Read(self.name.clone(), Part::Range { offset, length }));
         self.faults.call(Call::Read, &self.name, || self.inner.read_at(offset, length, bytes), || ())
     }
 
     fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         // From its beginning to its end.
-        self.faults.hear(Heard::Read(self.name.clone(), Part::Whole));
+        self.faults.hear(StoreCall::Read(self.name.clone(), Part::Whole));
         self.faults.call(Call::Read, &self.name, || self.inner.read_piece(offset, piece), || ())
     }
 }
@@ -59,7 +61,7 @@ impl WriteObject for FaultyPart<Option<ObjectWriter>> {
 }
 
 impl Log for FaultyPart<Box<dyn Log>> {
-    fn lock(&mut self, asker: &Asker<'_>) -> Result<Lock> {
+    fn lock(&mut self, asker: &LockRequest<'_>) -> Result<Lock> {
         let is_unsupported = |error: &StoreError| matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported);
         match self.faults.call(Call::Lock, &self.name, || self.inner.lock(asker), || ()) {
             Err(error) if is_unsupported(&error) => Ok(Lock::Unsupported),

@@ -15,7 +15,7 @@ use crate::{with_element, with_float};
 
 /// The treatment of a value that the target cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Excess {
+pub(super) enum OverflowRule {
     /// As in numpy: integers wrap, floats become infinite. A float outside an integer type is a fault.
     Numpy,
     /// As in numpy, but a float wraps to an integer type, too. As in numpy it must be within 32 bits, or 64 for 64-bit
@@ -35,20 +35,20 @@ pub(super) struct NumpyCast {
 }
 
 impl NumpyCast {
-    pub(super) fn new(source: NumberType, target: NumberType, excess: Excess) -> Self {
+    pub(super) fn new(source: NumberType, target: NumberType, excess: OverflowRule) -> Self {
         let are_integers = !source.is_float() && !target.is_float();
         let narrows = target.bits() < source.bits();
         let is_signed = target.element().is_signed_integer();
-        let wraps = (excess == Excess::Wrapping && source.is_float() && !target.is_float()).then_some(target);
+        let wraps = (excess == OverflowRule::Wrapping && source.is_float() && !target.is_float()).then_some(target);
         let (source, out_of_range) = match excess {
-            Excess::Numpy | Excess::Wrapping if are_integers => (source, OutOfRange::Wrap),
-            Excess::Numpy | Excess::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
-            Excess::Wrapping => (source, OutOfRange::Wrap),
+            OverflowRule::Numpy | OverflowRule::Wrapping if are_integers => (source, OutOfRange::Wrap),
+            OverflowRule::Numpy | OverflowRule::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
+            OverflowRule::Wrapping => (source, OutOfRange::Wrap),
             // 65535 as an int16 is -1, which an int8 can represent and decode.
-            Excess::Reversible if are_integers && narrows => {
+            OverflowRule::Reversible if are_integers && narrows => {
                 (NumberType::integer(is_signed, source.bits()).unwrap_or(source), OutOfRange::Error)
             }
-            Excess::Reversible if are_integers => (source, OutOfRange::Wrap),
+            OverflowRule::Reversible if are_integers => (source, OutOfRange::Wrap),
             _ => (source, OutOfRange::Error),
         };
         let rounding = if target.is_float() { Rounding::NearestEven } else { Rounding::TowardsZero };
@@ -202,8 +202,8 @@ pub fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
     Arc::new(AsType {
         decoded,
         encoded,
-        encode: NumpyCast::new(from, to, Excess::Reversible),
-        decode: NumpyCast::new(to, from, Excess::Numpy),
+        encode: NumpyCast::new(from, to, OverflowRule::Reversible),
+        decode: NumpyCast::new(to, from, OverflowRule::Numpy),
     })
 }
 

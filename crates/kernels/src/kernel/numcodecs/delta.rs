@@ -4,7 +4,7 @@
 //! represent both, or in float64 if no integer can. It casts every sum to `dtype` last (run, numpy 2.4).
 
 use super::FilterElements;
-use super::cast::{Excess, Number, NumpyCast};
+use super::cast::{Number, NumpyCast, OverflowRule};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;
@@ -52,9 +52,9 @@ impl Delta {
             decoded,
             encoded,
             sum,
-            encode: NumpyCast::new(decoded, encoded, Excess::Reversible),
-            to_sum: NumpyCast::new(encoded, sum, Excess::Numpy),
-            from_sum: NumpyCast::new(sum, decoded, Excess::Numpy),
+            encode: NumpyCast::new(decoded, encoded, OverflowRule::Reversible),
+            to_sum: NumpyCast::new(encoded, sum, OverflowRule::Numpy),
+            from_sum: NumpyCast::new(sum, decoded, OverflowRule::Numpy),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use num_traits::AsPrimitive;
 
-use super::cast::{Excess, Number, NumpyCast, Real};
+use super::cast::{Number, NumpyCast, OverflowRule, Real};
 use super::{ElementFilter, FilterElements, PythonNumber};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
@@ -58,8 +58,8 @@ pub fn fixed_scale_offset(
         let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
         if stays { decoded } else { quotient(decoded) }
     });
-    let encode = NumpyCast::new(between, encoded, Excess::Wrapping);
-    let decode = NumpyCast::new(quotient(encoded), decoded, Excess::Numpy);
+    let encode = NumpyCast::new(between, encoded, OverflowRule::Wrapping);
+    let decode = NumpyCast::new(quotient(encoded), decoded, OverflowRule::Numpy);
     Arc::new(FixedScaleOffset { decoded, encoded, offset, scale, encode, decode })
 }
 
@@ -148,8 +148,8 @@ pub fn quantize((decoded, encoded): (NumberType, NumberType), digits: i32) -> El
         decoded,
         encoded,
         scale: 2_f64.powi(scale_exponent(digits)),
-        encode: NumpyCast::new(decoded, encoded, Excess::Fault),
-        decode: NumpyCast::new(encoded, decoded, Excess::Numpy),
+        encode: NumpyCast::new(decoded, encoded, OverflowRule::Fault),
+        decode: NumpyCast::new(encoded, decoded, OverflowRule::Numpy),
     })
 }
 

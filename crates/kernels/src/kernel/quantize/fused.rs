@@ -236,7 +236,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
         let count = source.len().min(target.len()).min(TILE);
         // SAFETY: the loop has written as many elements as the shortest of the three slices has.
         let errors = unsafe { &*(std::ptr::from_ref(&errors[..count]) as *const [S::Wide]) };
-        let closer = Closer::<S, M, ROUNDS> { source, errors, constants, mode: PhantomData };
+        let closer = ErrorRescan::<S, M, ROUNDS> { source, errors, constants, mode: PhantomData };
         let in_range = S::Wide::total(in_range);
         let max_abs_error = S::Wide::of_order(greatest);
         let max_clamped = S::Wide::of_order(greatest_clamped);
@@ -252,14 +252,14 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
 }
 
 /// A tile after its loop, to examine the errors closely.
-struct Closer<'a, S: FloatElement, M, const ROUNDS: bool> {
+struct ErrorRescan<'a, S: FloatElement, M, const ROUNDS: bool> {
     source: &'a [S],
     errors: &'a [S::Wide],
     constants: Constants<S::Wide>,
     mode: PhantomData<M>,
 }
 
-impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Closer<'_, S, M, ROUNDS> {
+impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> ErrorRescan<'_, S, M, ROUNDS> {
     /// Returns the greatest error in float64. `found` is its float32 rounding, and `marked` is its value among the
     /// errors.
     ///
