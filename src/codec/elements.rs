@@ -49,7 +49,7 @@ pub struct VlenChain {
 
 impl VlenChain {
     /// Makes it from such a chain. `None` for any other.
-    pub fn of(chain: &BoundChain) -> Option<Self> {
+    pub fn new(chain: &BoundChain) -> Option<Self> {
         let place = chain.codecs().iter().position(|codec| matches!(codec.codec.role(), Role::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..place] {
@@ -161,7 +161,7 @@ mod tests {
         let fill_value = Some(FillValue(b"-".to_vec()));
         let input = ArrayRepresentation { data_type: DataType::String, shape: shape.to_vec(), fill_value };
         let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "", &mut Vec::new());
-        VlenChain::of(&BoundChain::bind_opaque(&pipeline).unwrap()).unwrap()
+        VlenChain::new(&BoundChain::bind_opaque(&pipeline).unwrap()).unwrap()
     }
 
     fn words(words: &[&str]) -> VlenElements {

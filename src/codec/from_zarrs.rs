@@ -75,7 +75,7 @@ impl OtherCodec for ZarrsCodec {
 
     /// Binds the codec to chunks of an array with fixed-size elements.
     fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
-        let decoded = ZarrsArray::of(array)?;
+        let decoded = ZarrsArray::new(array)?;
         let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
         let output = guard(|| match &*self.codec {
             Codec::ArrayToArray(codec) => {
@@ -98,7 +98,7 @@ impl OtherCodec for ZarrsCodec {
             Codec::BytesToBytes(_) => Ok(Representation::Bytes(BytesSize::Unbounded)),
         });
         let output = output?.map_err(|error: zarrs::array::CodecError| error.to_string())?;
-        let encoded = output.array().map(ZarrsArray::of).transpose()?;
+        let encoded = output.array().map(ZarrsArray::new).transpose()?;
         let codec = Arc::new(ZarrsCodec { codec: self.codec.clone(), arrays: Some((decoded, encoded)) });
         Ok(BoundArray { codec: Some(codec), output: Some(output) })
     }
@@ -106,7 +106,7 @@ impl OtherCodec for ZarrsCodec {
     /// Makes the bytes->bytes codec, if that is its kind.
     fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
         static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
-        BytesCodec::of(codec, &KIND, Arc::new(self.clone()))
+        BytesCodec::with_kind(codec, &KIND, Arc::new(self.clone()))
     }
 }
 
@@ -130,7 +130,7 @@ struct ZarrsArray {
 }
 
 impl ZarrsArray {
-    fn of(array: &ArrayRepresentation) -> Result<Self, Reason> {
+    fn new(array: &ArrayRepresentation) -> Result<Self, Reason> {
         let refusal = || format!("it does not encode chunks of `{}` of shape {:?}", array.data_type, array.shape);
         let num_bytes = array.num_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(refusal)?;
         let shape = array.shape.iter().map(|length| NonZeroU64::new(*length)).collect::<Option<_>>();

@@ -16,7 +16,7 @@ pub struct ValueCheck {
 
 impl ValueCheck {
     /// Returns the check of a type. `None` if every byte is a value, or if codecs already check the values.
-    pub fn of(data_type: &DataType) -> Option<Self> {
+    pub fn new(data_type: &DataType) -> Option<Self> {
         let mut offsets = Vec::new();
         match data_type {
             DataType::Bool => offsets.push(0),
@@ -55,13 +55,13 @@ impl ValueCheck {
 impl BoundChain {
     /// Returns true if decoded elements may be invalid although no codec has failed.
     pub fn checks_values(&self) -> bool {
-        ValueCheck::of(&self.decoded().data_type).is_some()
+        ValueCheck::new(&self.decoded().data_type).is_some()
     }
 
     /// Fails if a decoded element of an array of `shape` is not a value of its type. Only the box of shape `valid` at
     /// the origin is checked.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
-        ValueCheck::of(&self.decoded().data_type).map_or(Ok(()), |check| check.check(elements, shape, valid))
+        ValueCheck::new(&self.decoded().data_type).map_or(Ok(()), |check| check.check(elements, shape, valid))
     }
 }
 

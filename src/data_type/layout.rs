@@ -20,7 +20,7 @@ pub struct ByteSwap {
 
 impl ByteSwap {
     /// Makes the swap of all components. It does nothing for types that are not decoded.
-    pub fn of(data_type: &DataType) -> Self {
+    pub fn new(data_type: &DataType) -> Self {
         ByteSwap { runs: data_type.runs(), size: data_type.size().unwrap_or(0) }
     }
 
@@ -67,7 +67,7 @@ impl DataType {
 
     /// Reverses the bytes of each component of each element. A partial element at the end stays unchanged.
     pub fn swap_elements(&self, elements: &mut [u8]) {
-        ByteSwap::of(self).apply(elements);
+        ByteSwap::new(self).apply(elements);
     }
 
     /// Adds the runs of swapped fields, and single bytes for all others.

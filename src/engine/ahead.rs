@@ -63,7 +63,7 @@ struct HintedReads {
 impl<'a> ReadAhead<'a> {
     /// Returns an announcer for each source whose store has a limit, with `units` in order. They may have the same
     /// store, so they share its limit.
-    pub fn of(sources: &[&'a dyn PrefetchPlan], units: &'a ChunkSet) -> Vec<Self> {
+    pub fn for_sources(sources: &[&'a dyn PrefetchPlan], units: &'a ChunkSet) -> Vec<Self> {
         let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
         let wanted: Vec<_> = wanted.collect();
         let share = wanted.len();
@@ -217,7 +217,7 @@ mod tests {
         ] {
             let hearing = Faults::hearing(most);
             let tens = Tens(hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far")))));
-            let read_ahead = ReadAhead::of(&[&tens], &units).remove(0);
+            let read_ahead = ReadAhead::for_sources(&[&tens], &units).remove(0);
             let mut expected: Vec<u64> = Vec::new();
             for place in 0..units.len() {
                 read_ahead.begin(place);
@@ -236,6 +236,6 @@ mod tests {
                 hearing.heard().iter().filter(|heard| matches!(heard, StoreCall::Expected(_, Part::Last(_)))).count();
             assert!(shared < 3, "{shared}");
         }
-        assert!(ReadAhead::of(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());
+        assert!(ReadAhead::for_sources(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());
     }
 }

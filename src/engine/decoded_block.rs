@@ -22,7 +22,7 @@ pub(super) struct Filling {
 
 impl Filling {
     /// Returns the filling of an array, with its fill value also beyond the edge.
-    pub(super) fn of(array: &StoredArray) -> Self {
+    pub(super) fn new(array: &StoredArray) -> Self {
         let absent = array.fill_value();
         Filling { padding: absent.repeat(PADDING.div_ceil(absent.len().max(1))), absent }
     }

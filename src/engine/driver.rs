@@ -133,7 +133,7 @@ impl Driver {
     ) -> Result<(), ChunkFault> {
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let work = |workspace: &mut W, index| self.checked(|| work(workspace, index));
-        self.run_batches(chunks, &ReadAhead::of(reads, chunks), (batch, &self.workspaces()), work, fold)
+        self.run_batches(chunks, &ReadAhead::for_sources(reads, chunks), (batch, &self.workspaces()), work, fold)
     }
 
     /// Runs `work` for each chunk even after faults, and calls `fold` with the results in order. At most `batch`
@@ -149,7 +149,7 @@ impl Driver {
         let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
         let by = (batch.max(1), &*self.workspaces());
         // Faults are results here, so this never fails.
-        let _ = self.run_batches(chunks, &ReadAhead::of(reads, chunks), by, work, fold);
+        let _ = self.run_batches(chunks, &ReadAhead::for_sources(reads, chunks), by, work, fold);
     }
 
     /// Implements the loop over chunks. `batch` results are collected at once, and each thread has its own workspace.

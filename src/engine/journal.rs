@@ -83,7 +83,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(known: &BTreeMap<String, Noted>) -> Self {
+    fn new(known: &BTreeMap<String, Noted>) -> Self {
         let mut counts = Counts::default();
         for (pass, (units, report)) in known {
             counts.noted.insert(pass.clone(), *report);
@@ -166,7 +166,7 @@ impl Journal {
         let lock = OwnLock::take(&mut *log, last_owner)?;
         let left =
             if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
-        let (now, counts) = (Instant::now(), Counts::of(&left.known));
+        let (now, counts) = (Instant::now(), Counts::new(&left.known));
         let (length, bytes_at_checkpoint) = (Some(left.length), counts.bytes_written);
         let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint };
         let (counts, writer) = (Mutex::new(counts), Mutex::new(writer));

@@ -67,7 +67,7 @@ impl<'a> Pairs<'a> {
     /// bytes, for as many of `threads` as fit. A thread needs `worker` bytes in addition to blocks.
     pub fn new(transfer: &'a Transfer, worker: u64, threads: usize, budget: u64) -> Result<Self, BudgetTooSmall> {
         let Transfer { source, destination, .. } = transfer;
-        let (piece, fillings) = (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::of));
+        let (piece, fillings) = (destination.subchunk_shape().to_vec(), [source, destination].map(Filling::new));
         if transfer.has_same_subchunks() {
             if worker > budget {
                 return Err(BudgetTooSmall { least: worker });
@@ -91,7 +91,7 @@ impl<'a> Pairs<'a> {
     pub fn in_pieces(transfer: &'a Transfer, piece: &[u64]) -> Option<Self> {
         let costs = Costs { element: 0, subchunk: 0, worker: 0 };
         let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, piece.to_vec(), u64::MAX)?.ok()?;
-        let fillings = [&transfer.source, &transfer.destination].map(Filling::of);
+        let fillings = [&transfer.source, &transfer.destination].map(Filling::new);
         let schedule = Schedule { threads: 1, shares_blocks: false, bytes: 0 };
         let (piece, blocks) = (piece.to_vec(), Some(plan));
         Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })

@@ -57,7 +57,7 @@ pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), Store
 /// Returns the error for a file at the path, or above it.
 fn of_file(file: &Node, name: &str) -> OperationError {
     let format = match file.first_bytes(FIRST_BYTES) {
-        Ok(first) => FileFormat::of(&first),
+        Ok(first) => FileFormat::detect(&first),
         Err(error) => return OperationError::environment(format!("`{name}` cannot be read")).because(error),
     };
     let refused = |what: &str, help: &str| {

@@ -27,7 +27,7 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
     // The input, both sides of the largest codec, and what compressors keep.
     let needed = chain.max_representation_bytes().saturating_mul(3).saturating_add(chain.context_bytes());
     let purpose = || format!("for chunks of shape {:?}", chain.decoded().shape);
-    Budget::of(&options.common).threads_of(needed, purpose)?;
+    Budget::new(&options.common).threads_of(needed, purpose)?;
     let Input { name, file_bytes, bytes } = match early {
         Some(early) => early.into_input(chain, direction)?,
         None => subject.read_input(options, direction)?,

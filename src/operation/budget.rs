@@ -26,7 +26,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Returns the budget: `--threads` (or all cores) and `--max-memory` (or a quarter of the available memory).
-    pub(super) fn of(options: &CommonOptions) -> Self {
+    pub(super) fn new(options: &CommonOptions) -> Self {
         Budget {
             threads: options.num_threads(),
             bytes: options.max_memory.or_else(|| available_memory().map(|available| available / 4)),
@@ -135,7 +135,7 @@ mod tests {
 
     fn budget(max_memory: u64) -> Budget {
         let threads = std::num::NonZeroUsize::new(8);
-        Budget::of(&CommonOptions { threads, max_memory: Some(max_memory) })
+        Budget::new(&CommonOptions { threads, max_memory: Some(max_memory) })
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn default_budget_is_a_part_of_what_the_process_may_use() {
-        let budget = Budget::of(&CommonOptions::default());
+        let budget = Budget::new(&CommonOptions::default());
         assert!(budget.bytes() > 0 && !budget.is_given);
         assert!(budget.too_small(1, "").to_string().starts_with("the default of `--max-memory`, "));
     }

@@ -36,7 +36,7 @@ impl CfDecoding {
     ///
     /// Values that are only masked keep float32 and float64. Integers become `floats`, if given. Otherwise integers of
     /// up to 16 bits become float32, and wider ones float64, as `--unpack` writes them.
-    pub(super) fn of(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>> {
+    pub(super) fn new(source: &OpenedArray, floats: Option<NumberType>) -> Result<Option<Self>> {
         let Some(stored) = source.data_type.real_number() else { return Ok(None) };
         let missing = missing_values(source, stored, Some(&Missing::Auto))?;
         let floats = floats.filter(|_| !stored.is_float()).unwrap_or(float_for(stored));

@@ -24,7 +24,7 @@ pub(super) struct Coordinates(HashSet<String>);
 
 impl Coordinates {
     /// Returns those of a hierarchy: 1-D arrays with the name of their dimension, and arrays that attributes name.
-    pub(super) fn of(members: &[Member<'_>]) -> Self {
+    pub(super) fn new(members: &[Member<'_>]) -> Self {
         let mut found: HashSet<String> = members.iter().flat_map(named).collect();
         let own = members.iter().filter(|member| {
             let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);

@@ -89,7 +89,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
             }
             Err(error) => return Err(error.into()),
         };
-        let not_json = |error| DocumentError::Json { key, error, format: FileFormat::of(&bytes) };
+        let not_json = |error| DocumentError::Json { key, error, format: FileFormat::detect(&bytes) };
         let (document, not_finite) = parse_document(key, &bytes).map_err(not_json)?;
         let kind = match key {
             ".zarray" => NodeKind::Array,
@@ -228,7 +228,7 @@ pub fn read_beside(
                 diagnostics.extend(not_finite);
                 return Ok((Some((document, bytes)), true));
             }
-            Err(error) => not_json(key, &error, FileFormat::of(&bytes)),
+            Err(error) => not_json(key, &error, FileFormat::detect(&bytes)),
         },
         Err(error) if error.is_data_fault() => Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()).at_key(key),
         Err(error) => return Err(error),
@@ -258,7 +258,7 @@ pub struct GroupReading {
 
 impl GroupReading {
     /// Reads a group from its documents, and the consolidated metadata of v2 if they exist.
-    pub fn of(place: NodePath, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
+    pub fn new(place: NodePath, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
         let beside = std::mem::take(&mut documents.diagnostics);
         let Documents { key, document, attributes, .. } = &documents;
         let mut diagnostics = Vec::new();

@@ -37,7 +37,7 @@ fn described(source: &OpenedArray) -> Json {
 
 impl Draft {
     /// Returns a copy of the source's metadata.
-    pub(super) fn of(source: &OpenedArray) -> Self {
+    pub(super) fn new(source: &OpenedArray) -> Self {
         Draft {
             zarr_format: source.documents.zarr_format,
             document: described(source),

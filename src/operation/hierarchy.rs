@@ -207,9 +207,9 @@ fn unreadable(place: &NodePath, error: DocumentError) -> OperationError {
 
 fn content(place: &NodePath, node: Node, documents: Documents) -> Result<NodeContent> {
     Ok(if documents.kind == NodeKind::Array {
-        NodeContent::Array(Box::new(ArrayReading::of(place.clone(), node, documents)))
+        NodeContent::Array(Box::new(ArrayReading::new(place.clone(), node, documents)))
     } else {
-        let group = GroupReading::of(place.clone(), node, documents);
+        let group = GroupReading::new(place.clone(), node, documents);
         NodeContent::Group(Box::new(group.map_err(|error| unreadable(place, error.into()))?))
     })
 }

@@ -122,7 +122,7 @@ fn contents(
         }
     };
     side.present = listing.as_ref().and_then(Listing::known).cloned();
-    let budget = Budget::of(&options.common);
+    let budget = Budget::new(&options.common);
     let threads = budget.threads_of(needed_bytes(&side, listing.as_ref(), options), || {
         format!("for the chunks of `{}`", reading.store)
     });

@@ -28,8 +28,8 @@ pub(super) struct CfNumbers {
 
 impl CfNumbers {
     /// Returns the numbers of an array. `None` for a type whose values are not real numbers.
-    pub(super) fn of(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
-        let Some(stored) = Numbers::of(&source.data_type) else { return Ok(None) };
+    pub(super) fn new(source: &OpenedArray, options: &CfOptions) -> Result<Option<Self>> {
+        let Some(stored) = Numbers::new(&source.data_type) else { return Ok(None) };
         let number_type = stored.number_type();
         let (mut missing, mut unpack) = (Vec::new(), None);
         if source.data_type != DataType::Bool {
@@ -114,7 +114,7 @@ pub(super) enum Numbers {
 
 impl Numbers {
     /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
-    pub(super) fn of(data_type: &DataType) -> Option<Self> {
+    pub(super) fn new(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Bool => Some(Numbers::Own(NumberType::of(ElementType::UInt8))),
             DataType::Number(number_type) => {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn small_floats_are_read_by_a_table() {
         let float = DataType::Number(NumberType::small(SmallFloat::from_name("bfloat16").unwrap()));
-        let numbers = Numbers::of(&float).unwrap();
+        let numbers = Numbers::new(&float).unwrap();
         let elements: Vec<u8> = [0x3f80_u16, 0xc040, 0x7fc0].iter().flat_map(|bits| bits.to_ne_bytes()).collect();
         assert_eq!(numbers.bits(&elements[..2]), u64::from(1_f32.to_bits()));
         let mut seen = Vec::new();

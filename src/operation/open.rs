@@ -65,7 +65,7 @@ impl ArrayReading {
     }
 
     /// Reads the members of an array from its documents.
-    pub fn of(place: NodePath, node: Node, mut documents: Documents) -> Self {
+    pub fn new(place: NodePath, node: Node, mut documents: Documents) -> Self {
         let beside = std::mem::take(&mut documents.diagnostics);
         let Documents { key, zarr_format, document, attributes, .. } = &documents;
         let is_v2 = *zarr_format == 2;
@@ -174,7 +174,7 @@ pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> 
 
 /// Reads an array from its documents, which are already read.
 pub fn read_array_of(place: NodePath, node: Node, documents: Documents) -> ArrayReading {
-    let mut reading = ArrayReading::of(place, node, documents);
+    let mut reading = ArrayReading::new(place, node, documents);
     Profile::Read.judge(&mut reading.diagnostics);
     reading
 }

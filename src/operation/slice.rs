@@ -388,7 +388,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     if !(is_latitude && is_small && array.metadata.shape.len() == 1 && array.metadata.shape[0] > 1) {
         return None;
     }
-    let numbers = CfNumbers::of(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
+    let numbers = CfNumbers::new(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
     let slice = Slice::in_middle(&array.metadata.shape, &[&array], 2)?;
     let reader = SliceReader::new(&slice, &coordinate, &numbers);
     let fold = Fold { array: &array, driver, progress: &Silent };

@@ -307,7 +307,7 @@ pub struct VerifyResult {
 
 impl Totals {
     /// Sums the known counts of the nodes.
-    pub fn of(nodes: &[NodeResult], other_keys: u64) -> Self {
+    pub fn new(nodes: &[NodeResult], other_keys: u64) -> Self {
         let sum = |member: fn(&Counts) -> Option<u64>| {
             nodes.iter().filter_map(|node| member(&node.counts)).reduce(u64::saturating_add)
         };

@@ -18,7 +18,7 @@ pub(super) struct KnownCodec<'a> {
 }
 
 impl<'a> KnownCodec<'a> {
-    pub(super) fn of(codec: &'a CodecMetadata) -> Self {
+    pub(super) fn new(codec: &'a CodecMetadata) -> Self {
         let entry = registry::of(codec);
         let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
         let other = if is_lacking { registry::other(codec) } else { None };
@@ -79,7 +79,7 @@ fn bind_bytes(
     };
     // A fault of a codec inside is reported for the chain.
     for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
-        bind(&KnownCodec::of(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
+        bind(&KnownCodec::new(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));

@@ -95,8 +95,10 @@ impl Pipeline {
         pointer: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
-        let (passed_over, codecs): (Vec<_>, Vec<_>) =
-            codecs.iter().map(KnownCodec::of).partition(|known| !known.codec.must_understand && known.kind().is_none());
+        let (passed_over, codecs): (Vec<_>, Vec<_>) = codecs
+            .iter()
+            .map(KnownCodec::new)
+            .partition(|known| !known.codec.must_understand && known.kind().is_none());
         for known in passed_over {
             binding::report_passed_over(known.codec, diagnostics);
         }

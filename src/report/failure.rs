@@ -84,7 +84,7 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
 pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();
-        let role = Role::of(finding.severity);
+        let role = Role::from_severity(finding.severity);
         let head = format!("{}[{}]:", finding.severity.name(), finding.code);
         let mut clauses = Vec::new();
         if group.is_of_many() {
@@ -178,7 +178,7 @@ impl<'a> Page<'a> {
     }
 
     fn severity(&self, finding: &Diagnostic) -> String {
-        self.style.paint(Role::of(finding.severity), finding.severity.name())
+        self.style.paint(Role::from_severity(finding.severity), finding.severity.name())
     }
 
     /// Writes the store, the node and the key, if they differ from the last ones.

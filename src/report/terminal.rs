@@ -84,7 +84,7 @@ pub struct Style {
 }
 
 impl Role {
-    pub(super) fn of(severity: Severity) -> Self {
+    pub(super) fn from_severity(severity: Severity) -> Self {
         match severity {
             Severity::Error => Role::Error,
             Severity::Warning => Role::Warning,

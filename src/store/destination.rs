@@ -171,7 +171,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    pub(super) fn of(is_inside: bool, is_around: bool) -> Self {
+    pub(super) fn new(is_inside: bool, is_around: bool) -> Self {
         match (is_inside, is_around) {
             (true, true) => Relation::Same,
             (false, false) => Relation::Apart,

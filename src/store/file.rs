@@ -124,7 +124,7 @@ pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(io_error("create", path))
 }
 
-/// Number of bytes that [`FileFormat::of`] needs at most.
+/// Number of bytes that [`FileFormat::detect`] needs at most.
 pub const FIRST_BYTES: usize = 4096;
 
 /// File format of an object that should be a store, a document or a chunk.
@@ -196,7 +196,7 @@ static SIGNATURES: [Row; 19] = [
 
 impl FileFormat {
     /// Returns the format of a file that begins with these bytes, or `None` if it is unknown.
-    pub fn of(first_bytes: &[u8]) -> Option<&'static FileFormat> {
+    pub fn detect(first_bytes: &[u8]) -> Option<&'static FileFormat> {
         let has_one = |(places, signatures, _): &&Row| {
             let mut ends = places.iter().filter_map(|at| first_bytes.get(*at..));
             ends.any(|bytes| signatures.iter().any(|signature| bytes.starts_with(signature)))
@@ -204,9 +204,9 @@ impl FileFormat {
         SIGNATURES.iter().find(has_one).map(|(.., format)| format)
     }
 
-    /// Like [`FileFormat::of`] for a document or a chunk: only formats that no codec writes.
+    /// Like [`FileFormat::detect`] for a document or a chunk: only formats that no codec writes.
     pub fn of_stand_in(first_bytes: &[u8]) -> Option<&'static FileFormat> {
-        Self::of(first_bytes).filter(|format| format.is_stand_in)
+        Self::detect(first_bytes).filter(|format| format.is_stand_in)
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn file_is_known_by_its_first_bytes() {
-        let name = |bytes: &[u8]| FileFormat::of(bytes).map_or("", |format| format.name);
+        let name = |bytes: &[u8]| FileFormat::detect(bytes).map_or("", |format| format.name);
         assert_eq!(name(b"CDF\x02 and more"), "a NetCDF classic file");
         let mut with_user_block = vec![0; 512];
         with_user_block.extend(b"\x89HDF\r\n\x1a\n");

@@ -149,7 +149,7 @@ impl Node {
         let lies_in = |inner: &[u8], outer: &[u8]| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
         };
-        Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
+        Ok(Relation::new(lies_in(&place, &other), lies_in(&other, &place)))
     }
 
     /// Returns true if the local folder of the node is a mount point.

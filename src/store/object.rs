@@ -101,7 +101,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    pub(super) fn of(file_type: std::fs::FileType) -> Self {
+    pub(super) fn from_file_type(file_type: std::fs::FileType) -> Self {
         match file_type {
             file if file.is_file() => EntryKind::File,
             folder if folder.is_dir() => EntryKind::Folder,

@@ -48,7 +48,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         to.push(found.with_help("add \"endian\": \"little\" to its configuration"));
     }
     let is_big_endian = has_byte_order && endian == "big";
-    let elements = Elements::of(data_type, is_big_endian);
+    let elements = Elements::new(data_type, is_big_endian);
     let endian = if is_big_endian { "big" } else { "little" };
     let endian = has_byte_order.then(|| Object::new().with("endian", endian));
     let written = Some(CodecMetadata::new("bytes", endian));
@@ -74,10 +74,10 @@ enum Elements {
 }
 
 impl Elements {
-    fn of(data_type: &DataType, big_endian: bool) -> Self {
+    fn new(data_type: &DataType, big_endian: bool) -> Self {
         let is_swapped = big_endian != cfg!(target_endian = "big") && data_type.has_byte_order();
         if let DataType::Struct(_) = data_type {
-            return Elements::Fields(is_swapped.then(|| ByteSwap::of(data_type)));
+            return Elements::Fields(is_swapped.then(|| ByteSwap::new(data_type)));
         }
         let check = data_type.number().and_then(Cast::range_check);
         match data_type.components().filter(|(component, _)| is_sub_byte(*component)) {

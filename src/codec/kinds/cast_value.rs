@@ -219,7 +219,7 @@ fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<H
         return Default::default();
     };
     let pointer = members.pointer_to("scalar_map");
-    let mut map = Members::of("scalar_map", Some(object), pointer, &["encode", "decode"]);
+    let mut map = Members::new("scalar_map", Some(object), pointer, &["encode", "decode"]);
     let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
     members.diagnostics.append(&mut map.diagnostics);
     lists

@@ -122,7 +122,7 @@ impl<'a> Members<'a> {
         table: &'static [Member],
     ) -> (Self, bool) {
         let known: Vec<_> = table.iter().map(|member| member.name).collect();
-        let mut members = Self::of(codec, object, pointer, &known);
+        let mut members = Self::new(codec, object, pointer, &known);
         members.table = table;
         let mut is_valid = true;
         for member in table {
@@ -134,7 +134,7 @@ impl<'a> Members<'a> {
     }
 
     /// Reads an object at `pointer` inside a configuration.
-    pub(crate) fn of(codec: &'a str, object: Option<&'a Object>, pointer: String, known: &[&'static str]) -> Self {
+    pub(crate) fn new(codec: &'a str, object: Option<&'a Object>, pointer: String, known: &[&'static str]) -> Self {
         let mut members =
             Members { codec, object, pointer, table: &[], is_absence_reported: false, diagnostics: Vec::new() };
         let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));

@@ -229,11 +229,11 @@ impl BytesCodec {
         let (mut members, is_valid) = Members::of_codec(codec, kind.members);
         let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
         found.append(&mut members.diagnostics);
-        transform.map(|transform| Self::of(codec, kind, transform))
+        transform.map(|transform| Self::with_kind(codec, kind, transform))
     }
 
     /// Makes a codec from a coder that was made elsewhere.
-    pub(crate) fn of(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
+    pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
         let CodecMetadata { name, configuration, .. } = codec.clone();
         BytesCodec { name, configuration, kind, transform: coder }
     }

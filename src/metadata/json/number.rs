@@ -63,7 +63,7 @@ impl Number {
 
     /// Returns the exact value.
     pub fn decimal(&self) -> Decimal {
-        Decimal::of(&self.0)
+        Decimal::parse(&self.0)
     }
 
     /// Returns true if two literals are the same number. `-0` is not `0`.
@@ -99,7 +99,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    fn of(literal: &str) -> Self {
+    fn parse(literal: &str) -> Self {
         let (negative, unsigned) = literal.strip_prefix('-').map_or((false, literal), |unsigned| (true, unsigned));
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -111,7 +111,7 @@ impl Comparison<'_> {
     }
 
     fn arrays_compared(&self, [a, b]: [&OpenedArray; 2], progress: &dyn Progress) -> Result<AgainstNode> {
-        let (budget, shape, other) = (Budget::of(self.common), &a.metadata.shape, &b.metadata.shape);
+        let (budget, shape, other) = (Budget::new(self.common), &a.metadata.shape, &b.metadata.shape);
         let elements = num_elements(shape).unwrap_or(u64::MAX);
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
@@ -203,8 +203,8 @@ fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> 
 
 impl Values {
     /// Returns the values as stored or, with `cf`, as CF readers see them, as `floats` if given.
-    fn of(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self> {
-        let decoding = if cf { CfDecoding::of(array, floats)? } else { None };
+    fn new(array: &OpenedArray, (cf, floats): (bool, Option<NumberType>)) -> Result<Self> {
+        let decoding = if cf { CfDecoding::new(array, floats)? } else { None };
         let has = |name| array.metadata.attributes.contains(name);
         let is_packed = !cf && ["scale_factor", "add_offset", "_FillValue", "missing_value"].into_iter().any(has);
         let data_type = decoding.as_ref().map(|decoding| DataType::Number(decoding.target()));
@@ -236,7 +236,7 @@ impl ArrayComparison {
     ) -> Result<Self> {
         let bound = |array: &OpenedArray| {
             let listing = listed(array, driver)?;
-            let values = Values::of(array, cf)?;
+            let values = Values::new(array, cf)?;
             Ok::<_, OperationError>((stored_array(array)?.with_present(listing.known()), values))
         };
         let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
@@ -395,7 +395,7 @@ fn have_any_length(a: &DataType, b: &DataType) -> bool {
 fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray> {
     let listing = listed(array, driver)?;
     let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
-    if VlenChain::of(side.subchunk_chain()).is_none() {
+    if VlenChain::new(side.subchunk_chain()).is_none() {
         return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
     }
     Ok(side.with_present(listing.known()))

@@ -95,7 +95,7 @@ impl Comparer {
             return Err(format!("elements of {a} and {b} have no common meaning"));
         }
         let widenings = match forms {
-            (Form::Real(a), Form::Real(b)) => Widening::of(a).zip(Widening::of(b)),
+            (Form::Real(a), Form::Real(b)) => Widening::new(a).zip(Widening::new(b)),
             _ => None,
         };
         Ok(Comparer { forms, sizes, widenings, tolerance })
@@ -225,7 +225,7 @@ enum Widening {
 
 impl Widening {
     /// Returns the conversion. `None` for integers of 64 bits.
-    fn of(number_type: NumberType) -> Option<Self> {
+    fn new(number_type: NumberType) -> Option<Self> {
         if let Some(float) = number_type.small_float() {
             let patterns = 1_u64 << (8 * float.size());
             let value = |bits| float.to_f64(bits).unwrap_or(f64::NAN);

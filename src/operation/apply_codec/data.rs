@@ -44,7 +44,7 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<NpyInput>
     if !tells_itself {
         return Ok(None);
     }
-    let limit = Budget::of(&options.common).bytes().min(u64::MAX - 1);
+    let limit = Budget::new(&options.common).bytes().min(u64::MAX - 1);
     let contents = read(stream, limit, |name, limit| {
         let limit = quantity::bytes(limit);
         OperationError::environment(format!("INPUT `{name}` is larger than the memory budget, {limit}"))

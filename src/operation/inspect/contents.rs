@@ -37,7 +37,7 @@ pub(super) struct Contents<'a> {
 impl Contents<'_> {
     /// Answers the requests, one after the other.
     pub(super) fn all(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<()> {
-        let numbers = CfNumbers::of(self.source, &options.cf)?;
+        let numbers = CfNumbers::new(self.source, &options.cf)?;
         let is_asked = options.reads_all_values() || options.preview.is_some() || options.suggest.is_some();
         if numbers.is_none() && is_asked {
             result.warnings.push(no_statistics(&self.source.data_type));
@@ -119,7 +119,7 @@ impl Contents<'_> {
             Some(Binning { numbers, histogram })
         };
         let given = wanted.and_then(|wanted| wanted.range).and_then(bins);
-        let first = (stats, (given, request.and_then(FirstPassScan::of)));
+        let first = (stats, (given, request.and_then(FirstPassScan::new)));
         let found = fold.run("values", &first).map_err(Stop::Fault)?;
         let absent = absent(fold, &found);
         let (stats, (given, surveyor)) = first;
@@ -163,7 +163,7 @@ impl Contents<'_> {
             Some(codes) => (&codes.array, &codes.data_type),
             None => (self.side, &self.source.data_type),
         };
-        let Some(numbers) = Numbers::of(data_type) else { return Ok(None) };
+        let Some(numbers) = Numbers::new(data_type) else { return Ok(None) };
         let number_type = numbers.number_type();
         let (missing, fill_bits) = if let Some(Codes { nan, fill_bits, .. }) = &codes {
             (nan.clone(), *fill_bits)
@@ -175,7 +175,7 @@ impl Contents<'_> {
             (missing, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
         };
         let patterns = BitPatterns::new(number_type, &missing);
-        let threads = BitSurvey::threads_of(side, number_type.size(), Budget::of(&options.common))?;
+        let threads = BitSurvey::threads_of(side, number_type.size(), Budget::new(&options.common))?;
         let driver = &narrowed(self.driver, threads)?;
         let survey = BitSurvey { side, numbers: &numbers, patterns: &patterns, fill_bits, is_sample: false };
         let found = match survey.run(driver, self.progress) {

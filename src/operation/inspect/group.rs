@@ -137,7 +137,7 @@ fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
             NodeContent::Implicit | NodeContent::Broken => None,
         }
     });
-    Coordinates::of(&members.collect::<Vec<_>>())
+    Coordinates::new(&members.collect::<Vec<_>>())
 }
 
 /// True if an array contains floats that are not coordinates and not quantised.

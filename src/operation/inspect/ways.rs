@@ -36,7 +36,7 @@ impl Contents<'_> {
     pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
         // Whether the array can be quantised at all is checked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
-        let sampler = Sampler { budget: Budget::of(&options.common), driver: self.driver };
+        let sampler = Sampler { budget: Budget::new(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
         let draw = |fills| sampler.draw(&source, listing, &SampleSpec::as_it_is(&source, fills), size);
@@ -169,7 +169,7 @@ impl Contents<'_> {
     fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
         let (array, store) = (sample.array(), &self.source.store);
         let options = CfOptions { missing: missing.cloned(), unpacks: false };
-        let numbers = CfNumbers::of(array, &options)?;
+        let numbers = CfNumbers::new(array, &options)?;
         let numbers = numbers.ok_or_else(|| OperationError::data(format!("`{store}` has no numbers")))?;
         let mut stored = stored_array(array)?;
         stored.present = Some(sample.held_by(array)?);

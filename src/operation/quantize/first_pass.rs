@@ -39,7 +39,7 @@ impl<'a> FirstPass<'a> {
 
     /// Determines what the quantisation must know of the data. Also returns the number of encoded bytes that were read.
     pub(crate) fn survey(&self) -> Result<(FirstPassStats, u64)> {
-        let Some(surveyor) = FirstPassScan::of(self.request) else { return Ok((FirstPassStats::default(), 0)) };
+        let Some(surveyor) = FirstPassScan::new(self.request) else { return Ok((FirstPassStats::default(), 0)) };
         // Chunks that are there may lack inner chunks.
         if !surveyor.reads_values && (self.lacks_chunks || self.array.layout.is_none()) {
             return Ok((surveyor.survey(None, self.lacks_chunks), 0));
@@ -171,7 +171,7 @@ impl Accumulator for FirstPassScan {
 
 impl FirstPassScan {
     /// Returns the search for everything that a quantisation must know of the data. `None` if it needs nothing.
-    pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
+    pub(crate) fn new(request: &Request<'_>) -> Option<Self> {
         let reads_values = request.quantize.finds_range();
         if !reads_values && request.fill_is_nan() {
             return None;

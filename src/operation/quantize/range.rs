@@ -26,7 +26,7 @@ pub(crate) struct Scaling {
 
 impl Scaling {
     /// Leaves out identities.
-    pub(crate) fn of(offset: Option<f64>, scale: Option<f64>) -> Self {
+    pub(crate) fn new(offset: Option<f64>, scale: Option<f64>) -> Self {
         let (offset, scale) = (offset.filter(|offset| *offset != 0.0), scale.filter(|scale| *scale != 1.0));
         Scaling { offset, scale, negative_zero_code: None }
     }
@@ -45,7 +45,7 @@ pub(crate) struct Codes {
 
 impl Codes {
     /// Returns all codes of `target` that `source` represents exactly, without the NaN code. `None` if none is left.
-    pub(crate) fn of(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+    pub(crate) fn new(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
         let exact = 1_i128 << source.significand_bits()?;
         let (least, greatest) = target.integer_bounds()?;
         let mut first = i64::try_from(least.max(-exact)).ok()?;
@@ -248,7 +248,7 @@ impl RangeFinder {
             first => self.float.round(lo - float_of(first) / scale, Rounding::NearestEven),
         };
         let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
-        let scaling = Scaling::of(Some(offset), Some(scale));
+        let scaling = Scaling::new(Some(offset), Some(scale));
         (offset.is_finite() && self.are_inside(scaling, (lo, hi))).then_some(scaling)
     }
 
@@ -285,16 +285,16 @@ impl RangeFinder {
         let is_negative_zero = value == 0.0 && value.is_sign_negative();
         let scaling = if usable(0) && is_negative_zero {
             // 0 / -1 is -0.0, and nothing is added to it.
-            Scaling::of(None, Some(-1.0))
+            Scaling::new(None, Some(-1.0))
         } else if usable(0) {
             // (x - x) * 1 is code 0, and 0 / 1 + x is x.
-            Scaling::of(Some(value), None)
+            Scaling::new(Some(value), None)
         } else if is_negative_zero && self.has_scalar_map {
             Scaling { negative_zero_code: Some(self.codes.first), ..Scaling::default() }
         } else {
             // The offset is a power of two nearer to zero than the value. The code is 1, and every operation is exact.
             let step = self.float.unit_in_last_place(value).copysign(value);
-            Scaling::of(Some(value - step), Some(1.0 / step))
+            Scaling::new(Some(value - step), Some(1.0 / step))
         };
         self.encode(scaling, value).map(|_| scaling).ok_or(RangeFault::NotFound)
     }
@@ -352,7 +352,7 @@ impl RangeFinder {
     /// Returns the scaling of a grid with offset 0. Fails if a value from `lo` to `hi` has no code.
     pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Scaling, RangeFault> {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
-        let scaling = Scaling::of(None, Some(scale));
+        let scaling = Scaling::new(None, Some(scale));
         let (lo, hi) = range.unwrap_or_default();
         let fits = range.is_none() || self.are_inside(scaling, (lo, hi));
         if fits { Ok(scaling) } else { Err(RangeFault::TooFewCodes) }
@@ -378,7 +378,7 @@ impl RangeFinder {
         let multiples = multiples.chain([greatest - 1.0, least + 1.0]);
         let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
         let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
-        let mut scalings = multiples.map(|multiple| Scaling::of(Some(offset(multiple)), Some(scale)));
+        let mut scalings = multiples.map(|multiple| Scaling::new(Some(offset(multiple)), Some(scale)));
         scalings.find(|scaling| self.are_inside(*scaling, (lo, hi))).ok_or(RangeFault::TooFewCodes)
     }
 

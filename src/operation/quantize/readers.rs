@@ -39,7 +39,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
 
 /// Returns SOURCE's whole chain including the quantisation and the help for readers.
 pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result<Vec<CodecMetadata>> {
-    let mut draft = Draft::of(source);
+    let mut draft = Draft::new(source);
     quantization.apply(&mut draft)?;
     work_around(&mut quantization.clone(), &mut draft, true);
     Ok(draft.codecs)

@@ -98,7 +98,7 @@ impl<'a> Request<'a> {
                 let error = OperationError::data("--scale 0 could not be decoded");
                 return Err(error.with_help("give a scale that is not 0"));
             }
-            return Ok(Scaling::of(offset, scale));
+            return Ok(Scaling::new(offset, scale));
         }
         let Some((lo, hi)) = range else { return Ok(Scaling::default()) };
         finder.find(lo, hi).map_err(|fault| {
@@ -209,7 +209,7 @@ impl<'a> Request<'a> {
             let message = format!("--nan-value {nan} is not a value of {target}, {least} to {greatest}");
             return Err(OperationError::data(message));
         }
-        let codes = Codes::of(self.float.0, target, nan)
+        let codes = Codes::new(self.float.0, target, nan)
             .ok_or_else(|| OperationError::data(format!("{target} has too few codes")))?;
         let rounding = self.options.rounding.unwrap_or_default();
         let has_scalar_map = self.quantize.form == QuantizeForm::Codecs;

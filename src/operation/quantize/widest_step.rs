@@ -163,12 +163,12 @@ impl WidestSearch<'_> {
         let (finder, lo) = (self.finder, self.ends.0);
         let (float, Codes { first, .. }) = (finder.float, finder.codes);
         if first == 0 {
-            return Some(Scaling::of(Some(lo), Some(scale)));
+            return Some(Scaling::new(Some(lo), Some(scale)));
         }
         let offset = float.round(lo - float_of(first) / scale, Rounding::NearestEven);
         let offsets = [0, -1, 1, -2, 2].into_iter().filter_map(|ulps| float.neighbour(offset, ulps));
         let offsets = offsets.filter(|offset| offset.is_finite());
-        let mut scalings = offsets.map(|offset| Scaling::of(Some(offset), Some(scale)));
+        let mut scalings = offsets.map(|offset| Scaling::new(Some(offset), Some(scale)));
         scalings.find(|scaling| finder.encode(*scaling, lo) == Some(first))
     }
 }
@@ -424,7 +424,7 @@ mod tests {
         fn finder(&self) -> RangeFinder {
             let (source, target) = (NumberType::of(self.source), NumberType::of(self.target));
             let nan = self.has_nan.then(|| Codes::default_nan(target)).flatten();
-            let codes = Codes::of(source, target, nan).unwrap();
+            let codes = Codes::new(source, target, nan).unwrap();
             RangeFinder { float: FloatType(source), target, codes, rounding: self.rounding, has_scalar_map: true }
         }
 

@@ -72,7 +72,7 @@ pub(super) struct Search {
 
 impl Search {
     /// Returns the search that options request. Sets a placeholder for the chain in the options.
-    pub(super) fn of(options: &mut ChangeOptions) -> Self {
+    pub(super) fn new(options: &mut ChangeOptions) -> Self {
         let goal = if let Some(Compression::Auto(goal)) = options.compress { Some(goal) } else { None };
         let is_thorough = matches!(goal, Some(CompressionGoal::Small | CompressionGoal::Any));
         let is_thorough = is_thorough && options.repack.is_none();
@@ -163,7 +163,7 @@ impl Sampler<'_> {
     }
 
     /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
-    /// tried. The plan must be made with the placeholders of [`Search::of`]. If a quantisation is not settled, its
+    /// tried. The plan must be made with the placeholders of [`Search::new`]. If a quantisation is not settled, its
     /// range is that of the sample.
     pub(super) fn choose(
         &self,
@@ -172,7 +172,7 @@ impl Sampler<'_> {
         options: &mut ChangeOptions,
     ) -> Result<Option<CompressionResult>> {
         let size = SampleSize::Always(chunks_of(plan));
-        let sample = self.draw(&plan.source, &plan.listing, &SampleSpec::of(plan, options), size)?;
+        let sample = self.draw(&plan.source, &plan.listing, &SampleSpec::new(plan, options), size)?;
         let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;

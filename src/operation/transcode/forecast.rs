@@ -152,7 +152,7 @@ impl Sampler<'_> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
         let change = if is_copy { &plain } else { change };
-        let mut drawing = SampleSpec::of(plan, change);
+        let mut drawing = SampleSpec::new(plan, change);
         let (sample, trial) = loop {
             let sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
             let trial = self.try_way(&sample, change, None)?;

@@ -94,8 +94,8 @@ impl Comparing<'_> {
         let slice = Slice::in_middle(&metadata.shape, &[&source.array, &destination.array], self.pixels)
             .ok_or_else(|| OperationError::data("the array has no elements to draw"))?;
         let unit = source.array.reading_bytes().max(destination.array.reading_bytes());
-        let threads =
-            Budget::of(&self.options.run.common).threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
+        let threads = Budget::new(&self.options.run.common)
+            .threads_of(unit, || format!("for the pictures of `{}`", node.path))?;
         let driver = new_driver(threads, self.interrupt)?;
         let in_source = slice.moved_by(&source.opened.metadata.skipped);
         let mut before = self.read(&source, &in_source, &driver)?;
@@ -147,7 +147,7 @@ impl Readable {
     }
 
     fn numbers(opened: &OpenedArray, options: &CfOptions) -> Result<CfNumbers> {
-        let numbers = CfNumbers::of(opened, options)?;
+        let numbers = CfNumbers::new(opened, options)?;
         numbers.ok_or_else(|| OperationError::data("its values are not real numbers"))
     }
 }

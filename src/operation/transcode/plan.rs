@@ -125,7 +125,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Returns the blocks of a job. `None` if the job has no blocks.
-    pub(super) fn of(job: &Job) -> Option<Self> {
+    pub(super) fn new(job: &Job) -> Option<Self> {
         let shape = |rechunk: &Rechunk| rechunk.plan.block_shape.clone();
         match &job.objects()?.route {
             Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),

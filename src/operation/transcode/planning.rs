@@ -114,7 +114,7 @@ impl Planning<'_> {
         let Planning { run, cache, .. } = *self;
         let own_cache = cache.part(opened.node.prefetch_limit().is_some());
         let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
-        let search = Search::of(&mut array.change);
+        let search = Search::new(&mut array.change);
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
         // For a job in parts it is chosen at the start of the job.

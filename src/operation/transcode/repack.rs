@@ -47,7 +47,7 @@ pub(super) fn repack(
     floats: Option<&DataType>,
     draft: &mut Draft,
 ) -> Result<(Repacking, Option<FillValue>)> {
-    let packing = Packing::of(source, form, floats)?;
+    let packing = Packing::new(source, form, floats)?;
     let Packing { codes, float, absent, .. } = packing;
     let mut quantization = quantization(&packing, form);
     let (difference, limit) = fit(&packing, &mut quantization, &source.store)?;
@@ -89,8 +89,8 @@ fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     #[expect(clippy::cast_possible_truncation, reason = "codes are integers of up to 32 bits")]
     let mut missing = packing.missing.iter().map(|bits| fault::number_value(codes, *bits) as i64);
     let nan = missing.next();
-    let all = Codes::of(NumberType::of(ElementType::Float64), codes, nan).unwrap_or(Codes { first: 0, last: 0, nan });
-    let scaling = Scaling::of(Some(offset), Some(scale));
+    let all = Codes::new(NumberType::of(ElementType::Float64), codes, nan).unwrap_or(Codes { first: 0, last: 0, nan });
+    let scaling = Scaling::new(Some(offset), Some(scale));
     Quantization { more_nan_codes: missing.collect(), ..Quantization::new(form, float.0, (codes, all), scaling) }
 }
 
@@ -114,7 +114,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
         // Neighbours of an offset of 0 are never as good.
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
-        quantization.scaling = Scaling::of(Some(offset), Some(scale));
+        quantization.scaling = Scaling::new(Some(offset), Some(scale));
         let found = values(&quantization.reader(), &table).unwrap_or_default();
         let difference = greatest_difference(&expected, &found);
         // `scale_factor` is 1 / scale, unless another value is exact.
@@ -273,7 +273,7 @@ struct Packing {
 
 impl Packing {
     /// Reads the packing of an array that gets another form.
-    fn of(source: &OpenedArray, form: QuantizeForm, floats: Option<&DataType>) -> Result<Self> {
+    fn new(source: &OpenedArray, form: QuantizeForm, floats: Option<&DataType>) -> Result<Self> {
         let refused = || {
             let message =
                 format!("`{}` is not quantised in a form that `--as {}` can change", source.store, form.name());

@@ -42,7 +42,7 @@ impl<'a> JobPlan<'a> {
         progress: &'a dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let budget = Budget::of(&options.run.common);
+        let budget = Budget::new(&options.run.common);
         let driver = new_driver(budget.threads(), interrupt)?;
         let mut source = Source::taken(options, given, &driver)?;
         let output = Output::find(&source.node, source.document_key, options)?;
@@ -230,7 +230,7 @@ impl<'a> JobPlan<'a> {
             dry_run: self.options.run.dry_run,
             complete: ran,
             seconds: begun.elapsed().as_secs_f64(),
-            totals: Totals::of(&nodes, self.source.other_keys.len() as u64),
+            totals: Totals::new(&nodes, self.source.other_keys.len() as u64),
             nodes,
             plan: None,
             spared: self.source.spared.clone(),

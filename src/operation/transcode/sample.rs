@@ -125,7 +125,7 @@ impl Sampler<'_> {
         drawing: &SampleSpec,
     ) -> Result<(Plan, Option<Vec<u64>>)> {
         let plan = self.plan(source, &drawing.change, listing, None)?;
-        if Blocks::of(&plan.job).is_none() {
+        if Blocks::new(&plan.job).is_none() {
             return Ok((plan, None));
         }
         // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
@@ -189,7 +189,7 @@ impl Sampler<'_> {
         let chunk_bytes = bytes_of(metadata.grid.largest());
         // The trials need memory for their output in addition to the sample.
         let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
-        let shape = Blocks::of(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
+        let shape = Blocks::new(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
         let (unit_bytes, amplification) = shape.map_or((chunk_bytes, 1), |shape| {
             let read = bytes_of(&shape).max(1);
             (read, elements_read_for(&shape, &plan.source).saturating_mul(element).div_ceil(read))
@@ -227,13 +227,13 @@ impl SampleSpec {
     }
 
     /// Draws chunks in the grid of a plan.
-    pub(super) fn of(plan: &Plan, options: &ChangeOptions) -> Self {
+    pub(super) fn new(plan: &Plan, options: &ChangeOptions) -> Self {
         let (input, source) = (&plan.destination.pipeline.input, &plan.source);
         let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
         // Shards that are copied byte for byte need no memory for decoding.
         let Some(job) = plan.job.objects() else { return SampleSpec::default() };
         let mut drawing = Self::as_it_is(source, job.transfer.absent_element.is_some());
-        if Blocks::of(&plan.job).is_some() || job.makes_elements() {
+        if Blocks::new(&plan.job).is_some() || job.makes_elements() {
             let shape = plan.destination.pipeline.innermost_chunk_shape();
             drawing.change.chunk_shape = Some(ShapeRequest::Lengths(shape));
         }

@@ -59,7 +59,7 @@ impl SealedPlan {
         let source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source)).collect();
         let TranscodeOptions { only, no_consolidate, change: ChangeOptions { zarr_format, .. }, .. } = options;
         let (zarr_format, only, no_consolidate) = (*zarr_format, only.clone(), *no_consolidate);
-        let arrays = arrays.iter().map(SealedArray::of).collect();
+        let arrays = arrays.iter().map(SealedArray::new).collect();
         SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays }
     }
 
@@ -169,11 +169,11 @@ impl SealedArray {
         self.change.quantize.is_some() && self.settled.quantization.is_none()
     }
 
-    fn of(array: &PlannedArray) -> Self {
+    fn new(array: &PlannedArray) -> Self {
         let PlannedArray { path, plan, change, .. } = array;
         let (path, change, compression) = (path.clone(), change.clone(), plan.compression.clone());
         let quantization = plan.changed.quantization.clone().filter(Quantization::is_settled);
-        let settled = ResolvedPlan { quantization, blocks: Blocks::of(&plan.job) };
+        let settled = ResolvedPlan { quantization, blocks: Blocks::new(&plan.job) };
         let route = route::name_of(&plan.job).name().to_owned();
         SealedArray { path, change, compression, settled, route, units: plan.job.units() }
     }

@@ -205,7 +205,7 @@ fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]
     let of_arrays = of_arrays.map(|(path, array)| Member { path, array: Some(array), attributes: &array.attributes });
     let of_groups =
         groups.iter().map(|group| Member { path: &group.place.path, array: None, attributes: &group.attributes });
-    Coordinates::of(&of_arrays.chain(of_groups).collect::<Vec<_>>())
+    Coordinates::new(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 
 /// Adds keys that belong to no node: of a listing, and of the folders in it. Entries that are not files are listed as

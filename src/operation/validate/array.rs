@@ -118,7 +118,7 @@ impl ArrayCheck<'_> {
         let readable = own.without(unreadable);
         let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
         let check = ObjectCheck { place, node, metadata, chain, subchunk, decodes };
-        let allowed = check.threads(Budget::of(&self.options.common), &reading.store)?;
+        let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));

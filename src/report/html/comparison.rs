@@ -34,9 +34,9 @@ pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResul
 
 fn as_pictures(before: &LevelResult, after: &[f64], difference: &[f64], (low, high): (f64, f64)) -> Markup {
     let units = before.units.as_deref();
-    let scale = Scale::of(Some((low, high)));
+    let scale = Scale::new(Some((low, high)));
     let of_differences = Scale::of_differences(finite_range(difference));
-    let pixels = |values| Pixels::of(before, values);
+    let pixels = |values| Pixels::new(before, values);
     let most = figure(of_differences.max);
     let alt = |name: &str| format!("The level {name}, values from {} to {}", figure(low), figure(high));
     html! {
@@ -146,10 +146,10 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     if level.size().0 == 1 {
         return line(level, &[&level.values], (&capital(&name), words), caption, ids);
     }
-    let scale = Scale::of(range);
+    let scale = Scale::new(range);
     html! {
         div {
-            (picture(Pixels::of(level, &level.values), scale, &words, &caption))
+            (picture(Pixels::new(level, &level.values), scale, &words, &caption))
             (colour_bar(scale, &name, &level.values))
         }
     }
@@ -243,7 +243,7 @@ pub(super) fn colour_bar(scale: Scale, label: &str, values: &[f64]) -> Markup {
 
 impl<'a> Pixels<'a> {
     /// Returns values in the layout of a slice.
-    pub(super) fn of(level: &LevelResult, values: &'a [f64]) -> Self {
+    pub(super) fn new(level: &LevelResult, values: &'a [f64]) -> Self {
         Pixels { values, columns: level.size().1, is_upside_down: level.is_upside_down }
     }
 
@@ -294,7 +294,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// Returns the scale of values in a range.
-    pub(super) fn of(range: Option<(f64, f64)>) -> Self {
+    pub(super) fn new(range: Option<(f64, f64)>) -> Self {
         let (min, max) = range.unwrap_or_default();
         Scale { min, max, is_of_differences: false }
     }
@@ -339,7 +339,7 @@ mod tests {
 
     /// Returns the colour of each pixel of a picture of values from 0 to 8, 256 pixels wide and high.
     fn decoded(pixels: Pixels<'_>) -> impl Fn(usize, usize) -> Vec<u8> {
-        let bytes = encoded(pixels, Scale::of(Some((0.0, 8.0)))).unwrap();
+        let bytes = encoded(pixels, Scale::new(Some((0.0, 8.0)))).unwrap();
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::EXPAND);
         let mut reader = decoder.read_info().unwrap();

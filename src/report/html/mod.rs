@@ -310,7 +310,7 @@ fn slice(preview: &PreviewResult) -> Markup {
     let values: Vec<f64> = preview.values.iter().flat_map(|row| row.0.iter().copied()).collect();
     let columns = preview.values.first().map_or(1, |row| row.0.len());
     let pixels = Pixels { values: &values, columns, is_upside_down: preview.is_upside_down };
-    let scale = Scale::of(finite_range(&values));
+    let scale = Scale::new(finite_range(&values));
     let reduced = if preview.reduction == "mean" { "means of finite values" } else { "nearest values" };
     let words = format!("{}; {reduced}", inspect_preview::heading(preview));
     html! {

@@ -129,7 +129,7 @@ impl LocalStore {
     /// Returns the kind of the entry at a key, after links. Returns `None` if there is none.
     pub(crate) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
-        Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::of(found.file_type())))
+        Ok(present(std::fs::metadata(&path), "read", &path)?.map(|found| EntryKind::from_file_type(found.file_type())))
     }
 
     /// Resolves a link and all links on its path. Returns `None` for a dangling or circular link. `is_inside` means
@@ -181,7 +181,7 @@ impl Store for LocalStore {
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         let found = present(std::fs::symlink_metadata(&path), "read", &path)?;
-        Ok(found.map(|found| EntryKind::of(found.file_type())))
+        Ok(found.map(|found| EntryKind::from_file_type(found.file_type())))
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {

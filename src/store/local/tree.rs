@@ -158,7 +158,7 @@ pub(super) fn each_entry(path: &Path, each: &mut Visit<'_>) -> Result<ControlFlo
             None => each(Entry::new(&name.to_string_lossy(), EntryKind::Unnamed)),
             Some(name) => {
                 let file_type = entry.file_type().map_err(io_error("list", path))?;
-                each(Entry::new(name, EntryKind::of(file_type)))
+                each(Entry::new(name, EntryKind::from_file_type(file_type)))
             }
         };
         if flow.is_break() {
@@ -206,7 +206,7 @@ pub(crate) fn relation(place: &Path, other: &Path) -> Result<Relation> {
         inner.starts_with(outer)
             || folder.is_some_and(|folder| inner.ancestors().any(|path| identity(path) == Some(folder)))
     };
-    Ok(Relation::of(lies_in(&place, &other), lies_in(&other, &place)))
+    Ok(Relation::new(lies_in(&place, &other), lies_in(&other, &place)))
 }
 
 /// Returns true if a folder is a mount point, or does not exist.

@@ -39,7 +39,7 @@ impl Client {
         key: &str,
         work: impl Future<Output = ClientResult<T>>,
     ) -> Result<T> {
-        let done = self.service.change(Call::of(Some(key), MOST_ANSWER), work).await;
+        let done = self.service.change(Call::new(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }
 
@@ -57,7 +57,7 @@ impl Client {
     ) -> Result<PutOutcome> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
-        let failure = match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+        let failure = match self.service.change(Call::new(Some(key), MOST_ANSWER), work).await {
             Ok((_, headers)) => return Ok(PutOutcome::Done(headers)),
             Err(failure) => failure,
         };
@@ -72,7 +72,7 @@ impl Client {
     /// Asks the server to copy an object of `bytes` bytes. Returns the answer if the server did not copy it.
     pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<StoreResponse>>> {
         let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
-        let mut call = Call::of(Some(to), MOST_ANSWER);
+        let mut call = Call::new(Some(to), MOST_ANSWER);
         call.copied = Some(bytes);
         match self.service.change(call, work).await {
             Ok(_) => Ok(None),
@@ -84,7 +84,7 @@ impl Client {
     /// Removes an object. It is no error if it does not exist.
     pub(super) async fn delete(&self, key: &str) -> Result<()> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
-        match self.service.change(Call::of(Some(key), MOST_ANSWER), work).await {
+        match self.service.change(Call::new(Some(key), MOST_ANSWER), work).await {
             Err(failure) if failure.status() != Some(404) => Err(self.failed("remove", key, failure)),
             _ => Ok(()),
         }
@@ -195,7 +195,7 @@ impl Client {
             ready(())
         });
         // This is the result of only one of several requests, so it is ignored.
-        let _ = self.service.read(Call::of(None, MOST_NAMES), work.map(Ok)).await;
+        let _ = self.service.read(Call::new(None, MOST_NAMES), work.map(Ok)).await;
         if gone.is_empty() {
             self.deletes_together.store(false, Ordering::Relaxed);
         }

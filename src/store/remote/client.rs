@@ -139,7 +139,7 @@ impl Client {
 
     /// Reads an object or a part of it. If the answer has no length, it may have at most `most` bytes.
     pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<StoreResponse, Failure> {
-        let mut call = Call::of(Some(key), most);
+        let mut call = Call::new(Some(key), most);
         call.range.clone_from(&options.range);
         let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
         self.service.read(call, work).await
@@ -309,7 +309,7 @@ impl Client {
             return Err(self.error("list", below, "a web server cannot list its files", help));
         };
         let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
-        let answer = self.service.read(Call::of(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
+        let answer = self.service.read(Call::new(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
             // A user who may not list may still be allowed to read.
             if let Failure::Answered(answer) = &failure
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)

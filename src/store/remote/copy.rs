@@ -206,7 +206,7 @@ pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
             let own_key = below(&place.prefix, [&below_place, name])?;
             let Some(found) = web.describe(&web_key)? else { continue };
             if bucket.describe(&own_key)?.is_some_and(|own| may_be_same(&own, &found)) {
-                return Ok(Some(Relation::of(below_place.is_empty(), below_web.is_empty())));
+                return Ok(Some(Relation::new(below_place.is_empty(), below_web.is_empty())));
             }
         }
     }

@@ -222,7 +222,7 @@ impl RemoteLock {
         for _ in 0..ATTEMPTS {
             match owner.write(PutMode::Create).await? {
                 PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
-                PutOutcome::Done(headers) => return owner.made(LockState::of(&headers)).await,
+                PutOutcome::Done(headers) => return owner.made(LockState::from_headers(&headers)).await,
                 PutOutcome::Refused => {}
             }
             // It may have been removed meanwhile.
@@ -235,7 +235,7 @@ impl RemoteLock {
                 return Ok((standing.holding(), None));
             };
             if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
-                return owner.made(LockState::of(&headers)).await;
+                return owner.made(LockState::from_headers(&headers)).await;
             }
             // Another process was faster.
         }
@@ -257,7 +257,7 @@ impl LockOwner {
         let elsewhere = elsewhere?;
         self.heeds_versions = matches!(elsewhere, PutOutcome::Refused);
         held(&self.known).version = match elsewhere {
-            PutOutcome::Done(headers) => LockState::of(&headers).version,
+            PutOutcome::Done(headers) => LockState::from_headers(&headers).version,
             _ => written.version,
         };
         let owner = Arc::new(self);
@@ -315,7 +315,7 @@ impl LockOwner {
         if let Some(known) = known
             && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
         {
-            version = LockState::of(&headers).version;
+            version = LockState::from_headers(&headers).version;
         }
         if version.is_none() {
             // The answer to an earlier renewal may be lost. If the server ignores versions, another process may take
@@ -366,13 +366,13 @@ impl LockOwner {
             Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
         };
         let text = serde_json::from_slice(&answer.body).unwrap_or_default();
-        Ok(Some(LockState { text, ..LockState::of(&answer.headers) }))
+        Ok(Some(LockState { text, ..LockState::from_headers(&answer.headers) }))
     }
 }
 
 impl LockState {
     /// Reads the state from headers, without the text.
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name| header(headers, name).map(str::to_owned);
         let time = |name| header(headers, name).and_then(seconds);
         let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };

@@ -68,7 +68,7 @@ pub(super) struct Call {
 
 impl Call {
     /// Creates a call for an object, or for the bucket if `key` is `None`. At most `most` bytes of the answer are read.
-    pub(super) fn of(key: Option<&str>, most: u64) -> Self {
+    pub(super) fn new(key: Option<&str>, most: u64) -> Self {
         Call { key: key.map(str::to_owned), most, ..Call::default() }
     }
 

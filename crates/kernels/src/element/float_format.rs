@@ -41,7 +41,7 @@ impl FloatFormat {
     }
 
     /// Returns the format of a primitive. `None` for integers.
-    pub const fn of(element: ElementType) -> Option<Self> {
+    pub const fn from_element(element: ElementType) -> Option<Self> {
         match element {
             ElementType::Float16 => Some(FloatFormat::ieee(5, 10)),
             ElementType::Float32 => Some(FloatFormat::ieee(8, 23)),

@@ -247,7 +247,7 @@ impl NumberType {
 
     /// Returns the layout of a float. `None` for integers.
     pub const fn float_format(self) -> Option<FloatFormat> {
-        if let Some(float) = self.small_float { Some(float.format()) } else { FloatFormat::of(self.element) }
+        if let Some(float) = self.small_float { Some(float.format()) } else { FloatFormat::from_element(self.element) }
     }
 
     /// Returns true if every bit pattern of the primitive is a value of the type.

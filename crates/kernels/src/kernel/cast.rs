@@ -128,7 +128,7 @@ impl Cast {
         if !is_of_type(bits, source) {
             return Err(FaultKind::NotOfType);
         }
-        if source == target { Ok(bits) } else { self.convert_value(Value::of(bits, source)) }
+        if source == target { Ok(bits) } else { self.convert_value(Value::new(bits, source)) }
     }
 
     /// Converts a value of any type, without the scalar map.
@@ -194,7 +194,7 @@ impl FastCast {
         let nan_bits = cast.nan_bits();
         let conversion = if to_small {
             let float32 = NumberType::of(ElementType::Float32);
-            ResultTable::conversion((2, 1), move |key| own.convert_value(Value::of(key << 16, float32)))
+            ResultTable::conversion((2, 1), move |key| own.convert_value(Value::new(key << 16, float32)))
         } else {
             loops::select(options, nan_bits)
         };

@@ -98,7 +98,7 @@ impl FloatFormat {
 }
 
 impl Value {
-    pub(crate) fn of(bits: u64, number_type: NumberType) -> Self {
+    pub(crate) fn new(bits: u64, number_type: NumberType) -> Self {
         if let Some(format) = number_type.float_format() {
             return format.value(bits);
         }

@@ -140,7 +140,7 @@ impl ScaleOffset {
         if let Some(nan) = operands.into_iter().find(|bits| format.is_nan(*bits)) {
             return Ok(nan | quiet);
         }
-        let [x, parameter] = operands.map(|bits| Value::of(bits, self.number_type).to_f64());
+        let [x, parameter] = operands.map(|bits| Value::new(bits, self.number_type).to_f64());
         let result = apply(x, parameter);
         if result.is_nan() {
             // From infinities alone, which only types with NaN have.
@@ -149,7 +149,7 @@ impl ScaleOffset {
         if x.is_finite() && result.is_infinite() {
             return Err(FaultKind::Overflow);
         }
-        let result = Value::of(result.to_bits(), NumberType::of(ElementType::Float64));
+        let result = Value::new(result.to_bits(), NumberType::of(ElementType::Float64));
         result.to_float(format, Rounding::NearestEven).map_err(|_| FaultKind::Overflow)
     }
 

@@ -18,7 +18,7 @@ use crate::memory::fallibly;
 pub(super) fn chain_of<'c>(side: &StoredArray, subchunk: &[u64], chain: &'c VlenChain) -> Result<Cow<'c, VlenChain>> {
     match side.chain_of_subchunk(subchunk)? {
         OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
-        OfShape::Made(own) => VlenChain::of(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
+        OfShape::Made(own) => VlenChain::new(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
     }
 }
 
@@ -39,7 +39,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Creates a reader. Returns `None` if the subchunks cannot be split into elements. A thread that reads several
     /// arrays must use a different number for each.
     pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
-        let chain = VlenChain::of(source.side.subchunk_chain())?;
+        let chain = VlenChain::new(source.side.subchunk_chain())?;
         Some(ElementReader { source, chain, number })
     }
 

@@ -164,7 +164,7 @@ pub(super) struct PartReport {
 }
 
 impl PartReport {
-    pub(super) fn of(counted: ObjectReport, verified: Option<Verification>) -> Self {
+    pub(super) fn new(counted: ObjectReport, verified: Option<Verification>) -> Self {
         let (found, codes) = verified.map(|verified| (verified.result, verified.codes)).unwrap_or_default();
         let (max_abs_error, bound) = (found.max_abs_error.unwrap_or(0.0), found.bound.map(f64::to_bits));
         PartReport { counted, max_abs_error, bound, codes: codes.as_deref().map(packed).unwrap_or_default() }

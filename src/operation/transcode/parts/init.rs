@@ -161,7 +161,7 @@ pub(super) fn survey(
     interrupt: &Interrupt,
 ) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
     let options = plan.sealed.options(options);
-    let budget = Budget::of(&options.run.common);
+    let budget = Budget::new(&options.run.common);
     let driver = new_driver(budget.threads(), interrupt)?;
     let source = Source::taken(&options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
     let (mut found, mut bytes_read) = (Vec::new(), 0_u64);

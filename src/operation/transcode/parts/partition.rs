@@ -193,7 +193,7 @@ impl Part<'_> {
             Ok(done) => done,
             Err(ended) => return Err(claim.fail(ended.error, ended.is_for_good)),
         };
-        let reports = done.into_iter().map(|done| PartReport::of(done.tally, done.verified));
+        let reports = done.into_iter().map(|done| PartReport::new(done.tally, done.verified));
         let reports = numbers.into_iter().zip(reports);
         Ok(Some(reports.filter(|(_, report)| *report != PartReport::default()).collect()))
     }

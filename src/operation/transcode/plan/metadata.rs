@@ -81,7 +81,7 @@ pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, prof
     }
     let place = NodePath { store: store.to_owned(), path: "/".to_owned() };
     let documents = open_documents(&node, store)?;
-    let mut reading = ArrayReading::of(place, node, documents);
+    let mut reading = ArrayReading::new(place, node, documents);
     profile.judge(&mut reading.diagnostics);
     opened(reading)
 }
@@ -226,7 +226,7 @@ mod tests {
         let source = open(key, asked);
         let document = NodeDocument { json: Json::Null, bytes: written.as_bytes().to_vec() };
         let documents = vec![(key.to_owned(), document)];
-        DestinationMetadata::read(Draft::of(&source), &documents, &source).map_err(|error| error.to_string())
+        DestinationMetadata::read(Draft::new(&source), &documents, &source).map_err(|error| error.to_string())
     }
 
     #[test]

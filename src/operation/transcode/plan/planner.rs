@@ -40,7 +40,7 @@ impl Planner<'_> {
         if let Some(KeepBits::Auto(share)) = self.array.change.keep_bits.filter(|_| finds) {
             let SourceArray { opened: source, change, .. } = &self.array;
             // Values that cannot be rounded are an error before anything is read.
-            self.change(None, &mut Draft::of(source))?;
+            self.change(None, &mut Draft::new(source))?;
             let (chunks, using) = ((listing.known(), true), (self.budget, self.driver.interrupt()));
             let kept = keep_bits::find((source, change.unpack), chunks, share, using, progress)?;
             self.array.change.keep_bits = Some(kept);
@@ -199,7 +199,7 @@ impl Planner<'_> {
     /// Fails if the blocks or passes of an earlier plan do not fit the grids of the array.
     fn check_blocks(&self, job: &Job) -> Result<()> {
         let SourceArray { opened, settled, .. } = &self.array;
-        let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::of(job)) else {
+        let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::new(job)) else {
             return Ok(());
         };
         let what = match &settled.blocks {
@@ -218,7 +218,7 @@ impl Planner<'_> {
     /// The fill value comes after its data type. Attributes come last, because they describe values and fill value.
     fn draft(&self, quantization: Option<Quantization>, warnings: &mut Vec<Diagnostic>) -> Result<(Draft, Changed)> {
         let SourceArray { opened: source, change: options, path, .. } = &self.array;
-        let mut draft = Draft::of(source);
+        let mut draft = Draft::new(source);
         version_2::set_format(&mut draft, source, options)?;
         let mut changed = self.change(quantization, &mut draft)?;
         warnings.extend(change::unpacked_warning(&changed.change));

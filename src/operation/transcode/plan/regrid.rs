@@ -27,7 +27,7 @@ pub(crate) fn apply(
     }
     let source = &source.by_itself();
     let (metadata, pipeline, _) = draft::build(draft, store)?;
-    let shards = Shards::of(draft, &pipeline)?;
+    let shards = Shards::new(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(metadata.grid.largest(), |shards| &shards.inner);
     let is_cut_anew = options.chunk_shape.is_some();
@@ -174,7 +174,7 @@ struct Shards {
 }
 
 impl Shards {
-    fn of(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>> {
+    fn new(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>> {
         let Some(place) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
             return Ok(None);
         };

@@ -246,9 +246,9 @@ impl<'a> Choice<'a> {
         // The part of a subchunk outside the selection must not be copied.
         let are_whole = from.has_subchunks_of(to) && !from.metadata.skips() && !from.metadata.is_cut();
         let recoding = Recoding::new(source, written).filter(|_| are_whole);
-        let destination = VlenChain::of(written);
+        let destination = VlenChain::new(written);
         let is_taken_apart = destination.is_some()
-            && VlenChain::of(source).is_some()
+            && VlenChain::new(source).is_some()
             && source.decoded().data_type == written.decoded().data_type;
         let way = match recoding {
             Some(recoding) => SubchunkChange::Recode(Box::new(recoding)),

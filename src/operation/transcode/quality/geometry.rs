@@ -40,7 +40,7 @@ const TURNS: u64 = 4;
 
 impl Geometry {
     /// Returns the pieces of arrays of `shape`. Fails if the budget is too small for any.
-    pub(super) fn of(transfer: &Transfer, budget: Budget) -> Result<Self> {
+    pub(super) fn new(transfer: &Transfer, budget: Budget) -> Result<Self> {
         let sides = [&transfer.source, &transfer.destination];
         let shape = &*transfer.destination.metadata.shape;
         let element_bytes: u64 = sides.iter().map(|side| side.fill_value().len() as u64).sum();

@@ -28,7 +28,7 @@ pub(super) fn is_lossy(plan: &Plan) -> bool {
 /// Fails if the budget is too small to measure an array, before anything is written.
 pub(super) fn check_room(plan: &Plan, budget: Budget) -> Result<()> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(()) };
-    Geometry::of(&job.transfer, budget).map(drop)
+    Geometry::new(&job.transfer, budget).map(drop)
 }
 
 /// Measures an array, and compares it in the same walk if requested. `None` if it is not quantised.
@@ -43,10 +43,10 @@ pub(super) fn measure(
     // Readers bind the chain of DEST's documents, so it is bound again here.
     let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
-    let geometry = &Geometry::of(transfer, budget)?;
+    let geometry = &Geometry::new(transfer, budget)?;
     let driver = &narrowed(driver, geometry.threads)?;
     let sides = [&transfer.source, &transfer.destination];
-    let values = [Values::of_source(sides[0], &plan.changed.change), Values::of(sides[1], quantization)];
+    let values = [Values::of_source(sides[0], &plan.changed.change), Values::new(sides[1], quantization)];
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());

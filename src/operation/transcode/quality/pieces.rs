@@ -283,14 +283,14 @@ pub(super) struct ValueBuffers {
 impl Values {
     /// Returns the conversion of SOURCE, with the unpacking of a change.
     pub(super) fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
-        let Some(unpack) = change.unpacking() else { return Self::of(side, None) };
+        let Some(unpack) = change.unpacking() else { return Self::new(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
         conversion::push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
     /// Returns the conversion of DEST, with or without a quantisation.
-    pub(super) fn of(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
+    pub(super) fn new(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         let (decoding, float) = packed.map(Quantization::reader).unzip();
         let number_type = float.map(|float| float.0).or_else(|| side.chain.decoded().data_type.real_number());

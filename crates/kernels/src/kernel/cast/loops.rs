@@ -308,7 +308,7 @@ fn float_to_integer<S: FloatElement>(options: &CastOptions, nan_bits: Option<u64
 
 fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<u64>) -> TileConversion {
     let CastOptions { target, out_of_range, .. } = *options;
-    let format = FloatFormat::of(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
+    let format = FloatFormat::from_element(<S::Wide as Element>::TYPE).unwrap_or(FloatFormat::BINARY64);
     let wide = |bits| <S::Wide as Element>::from_bits64(bits);
     // The nearest float to a bound inside the range. It is the bound itself if the float type can represent it.
     let inside = |integer| wide(Value::from_integer(integer).to_float(format, Rounding::TowardsZero).unwrap_or(0));
@@ -368,9 +368,9 @@ fn float_to_float<S: ConvertFloat<T>, T: Element>(options: &CastOptions) -> Tile
 pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
     let source = options.source;
     let wide = if source.element() == ElementType::Float64 { source.element() } else { ElementType::Float32 };
-    let code = Value::of(target_bits, options.target);
-    let bits = code.to_float(FloatFormat::of(wide)?, Rounding::NearestEven).ok()?;
-    let back = Value::of(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;
+    let code = Value::new(target_bits, options.target);
+    let bits = code.to_float(FloatFormat::from_element(wide)?, Rounding::NearestEven).ok()?;
+    let back = Value::new(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;
     let integer = integer_of(target_bits, options.target.element());
     let (least, greatest) = options.target.integer_bounds()?;
     let is_exact = back.value == Some(integer) && (least..=greatest).contains(&integer);

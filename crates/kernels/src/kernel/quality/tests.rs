@@ -131,9 +131,9 @@ proptest! {
     ) {
         let number_type = NumberType::of(element);
         let rounding = KeepBits::new(number_type, bits, &[]);
-        let value = |bits: u64| Value::of(bits, number_type).to_f64();
+        let value = |bits: u64| Value::new(bits, number_type).to_f64();
         let narrow = |x: f64| {
-            let exact = Value::of(x.to_bits(), NumberType::of(ElementType::Float64));
+            let exact = Value::new(x.to_bits(), NumberType::of(ElementType::Float64));
             exact.to_float(number_type.float_format().unwrap(), Rounding::NearestEven).unwrap_or(0)
         };
         let near_one = pairs.iter().map(|(x, _)| narrow(*x));

@@ -23,7 +23,7 @@ impl ExactQuantize {
         let source = options.source;
         let scale_offset = ScaleOffset::new(source, options.offset, options.scale);
         let format = source.float_format().unwrap_or(FloatFormat::BINARY64);
-        let scale = options.scale.map_or(1.0, |bits| Value::of(bits, source).to_f64());
+        let scale = options.scale.map_or(1.0, |bits| Value::new(bits, source).to_f64());
         let missing = MissingFilter::new(source, &options.missing);
         ExactQuantize { options, missing, scale_offset, format, normalizer: power_of_two_near(scale.abs()) }
     }
@@ -31,7 +31,7 @@ impl ExactQuantize {
     /// Encodes one element, decodes it again, and adds it to the figures.
     pub(super) fn encode(&self, bits: u64, figures: &mut QuantizeFigures) -> Result<u64, FaultKind> {
         let QuantizeOptions { source, target, nan_code, rounding, .. } = self.options;
-        let x = Value::of(bits, source);
+        let x = Value::new(bits, source);
         figures.count += 1;
         if let Some(code) = self.options.negative_zero_code.filter(|_| bits == self.format.sign()) {
             return Ok(low_bits(i128::from(code), target));
@@ -41,7 +41,7 @@ impl ExactQuantize {
             figures.nan += 1;
             return Ok(low_bits(i128::from(code), target));
         }
-        let scaled = Value::of(self.scale_offset.encode_one(bits)?, source);
+        let scaled = Value::new(self.scale_offset.encode_one(bits)?, source);
         let rounded = match scaled {
             Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
             Value::Infinite { .. } => return Err(FaultKind::Infinite),
@@ -50,7 +50,7 @@ impl ExactQuantize {
         let (code, is_clamped) = self.code(scaled, rounded)?;
         let decoded = Value::from_integer(code).to_float(self.format, rounding);
         let decoded = self.scale_offset.decode_one(decoded.map_err(|_| FaultKind::Overflow)?)?;
-        let error = (Value::of(decoded, source).to_f64() - x.to_f64()).abs();
+        let error = (Value::new(decoded, source).to_f64() - x.to_f64()).abs();
         if !error.is_finite() {
             return Err(FaultKind::Overflow);
         }

@@ -99,7 +99,8 @@ fn parameters<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions, normal
         codes: (code(options.codes.0), code(options.codes.1)),
         nan_code: code(options.nan_code.unwrap_or(options.codes.0)),
         normalizer,
-        exact_up_to: FloatFormat::of(S::TYPE).map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
+        exact_up_to: FloatFormat::from_element(S::TYPE)
+            .map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
         expects_nan: false,
         greatest: (0.0, 0.0),
     }
@@ -156,7 +157,7 @@ struct Passed<W> {
 
 impl<W: WideFloat> Constants<W> {
     #[inline(always)]
-    pub(super) fn of(parameters: &FusedParameters) -> Self {
+    pub(super) fn new(parameters: &FusedParameters) -> Self {
         let number = |bits| W::from_bits64(bits);
         let pair = |bits: (u64, u64)| (number(bits.0), number(bits.1));
         Constants {
@@ -206,7 +207,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
         else {
             return TileFigures::default();
         };
-        let constants = Constants::<S::Wide>::of(parameters);
+        let constants = Constants::<S::Wide>::new(parameters);
         let zero = S::Wide::ZERO;
         let mut errors = [const { MaybeUninit::<S::Wide>::uninit() }; TILE];
         let (mut in_range, mut nan, mut finite) = Default::default();

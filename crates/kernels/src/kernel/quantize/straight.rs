@@ -59,7 +59,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
 
     #[inline(always)]
     fn run<const ROUNDS: bool>(_: &[u8], _: &mut [u8], parameters: &FusedParameters) -> bool {
-        let constants = Constants::<S::Wide>::of(parameters);
+        let constants = Constants::<S::Wide>::new(parameters);
         let (least, greatest) = constants.codes;
         // A float counts the codes: each is exact, and the loop needs no conversion.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`bind` has seen: they are few")]
@@ -86,7 +86,7 @@ impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for 
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> Option<TileFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
-        let pass = Pass::<S, M, ROUNDS> { constants: Constants::of(parameters), types: PhantomData };
+        let pass = Pass::<S, M, ROUNDS> { constants: Constants::new(parameters), types: PhantomData };
         if !parameters.expects_nan {
             let seen = pass.tile::<T, false>(source, target);
             // Only the squares show a NaN: comparisons ignore it.
