@@ -132,7 +132,7 @@ impl Contents<'_> {
             let survey = surveyor.map_or_else(FirstPassStats::default, |surveyor| {
                 surveyor.survey(extents, lacks_chunks || found.lacks_chunks)
             });
-            request.first_fit(|target, fit| request.settle(target, &survey, fit))
+            request.first_fit(|target, fit| request.resolve(target, &survey, fit))
         });
         let quantization = quantization.transpose().map_err(Stop::Error)?;
         let range = figures.as_ref().and_then(|figures| figures.range);

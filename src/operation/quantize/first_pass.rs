@@ -53,11 +53,11 @@ impl<'a> FirstPass<'a> {
     }
 
     /// Returns the quantisation with the first type that has enough codes.
-    pub(crate) fn settle(&self, survey: &FirstPassStats) -> Result<Quantization> {
+    pub(crate) fn resolve(&self, survey: &FirstPassStats) -> Result<Quantization> {
         let request = self.request;
         request.first_fit(|target, fit| {
             let Some(max_error) = request.quantize.max_error else {
-                return request.settle(target, survey, fit);
+                return request.resolve(target, survey, fit);
             };
             let error = |quantization: &Quantization| {
                 let absent = quantization.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
@@ -66,7 +66,7 @@ impl<'a> FirstPass<'a> {
                 }
                 Ok(absent.max(self.measure(quantization)? + quantization.cf_rounding()))
             };
-            keep(max_error, fit, |fit| request.settle(target, survey, fit), error)
+            keep(max_error, fit, |fit| request.resolve(target, survey, fit), error)
         })
     }
 
@@ -91,12 +91,12 @@ const MOST_ROUNDS: i32 = 8;
 fn keep(
     max_error: f64,
     fit: ScaleSearch,
-    settle: impl Fn(ScaleSearch) -> Result<Quantization>,
+    resolve: impl Fn(ScaleSearch) -> Result<Quantization>,
     error: impl Fn(&Quantization) -> Result<f64>,
 ) -> Result<Quantization> {
     let (mut fit, mut least, mut writing_absent) = (fit, f64::INFINITY, None);
     for round in 0..MOST_ROUNDS {
-        let settled = match settle(fit) {
+        let settled = match resolve(fit) {
             Err(_) if writing_absent.is_some() => break,
             settled => settled?,
         };

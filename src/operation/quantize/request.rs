@@ -123,7 +123,7 @@ impl<'a> Request<'a> {
         // A finite fill value depends on whether inner chunks are absent.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
-            let mut settled = self.first_fit(|target, fit| self.settle(target, &survey, fit))?;
+            let mut settled = self.first_fit(|target, fit| self.resolve(target, &survey, fit))?;
             settled.is_open = !settled.is_proved;
             settled.is_target_settled = settled.is_proved || self.quantize.data_type.is_some();
             return Ok(settled);
@@ -131,9 +131,9 @@ impl<'a> Request<'a> {
         // The widest type, so that the resources of the plan are enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
         let fit = self.quantize.step.map_or(ScaleSearch::AllCodes, ScaleSearch::GridFromZero);
-        let mut quantization = match self.settle(widest, &survey, fit) {
+        let mut quantization = match self.resolve(widest, &survey, fit) {
             // Only one value is known so far, which needs no grid. The data show later whether they fit one.
-            Err(_) if self.quantize.range.is_none() => self.settle(widest, &survey, ScaleSearch::AllCodes)?,
+            Err(_) if self.quantize.range.is_none() => self.resolve(widest, &survey, ScaleSearch::AllCodes)?,
             settled => settled?,
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
@@ -143,7 +143,12 @@ impl<'a> Request<'a> {
     }
 
     /// Settles everything for one type of codes.
-    pub(crate) fn settle(&self, target: NumberType, survey: &FirstPassStats, fit: ScaleSearch) -> Result<Quantization> {
+    pub(crate) fn resolve(
+        &self,
+        target: NumberType,
+        survey: &FirstPassStats,
+        fit: ScaleSearch,
+    ) -> Result<Quantization> {
         let fill = self.float.value(self.fill_bits);
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
@@ -273,11 +278,11 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns the first type of codes, with the rule to fit them, for which `settle` succeeds. Otherwise returns the
+    /// Returns the first type of codes, with the rule to fit them, for which `resolve` succeeds. Otherwise returns the
     /// last error.
     pub(crate) fn first_fit(
         &self,
-        settle: impl Fn(NumberType, ScaleSearch) -> Result<Quantization>,
+        resolve: impl Fn(NumberType, ScaleSearch) -> Result<Quantization>,
     ) -> Result<Quantization> {
         // All types are tried with one rule before the next rule.
         let rules = match (self.quantize.step, self.quantize.max_error) {
@@ -288,7 +293,7 @@ impl<'a> Request<'a> {
         let mut refused = OperationError::data("there is no type of codes to try");
         for fit in rules {
             for target in self.candidates() {
-                match settle(target, fit) {
+                match resolve(target, fit) {
                     // Another type may have enough codes.
                     Err(error) if error.class() == FaultClass::Data => refused = error,
                     settled => return settled,

@@ -97,11 +97,11 @@ impl Planning<'_> {
     /// Settles an array. An error names it, if there are several.
     fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         let store = array.opened.store.clone();
-        let settled = self.settle(array, driver, progress);
+        let settled = self.resolve(array, driver, progress);
         settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
     }
 
-    fn settle(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
+    fn resolve(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         self.driver.interrupt().check()?;
         let (path, opened) = (array.path.clone(), &array.opened);
         let target = match path.trim_start_matches('/') {

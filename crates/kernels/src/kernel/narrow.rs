@@ -165,9 +165,9 @@ pub(crate) trait FloatElement: Element {
     /// Returns the same value. A NaN becomes quiet and keeps its payload.
     fn widen(self) -> Self::Wide;
     /// Rounds the result of one operation, ties to even, to this type's precision and range.
-    fn settle(result: Self::Wide) -> Self::Wide;
-    /// Returns the element of a value that [`Self::settle`] returned.
-    fn of_settled(value: Self::Wide) -> Self;
+    fn round(result: Self::Wide) -> Self::Wide;
+    /// Returns the element of a value that [`Self::round`] returned.
+    fn from_rounded(value: Self::Wide) -> Self;
     /// True if its exact path has rules for NaN that processors do not follow.
     const HAS_EXACT_NAN: bool = false;
 }
@@ -181,11 +181,11 @@ macro_rules! own_arithmetic {
                 self
             }
             #[inline(always)]
-            fn settle(result: $type) -> $type {
+            fn round(result: $type) -> $type {
                 result
             }
             #[inline(always)]
-            fn of_settled(value: $type) -> $type {
+            fn from_rounded(value: $type) -> $type {
                 value
             }
         }
@@ -209,7 +209,7 @@ impl FloatElement for f16 {
     }
 
     #[inline(always)]
-    fn settle(result: f32) -> f32 {
+    fn round(result: f32) -> f32 {
         const LEAST_NORMAL: u32 = 0x3880_0000;
         /// Half-way to 2^16, which would follow the greatest float16.
         const BEYOND: f32 = 65520.0;
@@ -224,7 +224,7 @@ impl FloatElement for f16 {
     }
 
     #[inline(always)]
-    fn of_settled(value: f32) -> f16 {
+    fn from_rounded(value: f32) -> f16 {
         value.convert_float::<NearestEven>().0
     }
 }
@@ -239,7 +239,7 @@ impl FloatElement for bf16 {
     }
 
     #[inline(always)]
-    fn settle(result: f32) -> f32 {
+    fn round(result: f32) -> f32 {
         // The upper half, with a carry into the exponent. The greatest numbers become infinity.
         let bits = result.to_bits();
         let rounded = f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000);
@@ -249,7 +249,7 @@ impl FloatElement for bf16 {
     const HAS_EXACT_NAN: bool = true;
 
     #[inline(always)]
-    fn of_settled(value: f32) -> bf16 {
+    fn from_rounded(value: f32) -> bf16 {
         bf16::from_bits((value.to_bits() >> 16) as u16)
     }
 }
@@ -267,7 +267,7 @@ mod tests {
         }
         for step in 0..=u32::MAX / 977 {
             let value = f32::from_bits(step * 977);
-            let settled = f16::settle(value);
+            let settled = f16::round(value);
             let expected = f16::from_f32(value).to_f32();
             assert!(settled.to_bits() == expected.to_bits() || value.is_nan() && settled.is_nan(), "{value:e}");
         }

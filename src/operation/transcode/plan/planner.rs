@@ -97,12 +97,12 @@ impl Planner<'_> {
             let using = (budget, self.driver.interrupt());
             FirstPass::new(&request, listing.known(), lacks_chunks, using, progress)
         };
-        let settle = |pass: &FirstPass<'_>| match surveyed {
-            Some(survey) => pass.settle(survey).map(Some),
-            None => pass.settle(&pass.survey()?.0).map(Some),
+        let resolve = |pass: &FirstPass<'_>| match surveyed {
+            Some(survey) => pass.resolve(survey).map(Some),
+            None => pass.resolve(&pass.survey()?.0).map(Some),
         };
         if !quantize.finds_range() && quantize.max_error.is_none() {
-            return settle(&begin(self.budget)?);
+            return resolve(&begin(self.budget)?);
         }
         let open = request.open(lacks_chunks);
         if self.run.dry_run {
@@ -111,7 +111,7 @@ impl Planner<'_> {
         // A budget that is too small is an error before anything is read.
         let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
             self.cache.limit(0);
-            return settle(&begin(self.budget)?);
+            return resolve(&begin(self.budget)?);
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
         // Kept chunks of this and other arrays use only memory that neither the passes nor the prefetch need.
@@ -123,7 +123,7 @@ impl Planner<'_> {
         if sketch.job.objects().is_some_and(keeps) {
             pass.array.cache = self.own_cache.clone();
         }
-        settle(&pass)
+        resolve(&pass)
     }
 
     /// Makes a plan from the results of passes over the data, and checks it.

@@ -133,7 +133,7 @@ impl Sampler<'_> {
             let (survey, _) = pass.survey()?;
             growing += begun.elapsed();
             let begun = Instant::now();
-            quantization = Some(pass.settle(&survey)?);
+            quantization = Some(pass.resolve(&survey)?);
             fixed += begun.elapsed();
         }
         if let Some(KeepBits::Auto(share)) = options.keep_bits {

@@ -182,7 +182,7 @@ impl<W: WideFloat> Constants<W> {
 
     #[inline(always)]
     pub(super) fn scale<S: FloatElement<Wide = W>>(&self, x: W) -> W {
-        S::settle(S::settle(x - self.offset) * self.scale)
+        S::round(S::round(x - self.offset) * self.scale)
     }
 
     /// Decodes a code by a division, or by a multiplication with a proved equal result.
@@ -190,7 +190,7 @@ impl<W: WideFloat> Constants<W> {
     pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
         let unscaled =
             if divides { code / self.scale } else { code.multiply_add(self.reciprocal.0, code * self.reciprocal.1) };
-        S::settle(S::settle(unscaled) + self.added)
+        S::round(S::round(unscaled) + self.added)
     }
 }
 

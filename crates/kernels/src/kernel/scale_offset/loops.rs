@@ -128,11 +128,11 @@ impl<S: FloatElement, const DECODE: bool> Conversion for ScaledFloat<S, DECODE> 
     fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
         let x = x.widen();
         let result = if DECODE {
-            S::settle(S::settle(x / self.scale) + self.offset)
+            S::round(S::round(x / self.scale) + self.offset)
         } else {
-            S::settle(S::settle(x - self.offset) * self.scale)
+            S::round(S::round(x - self.offset) * self.scale)
         };
-        (S::of_settled(result), is_suspect::<S>(x, result))
+        (S::from_rounded(result), is_suspect::<S>(x, result))
     }
 }
 
