@@ -83,7 +83,7 @@ impl ValidateArguments {
         }
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
-        let all_list = stores.iter().all(|store| store.node().abilities().lists);
+        let all_list = stores.iter().all(|store| store.node().capabilities().lists);
         let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
         if self.partition.is_some() && !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
             let message = "--partition needs --level data or index: at other levels no stored objects are read";

@@ -250,7 +250,7 @@ impl Journal {
     /// Records the pending units for other processes: the written ones first, then those still in flight.
     pub fn flush(&self) -> Result<()> {
         self.flush_written()?;
-        if self.data.abilities().is_remote {
+        if self.data.capabilities().is_remote {
             // A failed write has no line.
             let _ = self.data.sync();
             self.flush_written()?;
@@ -325,7 +325,7 @@ impl Journal {
             lines += &to_line(&Line::Done { pass, units: units.finish(), counted, anew: false });
         }
         writer.last_line = Instant::now();
-        if self.data.abilities().is_remote && !lines.is_empty() {
+        if self.data.capabilities().is_remote && !lines.is_empty() {
             // Writes that such a store has confirmed are durable.
             lines += &to_line(&Line::Checkpoint);
         }

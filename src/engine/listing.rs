@@ -72,7 +72,7 @@ pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<V
 
 /// Lists all folders of an array, several at once.
 pub fn scan(node: &Node, metadata: &ArrayMetadata, purpose: Purpose<'_>, driver: &Driver) -> Result<Listing> {
-    scan_as(node, metadata, purpose, driver, node.abilities().is_remote)
+    scan_as(node, metadata, purpose, driver, node.capabilities().is_remote)
 }
 
 /// Like [`scan`]. `is_far` means that each listing is a request.

@@ -14,7 +14,7 @@ pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress
     let unfinished = match &part.assigned {
         Some(assigned) => assigned.without(&part.done),
         // Remote objects are never incomplete. Those without a record are written again, without removal.
-        None if node.abilities().is_remote => return Ok(()),
+        None if node.capabilities().is_remote => return Ok(()),
         None => list_with_sizes(node, array, driver)?.present.without(&part.done),
     };
     remove_objects(node, array, &unfinished, driver)

@@ -26,7 +26,7 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
     let found = existing.name();
     match existing.kind_behind_links() {
         Err(error) => unreadable(error),
-        Ok(None) if node.abilities().is_remote => {
+        Ok(None) if node.capabilities().is_remote => {
             OperationError::environment(format!("nothing Zarr at `{name}`: the server has no metadata there"))
                 .with_help("check the address; a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`")
         }
@@ -155,7 +155,7 @@ fn nodes_in(folder: &Node) -> Vec<String> {
 }
 
 fn most_looked_at(folder: &Node) -> usize {
-    if folder.abilities().is_remote { MOST_ASKED_FOR } else { MOST_LOOKED_AT }
+    if folder.capabilities().is_remote { MOST_ASKED_FOR } else { MOST_LOOKED_AT }
 }
 
 fn is_node(folder: &Node, name: &str) -> bool {

@@ -201,7 +201,7 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
             (&NODE_KEYS[1..], code::FORMATS_BESIDE, ", and only `zarr.json` counts", help)
         }
         // On a remote store this would be an extra request for each v2 array.
-        ".zarray" if !node.abilities().is_remote => {
+        ".zarray" if !node.capabilities().is_remote => {
             (&NODE_KEYS[2..], code::ARRAY_AND_GROUP, ": no node is both", "remove the one that is wrong")
         }
         _ => return Vec::new(),

@@ -132,10 +132,10 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
     let start = NodePath::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
-    if root.abilities().is_remote {
+    if root.capabilities().is_remote {
         let documents = match read_documents(&folder) {
             // This is a finding of the node. There may be other nodes below it.
-            Err(DocumentError::Json { .. }) if root.abilities().lists => {
+            Err(DocumentError::Json { .. }) if root.capabilities().lists => {
                 return Ok(read_from(&start, &root, None, driver));
             }
             read => needed_documents(read, &folder, &start.name())?,
@@ -159,7 +159,7 @@ pub fn read_hierarchy_by_copies(
     driver: &Driver,
 ) -> Result<Hierarchy> {
     let (start, root) = (NodePath::new(store, node)?, store.node());
-    if root.abilities().is_remote {
+    if root.capabilities().is_remote {
         let root = with_copies(&start, root, &documents, ConsolidatedScope::Documents);
         // Copies are not compared with themselves. `validate` reads the documents for that.
         return Ok(walk(&start, &root, Some(documents), driver));
@@ -347,7 +347,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
 
 /// Returns the root of a hierarchy. If the store cannot list keys, the copies of the group at `start` list the nodes.
 fn listed_by_copies(start: &NodePath, root: Node, documents: &Documents) -> Node {
-    if root.abilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
+    if root.capabilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
 }
 
 /// The root of a hierarchy, of which the copies of the group at `start` serve so far.

@@ -99,7 +99,7 @@ impl Store for ConsolidatedView {
         }
         let prefix = below.prefix();
         let mut names = self.documents.keys_from(&prefix).map_while(|(key, _)| key.strip_prefix(&prefix));
-        if self.abilities().lists && !names.any(|name| name.contains('/')) {
+        if self.capabilities().lists && !names.any(|name| name.contains('/')) {
             // No node is below this one. The copies do not know other contents, such as the chunks of an array.
             return self.inner.list(below, depth, each);
         }

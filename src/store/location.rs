@@ -135,7 +135,7 @@ impl Location {
 
     /// Returns true if the store is remote.
     pub fn is_remote(&self) -> bool {
-        self.node().abilities().is_remote
+        self.node().capabilities().is_remote
     }
 
     /// Returns the node at the location. Nothing of a zip file or a remote store is read yet.

@@ -68,9 +68,9 @@ pub trait Store: Debug + Send + Sync {
         None
     }
 
-    /// Returns the abilities. By default a store can list its keys and is not remote.
-    fn abilities(&self) -> Abilities {
-        self.inner().map_or(Abilities { lists: true, is_remote: false }, Store::abilities)
+    /// Returns the capabilities. By default a store can list its keys and is not remote.
+    fn capabilities(&self) -> Capabilities {
+        self.inner().map_or(Capabilities { lists: true, is_remote: false }, Store::capabilities)
     }
 
     /// Returns the name of a key in messages.
@@ -265,9 +265,9 @@ pub enum Tree<'a> {
     AllBut(&'a Key<'a>),
 }
 
-/// Abilities of a store.
+/// Capabilities of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Abilities {
+pub struct Capabilities {
     /// The store can list its objects.
     pub lists: bool,
     /// Each call is a request over a network, so unnecessary calls are avoided.
@@ -401,7 +401,7 @@ fn copy_in_pieces<S: Store + ?Sized>(
     (from, to): (&Key<'_>, &Key<'_>),
     most: u64,
 ) -> Result<Option<u64>> {
-    if source.abilities().is_remote && most <= MOST_AT_ONCE {
+    if source.capabilities().is_remote && most <= MOST_AT_ONCE {
         let mut bytes = Vec::new();
         if !source.read(from, Part::Whole, most, &mut bytes)? {
             return Ok(None);

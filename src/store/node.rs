@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, FolderListing, FreeSpace, Key, LinkTarget, LocalStore, Log,
+    Capabilities, Depth, Destination, Entry, EntryKind, FolderListing, FreeSpace, Key, LinkTarget, LocalStore, Log,
     Network, ObjectReader, ObjectWriter, Part, PrefetchLimit, Put, Relation, Result, Store, StoreError, Tree, local,
 };
 
@@ -169,7 +169,7 @@ impl Node {
     /// Returns the folder for scratch data of a store that cannot contain them, or `None` for other stores. For a
     /// remote store it is in the folder for temporary files, for a zip file next to that. Does not create it.
     pub fn scratch(&self, name: &str) -> Option<Node> {
-        if self.abilities().is_remote {
+        if self.capabilities().is_remote {
             let name = format!(".zarrcast-{}-{name}", rustix::process::geteuid().as_raw());
             return Some(Node::confined(std::env::temp_dir().join(name)));
         }
@@ -208,7 +208,7 @@ impl Node {
     }
 
     /// Returns true if a copy from `source` does not pass through the memory of this process.
-    pub fn copies_by_itself(&self, source: &Node) -> bool {
+    pub fn copies_server_side(&self, source: &Node) -> bool {
         match (self.store.network(), self.store.as_local()) {
             (Some(network), _) => network.copies_from(&*source.store),
             (None, local) => local.is_some() && source.is_local(),
@@ -465,12 +465,12 @@ impl Node {
 
     /// Returns true if the store can list the objects of the node. It is false after the store has refused to.
     pub fn tells_keys(&self) -> bool {
-        self.store.network().map_or_else(|| self.abilities().lists, |network| network.tells_keys(&self.prefix))
+        self.store.network().map_or_else(|| self.capabilities().lists, |network| network.tells_keys(&self.prefix))
     }
 
-    /// Returns the abilities of the store.
-    pub fn abilities(&self) -> Abilities {
-        self.store.abilities()
+    /// Returns the capabilities of the store.
+    pub fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
     }
 
     /// Returns the size of an object in bytes, or `None` if it is absent.

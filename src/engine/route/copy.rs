@@ -219,7 +219,7 @@ impl PrefetchPlan for CopyPass<'_> {
     fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
         let [source, destination] = &self.job.nodes;
         // Objects that the store copies itself are not read here.
-        if !self.progress.is_done(object) && !destination.copies_by_itself(source) {
+        if !self.progress.is_done(object) && !destination.copies_server_side(source) {
             each(&self.job.keys(object)[0], store::Part::Whole);
         }
     }

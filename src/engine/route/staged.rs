@@ -57,7 +57,7 @@ const DIGITS: usize = 32;
 pub fn folder(destination: &Node) -> (Node, bool) {
     let name = digest([&*destination.identity()]);
     let scratch = destination.scratch(&name[..DIGITS]);
-    (scratch.unwrap_or_else(|| folder_inside(destination)), destination.abilities().is_remote)
+    (scratch.unwrap_or_else(|| folder_inside(destination)), destination.capabilities().is_remote)
 }
 
 /// Returns the folder for intermediate data inside a destination.

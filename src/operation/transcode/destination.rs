@@ -49,7 +49,7 @@ impl Output {
         refuse_inside_zip(&options.destination)?;
         let node = options.destination.node();
         // In a remote store each check costs a request, and no link can have the name.
-        let is_remote = node.abilities().is_remote;
+        let is_remote = node.capabilities().is_remote;
         if !is_remote {
             refuse_file_above(Some(&node), false, &shown)?;
         }
@@ -156,7 +156,7 @@ impl Output {
             let is_published = self.has_taken_place;
             return Ok(self.claimed(journal, is_begun, is_published));
         }
-        if journal.is_noted() && !is_begun && !self.overwrites && self.data().abilities().is_remote {
+        if journal.is_noted() && !is_begun && !self.overwrites && self.data().capabilities().is_remote {
             let message = "was being replaced by a run that ended before it had removed the old one";
             return Err(OperationError::environment(format!("`{}` {message}", self.shown))
                 .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
@@ -265,7 +265,7 @@ impl Output {
 
 /// Returns whether a document makes a location a node.
 pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
-    if place.abilities().is_remote {
+    if place.capabilities().is_remote {
         // All are requested at once, with one request each. A failed request may be for the one that exists.
         let sizes = place.sizes("", &document::NODE_KEYS)?;
         return Ok(sizes.iter().any(Option::is_some));

@@ -33,14 +33,14 @@ pub(super) fn planned_objects(arrays: &[PlannedArray], keys: &[&str], (from, to)
         let written = array.plan.job.num_written();
         planned.keys = planned.keys.saturating_add(written);
         folders = folders.saturating_add(chunk_folders(array, written));
-        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_by_itself(from);
+        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_server_side(from);
         let read = if is_moved { 0 } else { array.plan.listing.present.len() };
         requests_read = requests_read.saturating_add(read);
         let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
         requests_write = requests_write.saturating_add(written.saturating_mul(each));
     }
-    planned.requests_read = from.abilities().is_remote.then_some(requests_read);
-    if destination.abilities().is_remote {
+    planned.requests_read = from.capabilities().is_remote.then_some(requests_read);
+    if destination.capabilities().is_remote {
         planned.requests_write = Some(requests_write);
     } else if to.keeps_unfinished() {
         (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
@@ -89,7 +89,7 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
     if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
         return None;
     }
-    let what = if output.data().abilities().is_remote { "objects: stores" } else { "files: file systems" };
+    let what = if output.data().capabilities().is_remote { "objects: stores" } else { "files: file systems" };
     let message = format!("DEST will have {objects} {what} become slow with so many");
     let found = Diagnostic::new(code::MANY_OBJECTS, message);
     let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;

@@ -63,7 +63,7 @@ impl<'a> Writing<'a> {
                 job.copy_other_keys(claim)?;
             }
             claim.checkpoint()?;
-            if is_whole && claim.output.data().abilities().is_remote {
+            if is_whole && claim.output.data().capabilities().is_remote {
                 self.mend(&tallies)?;
             }
         }
@@ -304,7 +304,7 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
 /// Returns the stored objects of arrays in DEST, and their bytes.
 pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>> {
     let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
-    if place.abilities().is_remote {
+    if place.capabilities().is_remote {
         let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));
         let all: Vec<_> = paths.zip(metadata).collect();
         return list_together(place, &all).map_err(cannot_write);

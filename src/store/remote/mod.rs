@@ -26,7 +26,7 @@ use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
+    Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, copy_in_pieces, held,
     object_name,
 };
@@ -162,8 +162,8 @@ impl Store for RemoteStore {
         &self.name
     }
 
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: self.address.kind != Kind::Http, is_remote: true }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { lists: self.address.kind != Kind::Http, is_remote: true }
     }
 
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
@@ -202,7 +202,7 @@ impl Store for RemoteStore {
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
-        if !self.abilities().lists {
+        if !self.capabilities().lists {
             return Ok(self.size(key)?.map(|_| EntryKind::File));
         }
         if key.is_root() {
@@ -328,7 +328,7 @@ impl Store for RemoteStore {
 
 impl Network for RemoteStore {
     fn tells_keys(&self, below: &Key<'_>) -> bool {
-        self.abilities().lists && !self.used().is_some_and(|client| client.refuses_to_list(&below.prefix()))
+        self.capabilities().lists && !self.used().is_some_and(|client| client.refuses_to_list(&below.prefix()))
     }
 
     fn num_refused(&self, below: &Key<'_>) -> u64 {

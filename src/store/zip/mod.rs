@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use once_cell::sync::OnceCell;
 
 use super::{
-    Abilities, Depth, Destination, Entry, EntryKind, FreeSpace, Key, Modes, Node, ObjectReader, ObjectWriter, Part,
+    Capabilities, Depth, Destination, Entry, EntryKind, FreeSpace, Key, Modes, Node, ObjectReader, ObjectWriter, Part,
     PartReader, PrefetchLimit, Put, Result, SortedKeys, Store, StoreError, Tree, Visit, get_or_open, local,
     object_name, remove_from,
 };
@@ -69,8 +69,8 @@ impl Store for ZipStore {
         &self.name
     }
 
-    fn abilities(&self) -> Abilities {
-        Abilities { lists: true, is_remote: self.outer.abilities().is_remote }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { lists: true, is_remote: self.outer.capabilities().is_remote }
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {

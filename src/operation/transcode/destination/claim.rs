@@ -325,7 +325,7 @@ pub(super) fn existing(destination: &Destination) -> Result<Existing> {
         let is_node = document::parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
         // In an object store, a run that had not begun has left only a lock.
         let has_begun = || destination.run().below(&JOURNAL).exists();
-        let is_left = is_left && (!node.abilities().is_remote || has_begun().map_err(unreadable)?);
+        let is_left = is_left && (!node.capabilities().is_remote || has_begun().map_err(unreadable)?);
         return Ok(if is_node { Existing::Node { is_left } } else { Existing::Other });
     }
     if is_left {
