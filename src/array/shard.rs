@@ -2,7 +2,7 @@
 
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
-    BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, IndexEntry, OfShape, Role,
+    BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, Effect, IndexEntry, OfShape,
     Workspace, as_index,
 };
 use crate::grid::{ravel, zip_with};
@@ -42,7 +42,7 @@ impl ShardLayout {
         let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..place] {
-            if let Role::Transpose(permutation) = codec.codec.role() {
+            if let Effect::Transpose(permutation) = codec.codec.effect() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fault::{ChainFault, ChainFaultKind, Result};
-use super::kinds::{Contexts, Output, Role};
+use super::kinds::{Contexts, Effect, Output};
 use super::sharding::BoundSharding;
 use super::value_program::Tiles;
 use crate::metadata::CodecMetadata;
@@ -205,9 +205,9 @@ impl BoundChain {
     /// Returns the number of leading array->array codecs that keep the number of dimensions and can be undone value by
     /// value.
     pub fn num_array_to_array(&self) -> usize {
-        use Role::{BitRound, Cast, Filter, ScaleOffset, Transpose};
+        use Effect::{BitRound, Cast, Filter, ScaleOffset, Transpose};
         let is_by_element = |codec: &&BoundCodec| {
-            matches!(codec.codec.role(), ScaleOffset(_) | Cast { .. } | Transpose(_) | BitRound(_) | Filter { .. })
+            matches!(codec.codec.effect(), ScaleOffset(_) | Cast { .. } | Transpose(_) | BitRound(_) | Filter { .. })
         };
         self.codecs.iter().take_while(is_by_element).count()
     }
@@ -232,10 +232,11 @@ impl BoundChain {
     /// a codec that changes values there is no limit.
     pub fn max_loss(&self, first: usize) -> Option<f64> {
         let codecs = self.codecs.iter().skip(first);
-        let keeps_values =
-            |role: Role<'_>| matches!(role, Role::Transpose(_) | Role::Reshape | Role::Compress | Role::Other);
+        let keeps_values = |effect: Effect<'_>| {
+            matches!(effect, Effect::Transpose(_) | Effect::Reshape | Effect::Compress | Effect::Other)
+        };
         let loss = codecs.clone().filter_map(|codec| codec.codec.max_loss()).reduce(f64::max)?;
-        let is_of_values = codecs.clone().all(|codec| keeps_values(codec.codec.role()));
+        let is_of_values = codecs.clone().all(|codec| keeps_values(codec.codec.effect()));
         Some(if is_of_values { loss } else { f64::INFINITY })
     }
 
@@ -253,7 +254,7 @@ impl BoundChain {
     /// Returns the number of leading codecs that change nothing: 1 for `bytes` in this machine's byte order, else 0.
     /// The bytes to decode are then the elements, if the length is right.
     pub fn num_noop_codecs(&self) -> usize {
-        let is_moot = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Bytes { swap: None, check: None });
+        let is_moot = |codec: &BoundCodec| matches!(codec.codec.effect(), Effect::Bytes { swap: None, check: None });
         usize::from(self.codecs.first().is_some_and(is_moot))
     }
 

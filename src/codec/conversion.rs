@@ -6,7 +6,7 @@ mod steps;
 use super::chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
-use super::kinds::Role;
+use super::kinds::Effect;
 use super::region::{as_index, copy_box};
 use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
 use crate::grid::unravel;
@@ -359,9 +359,9 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
     let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
     let rounds = matches!(change.of_floats(), ValueChange::KeepBits(_));
     let is_other = |(_, codec): &(usize, Option<&BoundCodec>)| {
-        let is_one = match codec.map(|codec| codec.codec.role()) {
-            Some(Role::ScaleOffset(_) | Role::Cast { .. }) => !rounds,
-            Some(Role::BitRound(_)) => rounds,
+        let is_one = match codec.map(|codec| codec.codec.effect()) {
+            Some(Effect::ScaleOffset(_) | Effect::Cast { .. }) => !rounds,
+            Some(Effect::BitRound(_)) => rounds,
             _ => false,
         };
         !is_one
@@ -376,9 +376,9 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
 
 /// Returns true if the codecs from index `first` on accept any value, so that padding cannot fail.
 fn changes_no_value(chain: &BoundChain, first: usize) -> bool {
-    chain.codecs().iter().skip(first).all(|codec| match codec.codec.role() {
-        Role::Bytes { check, .. } => check.is_none(),
-        Role::Transpose(_) | Role::Reshape => true,
+    chain.codecs().iter().skip(first).all(|codec| match codec.codec.effect() {
+        Effect::Bytes { check, .. } => check.is_none(),
+        Effect::Transpose(_) | Effect::Reshape => true,
         _ => matches!(codec.codec, Codec::BytesToBytes(_)),
     })
 }
@@ -392,8 +392,8 @@ fn same_filter(name: &str, a: &Object, b: &Object) -> bool {
 /// Returns the number of leading codecs of both chains that round values to the same bits. Rounded values pass them
 /// unchanged, but missing values may not have been rounded.
 pub fn num_rounded(source: &BoundChain, destination: &BoundChain) -> usize {
-    let rounding = |codec: &BoundCodec| match codec.codec.role() {
-        Role::BitRound(rounding) => Some(rounding),
+    let rounding = |codec: &BoundCodec| match codec.codec.effect() {
+        Effect::BitRound(rounding) => Some(rounding),
         _ => None,
     };
     let is_same =

@@ -2,7 +2,7 @@
 
 use super::chain::{BoundChain, Codec, Workspace};
 use super::fault::{ChainFault, CodecError, Result};
-use super::kinds::Role;
+use super::kinds::Effect;
 use super::kinds::error::reserve;
 use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
@@ -50,14 +50,14 @@ pub struct VlenChain {
 impl VlenChain {
     /// Makes it from such a chain. `None` for any other.
     pub fn new(chain: &BoundChain) -> Option<Self> {
-        let place = chain.codecs().iter().position(|codec| matches!(codec.codec.role(), Role::Vlen(_)))?;
+        let place = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..place] {
-            let Role::Transpose(permutation) = codec.codec.role() else { return None };
+            let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
             order = permutation.iter().map(|dimension| order[*dimension]).collect();
         }
         let is_run = |codec: &super::BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
-        let Role::Vlen(vlen) = chain.codecs()[place].codec.role() else { return None };
+        let Effect::Vlen(vlen) = chain.codecs()[place].codec.effect() else { return None };
         let rest_is_run = chain.codecs()[place + 1..].iter().all(is_run);
         rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
     }

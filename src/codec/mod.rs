@@ -28,7 +28,7 @@ pub use sharding::{BoundSharding, IndexEntry};
 pub(crate) use crate::element::element_bits;
 
 pub use elements::{VlenChain, VlenElements};
-pub use kinds::{BytesCodec, Role};
+pub use kinds::{BytesCodec, Effect};
 pub use value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 
 /// Returns true if bytes consist only of repetitions of one element.

@@ -3,7 +3,7 @@
 
 use super::chain::{BoundChain, BoundCodec, Codec, Workspace};
 use super::fault::Result;
-use super::kinds::Role;
+use super::kinds::Effect;
 
 /// A planned conversion from one chain to another.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Recoding {
         chain.decode_to(self.keep, encoded, kept, workspace)?;
         let place = self.keep - 1;
         let codec = &chain.codecs()[place];
-        let Role::Vlen(vlen) = codec.codec.role() else { return Ok(()) };
+        let Effect::Vlen(vlen) = codec.codec.effect() else { return Ok(()) };
         vlen.check(kept).map_err(|error| codec.fault(place, error.into()))
     }
 

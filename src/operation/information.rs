@@ -13,7 +13,7 @@ use super::quantize::range::FloatType;
 use super::stored::side;
 use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, Fault, StoredArray};
-use crate::codec::Role;
+use crate::codec::Effect;
 use crate::codec::region::as_index;
 use crate::data_type::DataType;
 use crate::element::NumberType;
@@ -244,8 +244,8 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
     let of_values = |stage: &&Stage| {
-        let role = stage.configuration.role();
-        matches!(role, Role::ScaleOffset(_) | Role::Cast { .. } | Role::Filter { .. })
+        let effect = stage.configuration.effect();
+        matches!(effect, Effect::ScaleOffset(_) | Effect::Cast { .. } | Effect::Filter { .. })
     };
     let leading: Vec<&Stage> = inner.stages.iter().take_while(of_values).collect();
     let Some(Some(Representation::Array(encoded))) = leading.last().map(|stage| &stage.output) else {
@@ -255,8 +255,8 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     let Some(number_type) = number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float)) else {
         return Ok(None);
     };
-    let nan = leading.iter().find_map(|stage| match stage.configuration.role() {
-        Role::Cast { decode, .. } => Some(codes_of_nan(decode)),
+    let nan = leading.iter().find_map(|stage| match stage.configuration.effect() {
+        Effect::Cast { decode, .. } => Some(codes_of_nan(decode)),
         _ => None,
     });
     let fill = encoded.fill_value.as_ref().and_then(|fill| fill.to_bits(&encoded.data_type));

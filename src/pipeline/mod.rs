@@ -12,7 +12,7 @@ pub use sharding_indexed::IndexLocation;
 
 use std::sync::Arc;
 
-use crate::codec::kinds::{BytesCodec, Coder, Role};
+use crate::codec::kinds::{BytesCodec, Coder, Effect};
 use crate::codec::registry;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::CodecMetadata;
@@ -36,8 +36,8 @@ pub type BoundConfiguration = Codec<ShardingStage>;
 
 impl<S> Codec<S> {
     /// Returns the effect on the elements of a chunk, as far as other code uses it.
-    pub fn role(&self) -> Role<'_> {
-        if let Codec::Array(codec) = self { codec.role() } else { Role::Other }
+    pub fn effect(&self) -> Effect<'_> {
+        if let Codec::Array(codec) = self { codec.effect() } else { Effect::Other }
     }
 }
 
@@ -167,7 +167,7 @@ impl Pipeline {
         let Some((place, sharding)) = self.sharding() else { return self.input.shape.clone() };
         let mut shape = sharding.inner.innermost_chunk_shape();
         for stage in self.stages[..place].iter().rev() {
-            if let Role::Transpose(order) = stage.configuration.role() {
+            if let Effect::Transpose(order) = stage.configuration.effect() {
                 let encoded = shape.clone();
                 encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
             }

@@ -4,7 +4,7 @@
 use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
 use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
-use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Role};
+use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Effect};
 use crate::grid::unravel;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
 
@@ -138,7 +138,8 @@ impl BoundChain {
     /// Returns true if both chains have the same `scale_offset` and `cast_value`. Values that one decodes then have a
     /// code in the other.
     pub fn casts_like(&self, other: &Self) -> bool {
-        let is_value = |codec: &&BoundCodec| matches!(codec.codec.role(), Role::ScaleOffset(_) | Role::Cast { .. });
+        let is_value =
+            |codec: &&BoundCodec| matches!(codec.codec.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. });
         let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
         one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
             && one.next().is_none()

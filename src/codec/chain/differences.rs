@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{BoundCodec, Workspace, expect_size};
-use crate::codec::Role;
+use crate::codec::Effect;
 use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
 use crate::codec::kinds::array::{copy, zeroed};
@@ -49,12 +49,12 @@ impl DifferenceRun {
         let mut differences = Vec::new();
         let mut end = first;
         for codec in &codecs[first..] {
-            match codec.codec.role() {
-                Role::Transpose(turned) => order = turned.iter().map(|place| order[*place]).collect(),
-                Role::Delta(delta) if delta.wraps_in_place() && codec.metadata.view.is_none() => {
+            match codec.codec.effect() {
+                Effect::Transpose(turned) => order = turned.iter().map(|place| order[*place]).collect(),
+                Effect::Delta(delta) if delta.wraps_in_place() && codec.metadata.view.is_none() => {
                     differences.push(Differences::new(&shape, &order));
                 }
-                Role::Cast { encode, decode } if encode.is_identity() && decode.is_identity() => {}
+                Effect::Cast { encode, decode } if encode.is_identity() && decode.is_identity() => {}
                 _ => break,
             }
             end += 1;

@@ -8,7 +8,7 @@ use crate::codec::chain::expect_size;
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
 use crate::codec::{
-    BindError, BoundChain, BoundCodec, ChainFault, CodecError, Role, StepOrigin, Tiles, ValueProgram, ValueStep,
+    BindError, BoundChain, BoundCodec, ChainFault, CodecError, Effect, StepOrigin, Tiles, ValueProgram, ValueStep,
     element_bits, is_filled_with,
 };
 use crate::data_type::DataType;
@@ -34,8 +34,8 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
 
 /// Returns true if a codec does not return every number exactly: `delta` of floats, or a compressor that rounds.
 pub fn rounds(codec: &BoundCodec) -> bool {
-    let is_delta = |role: Role<'_>| matches!(role, Role::Delta(delta) if !delta.is_exact());
-    is_delta(codec.codec.role()) || codec.codec.max_loss().is_some()
+    let is_delta = |effect: Effect<'_>| matches!(effect, Effect::Delta(delta) if !delta.is_exact());
+    is_delta(codec.codec.effect()) || codec.codec.max_loss().is_some()
 }
 
 /// Returns true if a codec from index `first` on would spoil elements next to a non-finite one. `delta` of floats loses
@@ -58,7 +58,7 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let size = array.data_type.size().unwrap_or(1);
     let fill =
         array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| beyond_edge(chain, &array.data_type, &fill.0));
-    let is_filter = |place: usize| matches!(chain.codecs()[place].codec.role(), Role::Filter { .. });
+    let is_filter = |place: usize| matches!(chain.codecs()[place].codec.effect(), Effect::Filter { .. });
     let Some(places) = value_places(chain, first).filter(|places| places.clone().any(is_filter)) else {
         return fill;
     };
@@ -79,7 +79,7 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
 /// if the values have passed the first `kept` codecs and no other codec changes them.
 pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     let mut program = ValueProgram::new(chain.decoded().data_type.size().unwrap_or(1));
-    let moves = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Transpose(_) | Role::Reshape);
+    let moves = |codec: &BoundCodec| matches!(codec.codec.effect(), Effect::Transpose(_) | Effect::Reshape);
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
     if kept > 0 && chain.codecs().iter().skip(kept).take_while(is_array).all(moves) {
         return program;
@@ -105,21 +105,21 @@ pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 
 /// depend on all elements before. So do values that are rounded after the differences.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
-    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.role());
-    let exact = |role: Role<'_>| if let Role::Delta(delta) = role { delta.is_exact() } else { true };
-    let keeps = |role: Role<'_>| match role {
-        Role::Transpose(_) | Role::Reshape | Role::Packs => true,
-        Role::Cast { encode, decode } => encode.is_identity() && decode.is_identity(),
+    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.effect());
+    let exact = |effect: Effect<'_>| if let Effect::Delta(delta) = effect { delta.is_exact() } else { true };
+    let keeps = |effect: Effect<'_>| match effect {
+        Effect::Transpose(_) | Effect::Reshape | Effect::Packs => true,
+        Effect::Cast { encode, decode } => encode.is_identity() && decode.is_identity(),
         _ => false,
     };
-    codecs.by_ref().find(|role| matches!(role, Role::Delta(_))).is_none_or(exact)
-        && codecs.all(|role| keeps(role) || (matches!(role, Role::Delta(_)) && exact(role)))
+    codecs.by_ref().find(|effect| matches!(effect, Effect::Delta(_))).is_none_or(exact)
+        && codecs.all(|effect| keeps(effect) || (matches!(effect, Effect::Delta(_)) && exact(effect)))
 }
 
 /// Returns the range of array->array codecs from `first` on, up to one that does not convert each element by itself.
 fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
     let goes_on = |codec: &&BoundCodec| {
-        let is_by_element = !matches!(codec.codec.role(), Role::Delta(_) | Role::Packs);
+        let is_by_element = !matches!(codec.codec.effect(), Effect::Delta(_) | Effect::Packs);
         codec.encoded.array().is_some() && is_by_element
     };
     let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
@@ -133,7 +133,7 @@ pub(super) fn array_before(chain: &BoundChain, place: usize) -> &crate::pipeline
 
 /// Appends the decoding of an array->array codec.
 pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut [usize]) {
-    if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
+    if let Effect::Transpose(permutation) = chain.codecs()[place].codec.effect() {
         let encoded = order.to_vec();
         encoded.iter().zip(permutation).for_each(|(current, dimension)| order[*dimension] = *current);
     }
@@ -142,13 +142,13 @@ pub(super) fn undo(chain: &BoundChain, place: usize, program: &mut ValueProgram,
 
 /// Appends the effect of decoding on values.
 fn undo_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let steps = value_steps(chain.codecs()[place].codec.role(), false);
+    let steps = value_steps(chain.codecs()[place].codec.effect(), false);
     steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Source(place)));
 }
 
 /// Appends the encoding of an array->array codec.
 pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram, order: &mut Vec<usize>) {
-    if let Role::Transpose(permutation) = chain.codecs()[place].codec.role() {
+    if let Effect::Transpose(permutation) = chain.codecs()[place].codec.effect() {
         *order = permutation.iter().map(|dimension| order[*dimension]).collect();
     }
     apply_values(chain, place, program);
@@ -156,21 +156,21 @@ pub(super) fn apply(chain: &BoundChain, place: usize, program: &mut ValueProgram
 
 /// Appends the effect of encoding on values.
 fn apply_values(chain: &BoundChain, place: usize, program: &mut ValueProgram) {
-    let steps = value_steps(chain.codecs()[place].codec.role(), true);
+    let steps = value_steps(chain.codecs()[place].codec.effect(), true);
     steps.into_iter().flatten().for_each(|step| program.push(step, StepOrigin::Destination(place)));
 }
 
 /// Returns the steps of a codec, in either direction.
-fn value_steps(role: Role<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
-    match role {
-        Role::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
-        Role::ScaleOffset(codec) => [Some(ValueStep::ScaleDecode(codec.clone())), None],
-        Role::Cast { encode, decode } => [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None],
-        Role::Filter { filter, swap } if encodes => {
+fn value_steps(effect: Effect<'_>, encodes: bool) -> [Option<ValueStep>; 2] {
+    match effect {
+        Effect::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
+        Effect::ScaleOffset(codec) => [Some(ValueStep::ScaleDecode(codec.clone())), None],
+        Effect::Cast { encode, decode } => [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None],
+        Effect::Filter { filter, swap } if encodes => {
             [swap.map(ValueStep::Swap), Some(ValueStep::FilterEncode(filter.clone()))]
         }
-        Role::Filter { filter, swap } => [Some(ValueStep::FilterDecode(filter.clone())), swap.map(ValueStep::Swap)],
-        Role::BitRound(codec) if encodes => [Some(ValueStep::BitRound(codec)), None],
+        Effect::Filter { filter, swap } => [Some(ValueStep::FilterDecode(filter.clone())), swap.map(ValueStep::Swap)],
+        Effect::BitRound(codec) if encodes => [Some(ValueStep::BitRound(codec)), None],
         _ => [None, None],
     }
 }
@@ -212,7 +212,7 @@ pub(super) struct Fused {
 /// Returns the index of the first codec that runs by itself after the pass. `place` is the index of the array->bytes
 /// codec. If it is `bytes`, it is part of the pass, and the result is the next index. Otherwise it is `place`.
 pub(super) fn pass_end(chain: &BoundChain, place: usize) -> usize {
-    place + usize::from(matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. }))
+    place + usize::from(matches!(chain.codecs()[place].codec.effect(), Effect::Bytes { .. }))
 }
 
 impl Fused {
@@ -228,22 +228,22 @@ impl Fused {
         // Equal codecs before differences are decoded together with these.
         let keep = keep.min(source_bytes).min(destination_bytes);
         let fusible = |chain: &BoundChain, place: usize| {
-            let role = chain.codecs().get(place).map(|codec| codec.codec.role());
-            matches!(role, Some(Role::Bytes { .. } | Role::Compress)) || chain.takes_differences_at(place)
+            let effect = chain.codecs().get(place).map(|codec| codec.codec.effect());
+            matches!(effect, Some(Effect::Bytes { .. } | Effect::Compress)) || chain.takes_differences_at(place)
         };
         if !fusible(source, source_bytes) || !fusible(destination, destination_bytes) {
             return Ok(None);
         }
         // A filter's codes may represent other values than the fill value, too. So chunks of only the fill value are
         // found before a filter.
-        let is_filter = |codec: &BoundCodec| matches!(codec.codec.role(), Role::Filter { .. });
+        let is_filter = |codec: &BoundCodec| matches!(codec.codec.effect(), Effect::Filter { .. });
         if destination.codecs().iter().skip(keep).any(is_filter) {
             return Ok(None);
         }
         let rank = source.decoded().shape.len();
         let encoded = array_before(source, source_bytes);
         let mut program = ValueProgram::new(encoded.data_type.size().unwrap_or(1));
-        if let Role::Bytes { swap, check } = source.codecs()[source_bytes].codec.role() {
+        if let Effect::Bytes { swap, check } = source.codecs()[source_bytes].codec.effect() {
             let steps = swap.map(ValueStep::Swap).into_iter().chain(check.cloned().map(ValueStep::Cast));
             steps.for_each(|step| program.push(step, StepOrigin::Source(source_bytes)));
         }
@@ -260,7 +260,7 @@ impl Fused {
         }
         let written = array_before(destination, destination_bytes);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
-        if let Role::Bytes { swap: width, .. } = destination.codecs()[destination_bytes].codec.role() {
+        if let Effect::Bytes { swap: width, .. } = destination.codecs()[destination_bytes].codec.effect() {
             let check = written.data_type.number().and_then(Cast::range_check).map(ValueStep::Cast);
             let steps = check.into_iter().chain(width.map(ValueStep::Swap));
             steps.for_each(|step| program.push(step, StepOrigin::Destination(destination_bytes)));
@@ -280,7 +280,7 @@ impl Conversion {
     pub fn streams(&self) -> Option<(usize, usize)> {
         let ConversionPath::Fused(fused) = &self.way else { return None };
         let plain = |chain: &BoundChain, place: usize| {
-            let is_bytes = matches!(chain.codecs()[place].codec.role(), Role::Bytes { .. });
+            let is_bytes = matches!(chain.codecs()[place].codec.effect(), Effect::Bytes { .. });
             is_bytes && place + 1 == chain.codecs().len()
         };
         let straight = plain(&self.source, fused.source_bytes) && plain(&self.destination, fused.destination_bytes);
@@ -322,7 +322,7 @@ impl Conversion {
     ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
         let at = fused.source_bytes;
-        let plain = matches!(self.source.codecs()[at].codec.role(), Role::Bytes { .. });
+        let plain = matches!(self.source.codecs()[at].codec.effect(), Effect::Bytes { .. });
         let undone_to = pass_end(&self.source, at);
         let encoded: &[u8] = if undone_to == source.place {
             source.bytes

@@ -153,7 +153,7 @@ pub(super) fn unsupported(codec: &str, data_type: &DataType) -> Diagnostic {
 
 /// The effect of a codec on the elements of a chunk, as far as other code uses it.
 #[derive(Debug, Clone, Copy)]
-pub enum Role<'a> {
+pub enum Effect<'a> {
     /// `scale_offset`, element by element.
     ScaleOffset(&'a ScaleOffset),
     /// `cast_value`, element by element.

@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, copy};
 use super::error::CodecError;
 use super::members::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output};
@@ -54,8 +54,8 @@ impl Coder for BitRound {
         copy(encoded, out.bytes)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::BitRound(*self)
+    fn effect(&self) -> Effect<'_> {
+        Effect::BitRound(*self)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, cast, copy_swapped};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, copy_swapped};
 use super::error::CodecError;
 use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
@@ -149,9 +149,9 @@ impl Coder for Bytes {
         if let Elements::Plain { check: Some(_), .. } = self.elements { decoded } else { 0 }
     }
 
-    fn role(&self) -> Role<'_> {
-        let Elements::Plain { swap, check } = &self.elements else { return Role::Other };
-        Role::Bytes { swap: *swap, check: check.as_ref() }
+    fn effect(&self) -> Effect<'_> {
+        let Elements::Plain { swap, check } = &self.elements else { return Effect::Other };
+        Effect::Bytes { swap: *swap, check: check.as_ref() }
     }
 
     fn written(&self) -> Option<CodecMetadata> {

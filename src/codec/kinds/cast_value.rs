@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, cast};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, cast};
 use super::error::CodecError;
 use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
@@ -138,8 +138,8 @@ impl Coder for CastValue {
         (encode + decode).saturating_mul(ENTRY)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Cast { encode: &self.encode, decode: &self.decode }
+    fn effect(&self) -> Effect<'_> {
+        Effect::Cast { encode: &self.encode, decode: &self.decode }
     }
 
     fn written(&self) -> Option<CodecMetadata> {

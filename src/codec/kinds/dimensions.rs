@@ -7,7 +7,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>,
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, zeroed};
 use super::error::CodecError;
 use super::members::{Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
@@ -118,8 +118,8 @@ impl Coder for Permuted {
         self.plan()?.decode(encoded, out.bytes).map_err(CodecError::bytes)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Transpose(&self.order)
+    fn effect(&self) -> Effect<'_> {
+        Effect::Transpose(&self.order)
     }
 
     fn refusal(&self) -> Option<String> {
@@ -268,7 +268,7 @@ impl Coder for Reshaped {
         copy(encoded, out.bytes)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Reshape
+    fn effect(&self) -> Effect<'_> {
+        Effect::Reshape
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, convert, copy_swapped, unsupported, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, copy_swapped, unsupported, zeroed};
 use super::error::CodecError;
 use super::members::{Absent, Form, Member, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
@@ -147,8 +147,8 @@ impl Coder for Filter {
         self.swap.map_or(0, |_| decoded)
     }
 
-    fn role(&self) -> Role<'_> {
-        self.arithmetic.delta().map_or(Role::Filter { filter: &self.arithmetic, swap: self.swap }, Role::Delta)
+    fn effect(&self) -> Effect<'_> {
+        self.arithmetic.delta().map_or(Effect::Filter { filter: &self.arithmetic, swap: self.swap }, Effect::Delta)
     }
 }
 
@@ -218,7 +218,7 @@ impl Coder for PackBooleans {
         Ok(())
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Packs
+    fn effect(&self) -> Effect<'_> {
+        Effect::Packs
     }
 }

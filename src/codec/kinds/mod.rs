@@ -37,7 +37,7 @@ pub mod lzma;
 pub mod numcodecs_bytes;
 pub mod zstd;
 
-pub use array::{ArrayKind, Role};
+pub use array::{ArrayKind, Effect};
 pub use contexts::Contexts;
 pub use error::CodecError;
 pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
@@ -117,8 +117,8 @@ pub trait Coder: Debug + Send + Sync {
 
     /// Returns the effect on elements, by which the chain joins neighbouring codecs into one pass and follows
     /// dimensions.
-    fn role(&self) -> Role<'_> {
-        Role::Other
+    fn effect(&self) -> Effect<'_> {
+        Effect::Other
     }
 
     /// Returns the greatest change of a number by encoding and decoding. `None` if every bit is kept, infinity if there

@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, zeroed};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, zeroed};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
@@ -270,8 +270,8 @@ impl Coder for PackBits {
         Ok(())
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Compress
+    fn effect(&self) -> Effect<'_> {
+        Effect::Compress
     }
 }
 

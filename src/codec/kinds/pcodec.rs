@@ -14,7 +14,7 @@ use pco::errors::PcoError;
 use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
-use super::array::{ArrayKind, Binding, BoundArray, Role};
+use super::array::{ArrayKind, Binding, BoundArray, Effect};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::representation::size;
@@ -147,8 +147,8 @@ impl Coder for Pcodec {
         page.saturating_mul(OF_A_NUMBER).saturating_add(TABLES)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Compress
+    fn effect(&self) -> Effect<'_> {
+        Effect::Compress
     }
 }
 

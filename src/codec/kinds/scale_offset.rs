@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, convert};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, convert};
 use super::error::CodecError;
 use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
@@ -104,8 +104,8 @@ impl Coder for ScaleOffset {
         })
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::ScaleOffset(self)
+    fn effect(&self) -> Effect<'_> {
+        Effect::ScaleOffset(self)
     }
 
     fn written(&self) -> Option<CodecMetadata> {

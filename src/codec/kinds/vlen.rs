@@ -5,7 +5,7 @@
 
 pub mod framing;
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, copy};
 use super::error::CodecError;
 use super::{BytesSize, Coder, Output, V2Form};
 use crate::data_type::DataType;
@@ -44,7 +44,7 @@ impl Coder for Vlen {
         self.encode(encoded, out)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Vlen(*self)
+    fn effect(&self) -> Effect<'_> {
+        Effect::Vlen(*self)
     }
 }

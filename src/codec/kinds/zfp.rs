@@ -13,7 +13,7 @@ use zfp_rs::{
     ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
-use super::array::{ArrayKind, Binding, BoundArray, Role, copy, unsupported};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, unsupported};
 use super::error::{CodecError, reserve};
 use super::members::{Absent, Form, Member, Members};
 use super::pcodec::numbers;
@@ -257,8 +257,8 @@ impl Coder for Zfp {
         decoded.saturating_mul(4).saturating_add(stream)
     }
 
-    fn role(&self) -> Role<'_> {
-        Role::Compress
+    fn effect(&self) -> Effect<'_> {
+        Effect::Compress
     }
 
     fn max_loss(&self) -> Option<f64> {

@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::array::{ChunkSet, Fault, StoredArray};
-use crate::codec::{BoundCodec, Role, StepOrigin, Tiles, ValueProgram, ValueStep, conversion, fault};
+use crate::codec::{BoundCodec, Effect, StepOrigin, Tiles, ValueProgram, ValueStep, conversion, fault};
 use crate::data_type::{DataType, FillValue};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
@@ -338,8 +338,8 @@ impl Packing {
         };
         let scaling = [member("offset").unwrap_or(0.0), member("scale").unwrap_or(1.0)];
         let decode = (decode, float);
-        let mut missing = match chain.codecs()[last].codec.role() {
-            Role::Cast { decode, .. } => decode.options().scalar_map.clone(),
+        let mut missing = match chain.codecs()[last].codec.effect() {
+            Effect::Cast { decode, .. } => decode.options().scalar_map.clone(),
             _ => Vec::new(),
         };
         missing.retain(|(_, value)| float.value(*value).is_nan());

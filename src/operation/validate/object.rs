@@ -2,7 +2,7 @@
 
 use super::gathered::Findings;
 use crate::array::{Fault, position};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Role, Workspace};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, Codec, CodecError, Effect, OfShape, Workspace};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::PrefetchPlan;
 use crate::engine::ahead::{MOST_WHOLE_SHARD, index_part};
@@ -103,8 +103,8 @@ fn code_of(fault: &ChainFault) -> Code {
 /// all values, after transposes alone. The check of a chunk then needs no elements, only bytes.
 fn skips_values(chain: &BoundChain) -> bool {
     let (front, rest) = chain.codecs().split_at(chain.num_array_to_array());
-    let transposes = front.iter().all(|codec| matches!(codec.codec.role(), Role::Transpose(_)));
-    let takes_all = matches!(rest.first().map(|codec| codec.codec.role()), Some(Role::Bytes { check: None, .. }));
+    let transposes = front.iter().all(|codec| matches!(codec.codec.effect(), Effect::Transpose(_)));
+    let takes_all = matches!(rest.first().map(|codec| codec.codec.effect()), Some(Effect::Bytes { check: None, .. }));
     transposes && takes_all && !chain.checks_values()
 }
 
@@ -112,7 +112,7 @@ fn skips_values(chain: &BoundChain) -> bool {
 fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
     let Buffers { read: encoded, decoded, workspace } = buffers;
     let place = chain.num_array_to_array();
-    if matches!(chain.codecs().get(place).map(|codec| codec.codec.role()), Some(Role::Vlen(_))) {
+    if matches!(chain.codecs().get(place).map(|codec| codec.codec.effect()), Some(Effect::Vlen(_))) {
         // Elements of variable length are checked in encoded form, in any order.
         return chain.decode_to(place, encoded, decoded, workspace);
     }

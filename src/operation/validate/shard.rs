@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::object::{Buffers, Object};
 use crate::array::Fault;
 use crate::codec::sharding::ABSENT;
-use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Role};
+use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Effect};
 use crate::diagnostic::code;
 use crate::grid::unravel;
 use crate::metadata::CodecMetadata;
@@ -129,7 +129,7 @@ impl<'a> Level<'a> {
     fn order_inside(&self) -> Vec<usize> {
         let mut order = self.order.clone();
         for codec in self.chain.codecs() {
-            if let Role::Transpose(permutation) = codec.codec.role() {
+            if let Effect::Transpose(permutation) = codec.codec.effect() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }

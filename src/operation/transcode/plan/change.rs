@@ -2,7 +2,7 @@
 //! by removing `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use crate::codec::kinds::cast_value::is_lossy;
-use crate::codec::{Role, ValueChange, fault};
+use crate::codec::{Effect, ValueChange, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -150,7 +150,7 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
 /// Fails for a chain that encodes integers as floats that cannot represent them all (SEMANTICS: B1).
 pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
     for stage in &pipeline.stages {
-        if let Role::Cast { encode, .. } = stage.configuration.role() {
+        if let Effect::Cast { encode, .. } = stage.configuration.effect() {
             let (source, target) = (encode.options().source, encode.options().target);
             if is_lossy(source, target) {
                 return Err(lossy(source, target));

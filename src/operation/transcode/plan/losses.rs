@@ -1,7 +1,7 @@
 //! Codecs that do not decode the numbers that they encode, if chunks are encoded again (SEMANTICS: D15). Also new data
 //! types in a chain that few programs read (SEMANTICS: B23).
 
-use crate::codec::{BoundCodec, Role, Workspace, conversion};
+use crate::codec::{BoundCodec, Effect, Workspace, conversion};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};
@@ -33,7 +33,7 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
     let is_other_grid = matches!(job.route, Route::Rechunk(_) | Route::Staged(_));
     let (source, chain) = (&job.transfer.source, job.transfer.destination.subchunk_chain());
     let has_filter =
-        chain.codecs().iter().any(|codec| matches!(codec.codec.role(), Role::Filter { .. } | Role::BitRound(_)));
+        chain.codecs().iter().any(|codec| matches!(codec.codec.effect(), Effect::Filter { .. } | Effect::BitRound(_)));
     let lacks_chunks = || source.objects().len() < source.metadata.num_chunks();
     let absent = chain.decoded().fill_value.as_ref().filter(|_| is_other_grid && has_filter && lacks_chunks());
     absent.is_some_and(|fill| {

@@ -6,7 +6,7 @@
 //! dimensions in their original order.
 
 use super::regrid::Names;
-use crate::codec::Role;
+use crate::codec::Effect;
 use crate::metadata::{CodecMetadata, Json, Object, v2};
 use crate::operation::draft::{DELTA, PCODEC, build, has_differences};
 use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
@@ -27,7 +27,7 @@ pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, o
     let mut chain = &pipeline;
     while let Some((stages, sharding)) = chain.sharding() {
         for stage in &chain.stages[..stages] {
-            if let Role::Transpose(order) = stage.configuration.role() {
+            if let Effect::Transpose(order) = stage.configuration.effect() {
                 for place in &mut places {
                     *place = order.iter().position(|dimension| dimension == place).unwrap_or(*place);
                 }
@@ -57,7 +57,8 @@ pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
 
 /// Returns the index in a chain after all casts, where elements are integers, and the numpy name of their type.
 fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
-    let is_of_values = |stage: &&Stage| matches!(stage.configuration.role(), Role::ScaleOffset(_) | Role::Cast { .. });
+    let is_of_values =
+        |stage: &&Stage| matches!(stage.configuration.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. });
     let stages: Vec<&Stage> = chain.stages.iter().take_while(is_of_values).collect();
     let array = stages.last().map_or(Some(&chain.input), |stage| stage.output.as_ref()?.array())?;
     let number = array.data_type.number()?;
@@ -112,12 +113,12 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
     let mut copies = Vec::new();
     let mut since: Option<(usize, &ArrayRepresentation, Vec<usize>)> = None;
     for (place, stage) in chain.stages.iter().enumerate() {
-        match (stage.configuration.role(), &mut since) {
-            (Role::Transpose(turned), Some((.., order))) => {
+        match (stage.configuration.effect(), &mut since) {
+            (Effect::Transpose(turned), Some((.., order))) => {
                 *order = turned.iter().map(|place| order[*place]).collect();
                 continue;
             }
-            (Role::ScaleOffset(_), _) => continue,
+            (Effect::ScaleOffset(_), _) => continue,
             _ => {}
         }
         if let Some((behind, array, order)) = since.take() {

@@ -1,6 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, with its chain in new shards, or without shards.
 
-use crate::codec::Role;
+use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, num_elements};
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
@@ -188,7 +188,7 @@ impl Shards {
         }
         let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
         for stage in &pipeline.stages[..place] {
-            if let Role::Transpose(permutation) = stage.configuration.role() {
+            if let Effect::Transpose(permutation) = stage.configuration.effect() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }
