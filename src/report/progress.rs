@@ -13,7 +13,7 @@ use super::table::{WIDTH, cut, pad, width};
 use super::terminal::{self, Output, one_line};
 use crate::operation::progress::Progress;
 
-/// A bar for the work that is being done. A thread of its own draws it: those that work do not wait for it.
+/// Progress bar on stderr. Its own thread draws it, so that workers do not wait.
 #[derive(Debug, Default)]
 pub struct ProgressBar {
     /// The number of bytes that are done.

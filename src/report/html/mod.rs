@@ -1,6 +1,6 @@
 //! Results as one HTML page: everything in the text, and pictures. The page loads nothing, and contains no script.
 //!
-//! Names and texts of a store are hostile. The macro escapes HTML, and [`text`] control and direction characters.
+//! Names and texts of a store are hostile. The macro escapes HTML, and `text` control and direction characters.
 
 mod chart;
 mod comparison;

@@ -2,7 +2,7 @@
 //!
 //! An [`ElementType`] is a stored primitive. A [`NumberType`] is the meaning of the values. It is a primitive with the
 //! number of bits that count: `uint10` is stored in a `u16`. Or it is a float that processors do not have: `bfloat16`
-//! is stored as its bits in a `u16`. The modules above dispatch on the types by [`with_element!`] and are generic below
+//! is stored as its bits in a `u16`. The modules above dispatch on the types by `with_element!` and are generic below
 //! that line.
 
 mod float_format;
