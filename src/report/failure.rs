@@ -128,7 +128,7 @@ pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, outp
     }
     if is_cut {
         let shown = quantity::count(found.len() as u64);
-        let line = format!("... only the first {shown} found are shown; --max-found 0 shows all");
+        let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
     if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }

@@ -57,7 +57,7 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
     loop {
         let (elapsed, done) = (begin.elapsed(), done.load(Ordering::Relaxed));
         let passed = elapsed.saturating_sub(before.0);
-        let rate = quantity::approximate(done - before.1) / passed.as_secs_f64().max(1e-9);
+        let rate = quantity::approximate(done.saturating_sub(before.1)) / passed.as_secs_f64().max(1e-9);
         pace = pace * weight(passed) + rate * (1.0 - weight(passed));
         before = (elapsed, done);
         // In the last column some terminals go on to the next line.

@@ -2,7 +2,6 @@
 //! codec.
 
 use crate::data_type::{DataType, FillValue};
-use crate::grid::num_elements;
 
 /// A chunk as an array: C order, elements in the byte order of this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +26,7 @@ pub enum Representation {
 impl ArrayRepresentation {
     /// Returns the number of elements of the chunk. `None` if the product overflows.
     pub fn num_elements(&self) -> Option<u64> {
-        num_elements(&self.shape)
+        self.shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length))
     }
 
     /// Returns the bytes of the chunk in memory. `None` if the type has no fixed size, or if the product overflows.

@@ -49,7 +49,8 @@ pub struct Differences {
 impl Differences {
     /// Plans chunks of this shape: along the last dimension of `order`, with the others in that order.
     pub fn new(shape: &[usize], order: &[usize]) -> Self {
-        let Some((along, others)) = order.split_last() else {
+        // Without elements, the product of the other lengths may overflow.
+        let Some((along, others)) = order.split_last().filter(|_| !shape.contains(&0)) else {
             return Differences { outer: 1, length: 1, inner: 1, walk: Vec::new() };
         };
         let strides = strides(shape);
