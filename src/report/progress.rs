@@ -62,7 +62,9 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
         before = (elapsed, done);
         // In the last column some terminals go on to the next line.
         let room = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
-        let state = State { name, done, all, elapsed, rate: pace / (1.0 - weight(elapsed)) };
+        // The first instant has no rate.
+        let rate = if elapsed < interval { 0.0 } else { pace / (1.0 - weight(elapsed)) };
+        let state = State { name, done, all, elapsed, rate };
         let line = state.line(room);
         // A closed stderr cannot report an error.
         let _ = stderr().write_all(format!("\r{}", pad(&line, shown.min(room))).as_bytes());
