@@ -8,8 +8,8 @@ use crate::codec::{BoundChain, as_index};
 /// Memory of a chunk in addition to its bytes: its entry, and the rounding of the allocator.
 const BESIDE: u64 = 256;
 
-/// Largest chunk without encoding that is cached, in bytes. A larger one is read again in less time than fresh memory
-/// needs, as the system caches files too.
+/// Largest chunk without encoding that is cached, in bytes with [`BESIDE`]. A larger one is read again in less time
+/// than fresh memory needs, as the system caches files too. Chunks of remote stores have no such limit.
 const MOST_PLAIN: u64 = 64 << 10;
 
 /// Cache of the chunks of all arrays of a command, up to a limit. Clones share it.

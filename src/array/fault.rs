@@ -26,7 +26,7 @@ pub enum Fault {
     /// There is too little memory for the chunk.
     #[error("{} of memory are needed", bytes(*.needed))]
     Memory {
-        /// Needed memory in bytes, if known.
+        /// Needed memory in bytes, as far as it is known.
         needed: u64,
     },
     /// A bug in this program or in a library.

@@ -134,7 +134,7 @@ impl Purpose<'_> {
         !matches!(self, Purpose::Reading { with_sizes: false })
     }
 
-    /// Drops strays beyond the limit of their kind.
+    /// Sorts the strays, and drops those beyond the limit of their kind. Does nothing under [`Purpose::Validating`].
     pub fn leave_out(self, strays: &mut Vec<UnexpectedKey>) {
         if self.validates() {
             return;

@@ -100,8 +100,8 @@ pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types
 }
 
 impl StoredArray {
-    /// Calls `visit` with the bytes of an object in pieces during the read. The object must not be encoded, and must be
-    /// completely inside the array. Its data type must have no invalid values.
+    /// Calls `visit` with the bytes of an object in pieces during the read. Passes nothing on if the object is encoded,
+    /// is not completely inside the array, is to be cached, or has a data type with invalid values.
     pub fn each_piece(
         &self,
         index: u64,

@@ -185,7 +185,7 @@ impl StoredArray {
         self.reading_bytes()
     }
 
-    /// Returns true if chunks reach beyond the edge of the array.
+    /// Returns true if chunks may reach beyond the edge of the array, or begin before its selected part.
     pub fn has_edges(&self) -> bool {
         let mut axes = self.metadata.shape.iter().zip(self.subchunk_shape());
         !self.is_regular()

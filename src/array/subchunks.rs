@@ -59,8 +59,8 @@ impl StoredArray {
         Ok(found)
     }
 
-    /// Opens an object whose subchunks are read. Of a shard that can be streamed the index is read, unless entries of it are
-    /// `by_entries`, one by one. One that is not there is absent whole.
+    /// Opens an object whose subchunks are read. Reads the index of a shard that can be streamed, unless its entries
+    /// are read one by one (`by_entries`). All subchunks of an absent shard are absent.
     pub fn open_subchunks(&self, object: u64, by_entries: bool, buffers: &mut ReadBuffers) -> Result<OpenedObject<'_>> {
         let (layout, subchunks) = (self.layout_of(object)?, self.subchunks_of(object));
         let reader = if layout.is_some() { self.open_object(object)? } else { None };

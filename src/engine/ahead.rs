@@ -178,7 +178,8 @@ pub fn reads_all(source: &StoredArray, destination: &StoredArray) -> bool {
     stays_open(source) || (!source.metadata.skips() && sides.into_iter().all(holds_whole))
 }
 
-/// Returns true if so few shards are in a row of the grid that all can stay open. Each is then read completely.
+/// Returns true if so few shards have the same index along the first dimension that all can stay open. Each then stays
+/// open until everything that is needed of it was read.
 pub fn stays_open(array: &StoredArray) -> bool {
     volume(array.metadata.grid.counts().get(1..).unwrap_or_default()) <= MOST_OPEN_SHARDS as u64
 }

@@ -74,6 +74,7 @@ struct Finished {
 /// Counts of this run and earlier runs.
 #[derive(Debug, Default)]
 struct Counts {
+    /// Units that have no line yet.
     waiting: Vec<Finished>,
     /// Counts of the units with a line, by the names of the passes.
     noted: BTreeMap<String, ObjectReport>,
@@ -281,7 +282,7 @@ impl Journal {
         if self.writer().log.confirm()? { Ok(()) } else { Err(JournalError::Lost) }
     }
 
-    /// Returns true if another run has taken over the lock.
+    /// Returns true if another run has taken over the lock, or the journal was removed.
     pub fn is_lost(&self) -> bool {
         self.writer().log.is_lost()
     }
@@ -339,7 +340,7 @@ impl Journal {
         if writer.as_ref().is_some_and(|writer| writer.log.is_lost()) { Err(JournalError::Lost) } else { Ok(writer) }
     }
 
-    /// Records units that are finished when all writes from `first_write` on are complete.
+    /// Records units that are finished when all writes from `first_write` up to now are complete.
     fn note(&self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, first_write: u64) -> Result<()> {
         held(&self.counts).add(pass, units, report, first_write..self.data.next_write());
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };

@@ -97,8 +97,9 @@ impl<'a> Pairs<'a> {
         Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
     }
 
-    /// Returns the units with stored elements on either side: objects of the destination, or groups of them. With
-    /// `objects`, only units that contain some of them.
+    /// Returns the units in which either side may store elements: objects of the destination, or groups of them. With
+    /// `objects`, only units that contain some of them. If it is not known which objects the destination has, only the
+    /// source counts.
     pub fn units(&self, objects: Option<&ChunkSet>) -> ChunkSet {
         let Transfer { source, destination, .. } = self.transfer;
         let (grid, among) = match &self.blocks {
@@ -139,7 +140,7 @@ impl<'a> Pairs<'a> {
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
         let reads = [&reads[0] as &dyn PrefetchPlan, &reads[1]];
-        // There are too few shards for all threads, so they share each.
+        // If there are too few shards for all threads, they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
             // Each unit has its own source, so that only the index of one shard is kept.

@@ -79,7 +79,7 @@ pub(super) trait Units: PrefetchPlan {
     /// Does the unfinished part of a unit, and records it.
     fn unit(&self, unit: u64, workers: &Workers<'_>) -> Result<ObjectReport>;
 
-    /// Returns the object for a fault of a unit that contains no object.
+    /// Returns the object for a fault of a unit, if the fault itself names none.
     fn object_of(&self, unit: u64) -> u64 {
         unit
     }

@@ -1,8 +1,8 @@
 //! Arrays whose chunk sizes are known only after a read. Their elements have variable size, or a codec is not decoded
 //! here.
 //!
-//! Each subchunk (an inner chunk, or a chunk without shards) must fit the memory of a thread. Those that do not fit are
-//! done at the end, one after the other, with all memory.
+//! Subchunks (inner chunks, or chunks without shards) are done one by one, each with the memory of a thread. Those that
+//! do not fit it are done at the end, one after the other, with all memory.
 
 mod elements;
 
@@ -82,7 +82,7 @@ pub struct MemoryShare {
     pub share: u64,
     /// Memory for a subchunk that is done alone.
     pub whole: u64,
-    /// Part of either that is used for any subchunk.
+    /// Part of either that is in use whatever the subchunk.
     pub beside: u64,
 }
 

@@ -209,8 +209,8 @@ impl Client {
         Ok(answer)
     }
 
-    /// Reads the last bytes of an object without a suffix range. The first bytes contain the size, and the whole of a
-    /// small object.
+    /// Reads the last bytes of an object without a suffix range. The answer for the first bytes contains the size of
+    /// the object, and the whole of a small one.
     async fn fetch_end(&self, wanted: GetRequest<'_>, length: u64) -> Result<Option<StoreResponse>> {
         let range = Some(GetRange::Bounded(0..length.min(FIRST)));
         let answer = match self.get(wanted.key, wanted.most, of_version(range, wanted.version)).await {

@@ -13,7 +13,8 @@ use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces
 
 /// Largest object that every server copies with one request: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
-/// Largest object that is copied through memory as a whole if the server declines the copy.
+/// Largest object in bytes that is copied through memory as a whole if the server copied others, but not this one. A
+/// larger one is an error.
 const MOST_RELAYED: u64 = 8 << 20;
 
 /// Number of attempts at a copy by the server. The pause grows with each attempt.

@@ -307,7 +307,7 @@ impl LockOwner {
         self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
     }
 
-    /// Renews the lock. Returns false if another process has it.
+    /// Renews the lock. Returns false if another process has it, or it was removed.
     async fn renew(&self) -> Result<bool> {
         let renewed = (Instant::now(), SystemTime::now());
         let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);

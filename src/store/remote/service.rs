@@ -195,7 +195,7 @@ impl Service {
         }
     }
 
-    /// Returns the locks that guard the objects of a request. This process must have all of them.
+    /// Returns the locks that guard the objects that a request changes. This process must have all of them.
     fn locks_for(&self, call: &Call, request: &HttpRequest) -> Vec<Arc<LockOwner>> {
         let aborts = request.method() == Method::DELETE && request.uri().query().is_some();
         if matches!(*request.method(), Method::GET | Method::HEAD) || aborts {

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::Client;
 use crate::store::{Result, StoreError, WriteObject, held};
 
-/// Most bytes in flight.
+/// Most bytes in flight, of objects that are written with one request.
 const MOST_BYTES: u64 = 32 << 20;
 /// Part size in bytes, and the largest object that is written with one request.
 const PART: usize = 8 << 20;

@@ -212,7 +212,8 @@ impl Store for StagedZip {
         Ok(())
     }
 
-    /// Moves the file to its final path. A file there is replaced, and nothing of it remains.
+    /// Moves the file to its final path, which must be free. With `exchanges`, a file there is replaced, and nothing of
+    /// it remains.
     fn rename(&self, _from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
         if exchanges {
             local::replace_file(&self.writer.path, to)?;
