@@ -333,7 +333,8 @@ impl BoundChain {
         })
     }
 
-    /// The codecs at some places one by one, but for those that are run as one, with the place of the first.
+    /// Returns the steps for the codecs at `places`. A step is one codec, or several that run as one. Its number is the
+    /// index of the first codec.
     fn steps(&self, places: Range<usize>) -> Vec<(usize, Option<&DifferenceRun>)> {
         let mut steps = Vec::with_capacity(places.len());
         let mut place = places.start;

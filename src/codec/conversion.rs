@@ -137,7 +137,7 @@ impl Conversion {
         let way = if same && keep > source.num_array_to_array() {
             ConversionPath::Bytes { keep }
         } else if source.checks_values() {
-            // Elements have to be in the shape of the array, where they differ from padding.
+            // Elements have to be in the shape of the array: only there can they be told from padding.
             ConversionPath::Whole
         } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
             ConversionPath::Fused(Box::new(fused))
@@ -277,8 +277,9 @@ impl Conversion {
         }
     }
 
-    /// Converts with each codec of both chains, in the shape of the array. Elements outside `valid` become the fill
-    /// value. They are not converted, since they may be padding.
+    /// Converts with each codec of both chains, in the shape of the array. Elements outside `valid` are not converted,
+    /// and become the fill value. They may be padding, or elements of the array outside a selection. (Other paths may
+    /// convert padding, but must not get chunks that a selection cuts.)
     pub fn run_whole(
         &self,
         source: PartlyDecoded<'_>,

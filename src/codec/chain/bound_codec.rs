@@ -103,7 +103,7 @@ pub(super) fn check_size(array: &ArrayRepresentation, elements: ElementSize) -> 
         };
     };
     let total = array.num_elements().and_then(|count| count.checked_mul(bytes as u64));
-    // A limit of half the address space is more than any machine has for one chunk.
+    // A limit of a quarter of the address space is more than any machine has for one chunk.
     match total.map(usize::try_from) {
         Some(Ok(total)) if total <= usize::MAX / 4 => Ok(()),
         _ => Err(BindError::TooLarge { shape: array.shape.clone() }),

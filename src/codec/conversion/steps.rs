@@ -101,8 +101,8 @@ pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 
     Some([forward, backward])
 }
 
-/// Returns true if a decoded element depends on that encoded element alone, from codec `first` on. Sums of floats
-/// depend on all elements before. So do values that are rounded after the differences.
+/// Returns true if what a reader gets for an element depends on that element of the array alone, from codec `first`
+/// on. Sums of floats depend on all elements before. So do values that are rounded after the differences.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
     let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.effect());
@@ -217,7 +217,7 @@ pub(super) fn pass_end(chain: &BoundChain, place: usize) -> usize {
 
 impl Fused {
     /// Plans a fused pass. `None` unless both chains consist of value codecs, transposes, and `bytes` or another codec
-    /// of fixed-size elements.
+    /// of fixed-size elements. `None` also if the destination has a filter that runs.
     pub(super) fn plan(
         source: &BoundChain,
         destination: &BoundChain,

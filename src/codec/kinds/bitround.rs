@@ -59,7 +59,8 @@ impl Coder for BitRound {
     }
 }
 
-/// Returns the bytes and the kind of a component, for the types of the page.
+/// Returns the bytes of a component and the stored bits of its significand, for the types of the page. The bits are
+/// `None` for integers. The result is `None` for other types.
 fn component_of(data_type: &DataType) -> Option<(usize, Option<u32>)> {
     let number = match data_type {
         DataType::Time(_) => NumberType::of(ElementType::Int64),

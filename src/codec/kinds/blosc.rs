@@ -150,7 +150,7 @@ struct Blosc {
 const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"zstd"];
 
 impl Coder for Blosc {
-    /// Encodes with one thread. The number of threads does not change the result.
+    /// Encodes with one thread inside the library, so that the result does not depend on a number of threads.
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let room = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
         reserve(out.bytes, room)?;

@@ -292,7 +292,7 @@ fn bind_map(
 }
 
 /// Reads one side of an entry. `None` after an error if it is not a value. The findings after the first `before` are
-/// limited to a readable number, which always includes an error.
+/// limited to a readable number. If there is any error, one is always among them.
 fn side(
     (number_type, json): (NumberType, &Json),
     what: &str,

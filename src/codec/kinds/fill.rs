@@ -8,8 +8,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::element::{NumberType, element_bits};
 use crate::kernel::FaultKind;
 
-/// The fill value after the codec `name`; `None` where there is none, and where it cannot be encoded. The two codes are
-/// those of a value that it cannot encode, and of one that does not come back.
+/// Returns the fill value after the codec `name`. `None` if there is none, or if it cannot be encoded. The two codes
+/// are those of a value that cannot be encoded, and of one that does not decode to the same bits.
 pub(super) fn encoded_fill_value(
     to: &mut Binding<'_>,
     name: &str,

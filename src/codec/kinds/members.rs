@@ -220,7 +220,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A member that must be there. An absent configuration is one fault, however many members it should have.
+    /// Returns a required member, or reports that it is missing. An absent configuration is only one fault, however
+    /// many members it should have.
     fn require(&mut self, name: &str) -> Option<&'a Json> {
         let member = self.get(name);
         if member.is_some() || (self.object.is_none() && self.is_absence_reported) {

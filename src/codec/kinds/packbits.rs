@@ -1,4 +1,5 @@
-//! `packbits`: stores only some bits of each element, and optionally the number of padding bits.
+//! `packbits`: stores the bits of elements without gaps, all or only some of them, and optionally the number of padding
+//! bits.
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 

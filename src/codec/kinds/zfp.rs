@@ -92,7 +92,7 @@ pub(super) fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
     members.get(name).and_then(Json::as_number).map(Number::as_f64)
 }
 
-/// Returns the library's parameters in a mode, for numbers of a type in a chunk of `dimensions` dimensions.
+/// Returns the library's parameters in a mode, for numbers of a type in a chunk of `rank` dimensions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize) -> Result<ZfpConfig, ZfpConfigError> {
     use ZfpDimensionality::{D1, D2, D3, D4};

@@ -143,7 +143,7 @@ pub(crate) struct FirstPassScan {
 }
 
 impl Accumulator for FirstPassScan {
-    /// The extent, and the extent without values that are declared missing.
+    /// The extent, and the extent in which values that are declared missing count as NaN, too.
     type Part = [Extent; 2];
     type Buffers = ();
 

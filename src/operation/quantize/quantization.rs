@@ -102,7 +102,7 @@ impl ValueCodecs {
 }
 
 impl Quantization {
-    /// A quantisation of an array that lacks no chunk: its codes, and how they are made.
+    /// Makes a quantisation from its codes and scaling. The other fields are those of an array without absent chunks.
     pub(crate) fn new(form: QuantizeForm, source: NumberType, codes: (NumberType, Codes), scaling: Scaling) -> Self {
         let (target, codes) = codes;
         Quantization {
@@ -171,7 +171,7 @@ impl Quantization {
     }
 
     fn cf_attributes(&self) -> (f64, f64) {
-        // Without an offset, -0.0 is added: it keeps the sign of a zero.
+        // Without an offset, nothing must change. After a negative scale -0.0 is added, which keeps the sign of a zero.
         let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
         (1.0 / self.scaling.scale.unwrap_or(1.0), self.scaling.offset.unwrap_or(absent))
     }
@@ -296,7 +296,7 @@ impl Quantization {
         if self.form == QuantizeForm::Cf { 2_f64.powi(2 - significand_bits) * magnitude } else { 0.0 }
     }
 
-    /// A value as a literal of the array's type.
+    /// Returns a value as a literal of the array's type.
     pub(crate) fn literal(&self, value: f64) -> Json {
         value_to_json(self.source, FloatType(self.source).bits(value))
     }

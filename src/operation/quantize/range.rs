@@ -292,7 +292,8 @@ impl RangeFinder {
         } else if is_negative_zero && self.has_scalar_map {
             Scaling { negative_zero_code: Some(self.codes.first), ..Scaling::default() }
         } else {
-            // The offset is a power of two nearer to zero than the value. The code is 1, and every operation is exact.
+            // The offset is nearer to zero than the value by one step, which is a power of two. So the code is 1, and
+            // every operation is exact.
             let step = self.float.unit_in_last_place(value).copysign(value);
             Scaling::new(Some(value - step), Some(1.0 / step))
         };

@@ -12,7 +12,7 @@ use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, draft};
 ///
 /// They cast the data type's default scalar, 0, instead of the fill value when they open a shard
 /// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` has a code for it. No chunk
-/// contains this code. The kernel that encodes chunks ignores the entry, and a 0 in SOURCE is still an error.
+/// contains a 0 in this code. The kernel that encodes chunks ignores the entry, and a 0 in SOURCE is still an error.
 pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is_wanted: bool) -> Option<Diagnostic> {
     let is_sharded = draft::codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;

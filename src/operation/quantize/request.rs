@@ -1,5 +1,5 @@
-//! A quantisation as it is asked for, and resolved by the data: codes (all of a type, or those of a step), range, NaN, fill
-//! value (CLI.md, "Quantising").
+//! A requested quantisation, and its resolution with the data: codes (all of a type, or those of a step), range, NaN,
+//! fill value (CLI.md, "Quantising").
 
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,10 @@
 //! one; the arithmetic of the array's type adds to it. So the scale begins at that of exact arithmetic and grows, an
 //! ulp at a time where that is enough, until the error is kept at every code.
 //!
-//! That is found out without looking at data. Encoding is monotone: a subtraction, a multiplication by a positive scale and
-//! a rounding, each rounded correctly, never swap two values. So the values of one code are an interval of floats, and since
-//! all of them are decoded to the same value, the error is greatest at an end of the interval. The ends are found by
-//! bisection over the bit patterns, all codes side by side, through the kernel that quantises the data.
+//! This is proved without reading data. Encoding is monotone: a subtraction, a multiplication by a positive scale and a
+//! rounding, each rounded correctly, never swap two values. So the values of one code are an interval of floats. All of
+//! them are decoded to the same value, so the error is greatest at an end of the interval. The ends are found by
+//! bisection over the bit patterns, for all codes together, with the kernel that quantises the data.
 
 use super::range::{Fitted, RangeFault, exponent_of, float_of, integer_of};
 use super::{Codes, RangeFinder, Scaling};
@@ -302,7 +302,7 @@ impl<'a> WorstError<'a> {
         })
     }
 
-    /// Returns the boundary above a code in exact arithmetic.
+    /// Returns the boundary above a code in exact arithmetic, from which the search starts.
     fn guess(&self, code: i64) -> Search {
         let edge = match self.finder.rounding {
             Rounding::NearestEven | Rounding::NearestAway => 0.5,

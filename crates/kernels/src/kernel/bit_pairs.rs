@@ -382,7 +382,7 @@ fn from(bytes: &[u8], start: usize, length: usize) -> &[u8] {
 }
 
 /// Returns the names of the bits of an element from the most significant on. They are `sign`, then `e1` and on for the
-/// exponent, then `m1` and on for the significand. For integers they are the sign, then `m1` and on.
+/// exponent, then `m1` and on for the significand. For integers they are `sign` if the type has one, then `m1` and on.
 pub fn bit_names(number_type: NumberType) -> Vec<String> {
     let width = number_type.size() * 8;
     let leading = leading_bits(number_type);

@@ -10,8 +10,8 @@ use crate::element::{Element, with_bits};
 pub struct BitRound {
     /// Bytes of a component: 1, 2, 4 or 8.
     pub size: usize,
-    /// Stored bits of the significand of a binary float, without the hidden one; `None` of an integer, whose bits are
-    /// taken without regard to a sign.
+    /// Stored bits of the significand of a binary float, without the hidden one. `None` for an integer, whose bits are
+    /// rounded as if it had no sign.
     pub fraction_bits: Option<u32>,
     /// The number of bits that are kept.
     pub keepbits: u32,

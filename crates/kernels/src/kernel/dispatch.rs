@@ -31,7 +31,8 @@ pub(crate) trait TileLoop {
     /// The figures of a tile.
     type Outcome;
 
-    /// Converts the elements of `source` to as many of `target`. The rules of [`BlockLoop::run`] apply.
+    /// Runs over the elements of `source`, and writes as many of `target`. Loops that only count write nothing. The
+    /// rules of [`BlockLoop::run`] apply.
     fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Self::Parameters) -> Self::Outcome;
 }
 

@@ -21,7 +21,8 @@ pub(crate) enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundedInteger {
     pub(crate) negative: bool,
-    /// The integer. `None` if its magnitude is 2^127 or more.
+    /// The integer. `None` if its magnitude is 2^127 or more, or the exponent of the value is 64 or more. Such integers
+    /// are all out of the range of every integer type.
     pub(crate) value: Option<i128>,
     /// The integer modulo 2^64, in two's complement.
     pub(crate) low: u64,

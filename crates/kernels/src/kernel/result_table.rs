@@ -9,7 +9,8 @@ use crate::element::{Element, with_bits};
 /// The results for all values of a source type of one or two bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultTable {
-    /// The results, each with the length of a result. They are stored in words, so that they are aligned.
+    /// The results, one after the other, each with its own number of bytes. They are stored in words, so that they are
+    /// aligned.
     results: Vec<u64>,
     is_fault: Vec<bool>,
     has_faults: bool,

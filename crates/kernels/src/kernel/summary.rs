@@ -58,7 +58,8 @@ impl SummaryScan {
         })
     }
 
-    /// Returns the scan to make instead if the squares of the values exceed the range of a float64, else `None`.
+    /// Returns the scan to make instead if the squares of the values are too great or too small for a float64. `None`
+    /// if they are not, or if this scan is such a one already.
     pub fn rescaled(&self, summary: &Summary) -> Option<Self> {
         /// The exponent of values whose squares can be summed, however many there are.
         const GREATEST: i32 = 470;

@@ -24,7 +24,7 @@ pub enum TransposeError {
     TooLarge {
         /// The shape that was passed.
         shape: Vec<u64>,
-        /// Returns the bytes of an element.
+        /// Bytes of an element.
         element_size: usize,
     },
     /// The length of a buffer is not that of the shape.
@@ -191,7 +191,7 @@ impl Plan {
         }
     }
 
-    /// Runs one two-dimensional transposition. `read` and `write` are the indices of its first element.
+    /// Runs one two-dimensional transposition. Both `sides` begin at its first element.
     fn transpose(&self, dimensions: [Dimension; 2], sides: (&[u8], &mut [u8])) {
         match self.element_size {
             1 => transpose_fixed::<1, 16>(dimensions, sides),

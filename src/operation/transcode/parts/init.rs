@@ -1,5 +1,5 @@
-//! `--init`: the job is planned once, and the plan sealed in DEST. And the pass for the range of values that are quantised: what
-//! its parts find is put together, and settles what the plan left open, the same whoever does so.
+//! `--init`: plans the job once, and seals the plan in DEST. Also the pass for the range of quantised values: the
+//! results of its parts are merged, and settle what the plan left open. The result is the same in every process.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

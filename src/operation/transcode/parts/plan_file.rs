@@ -151,7 +151,7 @@ fn at(work: &[Work], mut units: u64) -> Boundary {
     (work.len(), 0)
 }
 
-/// Returns the units of an array between two boundaries. The end is open for the last array.
+/// Returns the units of an array between two boundaries. The end is open if the second boundary is in a later array.
 pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> Range<u64> {
     let [start, end] = [from, to].map(|(of, unit)| match of.cmp(&array) {
         Ordering::Less => 0,
@@ -201,7 +201,7 @@ impl PartsPlan {
         format!(".zarrcast/{}", self.id)
     }
 
-    /// The folder of what parts of a pass note when they are done.
+    /// Returns the folder of the notes of a pass: each part writes one when it is done.
     pub(super) fn done_of(&self, pass: PassName) -> String {
         format!("{}/done/{pass}", self.folder())
     }

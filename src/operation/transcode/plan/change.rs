@@ -166,12 +166,12 @@ pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     pub change: ValueChange,
-    /// The quantisation, if it was requested and its range is known.
+    /// The quantisation, if it was requested. In a plan that reads no chunk, its range may still be open.
     pub quantization: Option<Quantization>,
     pub rounding: Option<BitRounding>,
     /// The packing in another form, with the same codes.
     pub repacking: Option<Repacking>,
-    /// Returns the value of absent elements, in the data type of DEST.
+    /// The value of absent elements, in the data type of DEST.
     pub absent: Option<FillValue>,
 }
 
@@ -231,7 +231,7 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     })
 }
 
-/// Adapts `bytes` and `blosc` to floats. `packbits`, which stored codes of odd width, becomes `bytes`.
+/// Adapts `bytes` and `blosc` to floats. `packbits`, which stored codes of unusual widths, becomes `bytes`.
 fn follow_unpacked(draft: &mut Draft) {
     draft.edit_innermost(|chain| {
         for codec in chain.iter_mut().filter(|codec| codec.name == "packbits") {

@@ -11,7 +11,7 @@ use crate::pipeline::{BoundConfiguration, Pipeline};
 /// Returns the number of codecs of DEST's chain that have encoded SOURCE's values before, and do not encode them again.
 pub(crate) fn kept(job: &ObjectJob) -> usize {
     match &job.route {
-        // Cut chunks are encoded again by the whole chain.
+        // Cut chunks are encoded again, by all codecs but those that have rounded the values already.
         Route::Move(conversion) if !job.transfer.source.metadata.is_cut() => conversion.kept(),
         Route::Move(conversion) => conversion.num_rounded(),
         Route::Rechunk(rechunk) => rechunk.encoder.conversion.num_rounded(),

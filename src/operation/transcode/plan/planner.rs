@@ -76,7 +76,7 @@ impl Planner<'_> {
         if self.run.resume || self.run.partitions.is_some() {
             return Ok(true);
         }
-        // With `--range` there is no first pass to determine whether the fill value is an element.
+        // With a given range or scale there is no first pass to determine whether the fill value is an element.
         let Some(quantize) = change.quantize.as_ref().filter(|_| self.array.settled.is_none()) else {
             return Ok(false);
         };

@@ -48,7 +48,7 @@ pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, o
 }
 
 /// Returns the lengths of the dimensions along which differences of a chain's codes are possible. Empty if it has no
-/// codes.
+/// codes, or stores differences already.
 pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
     let innermost = innermost(pipeline);
     let has_differences = innermost.stages.iter().any(|stage| stage.name == DELTA);

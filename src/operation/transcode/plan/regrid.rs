@@ -127,7 +127,7 @@ fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &
         .with_help(format!("the nearest that does is {option} {}; or {other}", as_option(&nearest))))
 }
 
-/// A shape as options have it.
+/// Returns a shape in the notation of options.
 pub(crate) fn as_option(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -322,8 +322,8 @@ impl<'a> Choice<'a> {
         OperationError::data(format!("the chunks of `{}` cannot be converted", &self.source().store)).because(error)
     }
 
-    /// From the subchunks of one side to those of the other, in blocks; a pass by its number: the first one reads SOURCE, a second
-    /// one intermediate data.
+    /// Plans a pass from the subchunks of one side to those of the other, in blocks. `pass` is its number: 0 reads
+    /// SOURCE, 1 reads intermediate data.
     fn planned(
         &self,
         from: &StoredArray,

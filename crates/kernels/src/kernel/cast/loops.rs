@@ -124,7 +124,8 @@ impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> Conversion for FloatToFloa
 }
 
 /// Returns the upper half of a float32. Its last bit is set if any bit of the lower half is set, which rounds to odd. A
-/// small float of one byte has at most five bits of significand. So converting the key later is the only rounding.
+/// small float of one byte has at most five bits of significand. So rounding the key later has the result of a single
+/// rounding.
 #[inline(always)]
 fn key(value: f32) -> u16 {
     let bits = value.to_bits();

@@ -1,4 +1,4 @@
-//! `astype` of numpy between numbers, and tile by tile before or after arithmetic.
+//! `astype` of numpy between numbers, alone or tile by tile after arithmetic.
 
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) enum OverflowRule {
 #[derive(Debug, Clone)]
 pub(super) struct NumpyCast {
     cast: Option<Cast>,
-    /// The integer type that floats wrap to. Floats beyond its limits are a fault.
+    /// The integer type that floats wrap to, if they do. Floats that numpy does not wrap to it are a fault.
     wraps: Option<NumberType>,
 }
 

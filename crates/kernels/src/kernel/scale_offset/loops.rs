@@ -49,7 +49,8 @@ fn floats<S: FloatElement>((offset, scale): Parameters, direction: Direction) ->
     }
 }
 
-/// Returns a conversion with the range of values without overflow, for which the arithmetic is modulo 2^N.
+/// Returns a conversion in arithmetic modulo 2^N. It is right for a range of values for which no step overflows. `None`
+/// if this range is empty, or if the scale is 0.
 fn integers<S: Modular>(
     number_type: NumberType,
     (offset, scale): Parameters,

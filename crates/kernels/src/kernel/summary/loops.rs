@@ -16,7 +16,7 @@ use crate::kernel::statistics::{Ordered, infinities};
 pub(super) struct Parameters {
     /// The bits of the value that is counted.
     pub counted: u64,
-    /// It is NaN, whose equals are all NaN.
+    /// True if that value is NaN. All NaN then count as equal to it.
     pub counts_nan: bool,
     /// A power of two that brings squares of float64 into range.
     pub scale: f64,
@@ -66,7 +66,7 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
         let (count, finite) = (elements.len() as u64, u64::from(finite));
         let extremes = (T::of_key(least), T::of_key(greatest));
         let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, parameters.scale);
-        // The pivot is the rounded mean. This corrects the rounding.
+        // The pivot is only near the mean. This corrects for the distance between them.
         let beside = distances.value();
         let squares = (squares - beside * beside / divisor as f64).max(0.0);
         let (positive_infinity, negative_infinity) = if finite == count { (0, 0) } else { infinities(elements) };
