@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::quantity;
-use super::table::{WIDTH, cut, pad, width};
+use super::table::{WIDTH, cut, width};
 use super::terminal::{self, Output, one_line};
 use crate::operation::progress::Progress;
 
@@ -50,7 +50,9 @@ impl Progress for ProgressBar {
 fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infallible>) {
     /// Age in seconds at which the weight of past work in the rate is a tenth.
     const LATELY: f64 = 15.0;
-    let interval = Duration::from_millis(if Output::Error.is_terminal() { 100 } else { 1000 });
+    let is_terminal = Output::Error.is_terminal();
+    let interval = Duration::from_millis(if is_terminal { 100 } else { 1000 });
+    let erase = |shown: usize| if is_terminal { "\r\x1b[2K".to_owned() } else { format!("\r{:shown$}\r", "") };
     let weight = |time: Duration| 0.1_f64.powf(time.as_secs_f64() / LATELY);
     let (begin, mut shown, mut before) = (Instant::now(), 0, (Duration::ZERO, 0));
     let mut pace = 0.0;
@@ -67,13 +69,13 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
         let state = State { name, done, all, elapsed, rate };
         let line = state.line(room);
         // A closed stderr cannot report an error.
-        let _ = stderr().write_all(format!("\r{}", pad(&line, shown.min(room))).as_bytes());
+        let _ = stderr().write_all((erase(shown) + &line).as_bytes());
         shown = width(&line);
         if end.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
             break;
         }
     }
-    let _ = stderr().write_all(format!("\r{:shown$}\r", "").as_bytes());
+    let _ = stderr().write_all(erase(shown).as_bytes());
 }
 
 /// A log for `--verbose`, a line at the end of each piece of work. Contains its name, its start, and its bytes.
