@@ -12,7 +12,7 @@ use super::{
 };
 use crate::array::{ChunkFault, ChunkSet, ChunkSetBuilder, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
-use crate::grid::Region;
+use crate::grid::{Grid, Region, volume};
 use crate::store::{Node, Part};
 
 /// Memory of a piece of a block in addition to its elements, in bytes.
@@ -97,16 +97,26 @@ impl<'a> Pairs<'a> {
         Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
     }
 
-    /// Returns the units in which either side may store elements: objects of the destination, or groups of them. With
-    /// `objects`, only units that contain some of them. If it is not known which objects the destination has, only the
-    /// source counts.
+    /// Returns the grid of the units: objects of the destination, or groups of them.
+    fn grid(&self) -> Grid {
+        match &self.blocks {
+            None => self.transfer.destination.metadata.grid.clone(),
+            Some(plan) => self.transfer.grid_of(&plan.group_shape()),
+        }
+    }
+
+    /// Returns all units.
+    pub fn all_units(&self) -> ChunkSet {
+        ChunkSet::full(volume(&self.grid().counts()))
+    }
+
+    /// Returns the units in which either side may store elements. With `objects`, only units that contain some of them. If
+    /// it is not known which objects the destination has, only the source counts.
     pub fn units(&self, objects: Option<&ChunkSet>) -> ChunkSet {
-        let Transfer { source, destination, .. } = self.transfer;
-        let (grid, among) = match &self.blocks {
-            None => (destination.metadata.grid.clone(), objects.cloned()),
-            Some(plan) => {
-                (self.transfer.grid_of(&plan.group_shape()), objects.map(|objects| plan.groups().of(objects)))
-            }
+        let (Transfer { source, destination, .. }, grid) = (self.transfer, self.grid());
+        let among = match &self.blocks {
+            None => objects.cloned(),
+            Some(plan) => objects.map(|objects| plan.groups().of(objects)),
         };
         let of_source = self.transfer.overlapped_among(&grid, among.as_ref());
         if destination.present.is_none() {

@@ -267,7 +267,9 @@ impl ArrayComparison {
         let pairs = pairs.map_err(|small| budget.too_small(small.least, &purpose()))?;
         let threads = pairs.schedule.threads;
         let driver = &narrowed(driver, threads)?;
-        let units = pairs.units(None);
+        // A store that cannot list its keys may have chunks that the other one lacks.
+        let is_listed = self.transfer.destination.present.is_some();
+        let units = if is_listed { pairs.units(None) } else { pairs.all_units() };
         let element = self.values[0].data_type.size().unwrap_or(1) as u64;
         let visit = |buffers: &mut [Vec<u8>; 2], pair: &Pair<'_>| {
             let tally = self.piece(pair, buffers);

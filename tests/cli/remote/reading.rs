@@ -201,6 +201,26 @@ fn values_behind_a_network_are_those_of_the_local_store() {
     }
 }
 
+/// A web server cannot list its keys. So each of its chunks is read, in the same grid and in another one.
+#[test]
+fn chunk_that_only_a_web_server_has_makes_arrays_differ() {
+    let (test, server) = (CliTest::new(), sound(array("/a"), Manner::Ranges));
+    for (key, bytes) in array("local").into_iter().filter(|(key, _)| key != "local/c/4") {
+        test.write(&key, bytes);
+    }
+    test.run(["transcode", "-c", "8", "local", "regridded"]).succeeds();
+    assert!(!test.exists("regridded/c/2"));
+    let url = format!("{}/a", server.address);
+    for (one, other) in [("local", url.as_str()), (&url, "local"), ("regridded", &url), (&url, "regridded")] {
+        let compared = run(&test, &server, &["validate", one, "--against", other]);
+        assert!(
+            compared.status == 1 && String::from_utf8_lossy(&compared.output).contains("values differ"),
+            "{one} {other}: {}",
+            compared.error
+        );
+    }
+}
+
 #[test]
 fn values_of_a_consolidated_group_are_those_of_the_local_store() {
     let copy = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
