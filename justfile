@@ -1,11 +1,11 @@
-# `just check` runs what .ci/run runs; the other recipes are its parts.
+# `just check` runs .ci/run. The other recipes are its parts.
 
 set shell := ["bash", "-uc"]
 
 default:
     @just --list
 
-# Everything that must hold of a commit; `just check all` adds what takes long
+# All checks of a commit; `just check all` adds the slow ones
 check tier="commit":
     .ci/run {{tier}}
 
@@ -13,24 +13,24 @@ check tier="commit":
 format:
     cargo fmt
 
-# Warnings are errors
+# Clippy; warnings are errors
 lint:
     cargo clippy --release --all-targets --locked -- -D warnings
 
-# All tests of Rust
+# All Rust tests
 test:
     cargo test --release --locked
 
-# Fuzz one target (document, fill_value, shard_index, pipeline, apply_codec_decode) for so many seconds
+# Fuzz one target (see the names in fuzz/targets) for so many seconds
 fuzz target seconds:
     .ci/fuzz {{seconds}} {{target}}
 
-# Write completions/, the generated pages of docs/ and the dataclasses of Python anew
+# Write the generated files: completions/, pages of docs/, the dataclasses of Python
 generate:
     UPDATE_GENERATED=1 cargo test --locked --test layers
     python3 python/generate.py
 
-# Build the wheel of the release program, and test it, its module and what the CI of others takes
+# Build the wheel of the release program; test it, its module, the action and the hooks
 python:
     cargo build --release --locked
     .ci/python target/release/zarrcast "$(mktemp -d)"
@@ -40,12 +40,12 @@ guide:
     cargo build --release --locked
     .ci/guide target/release/zarrcast "$(mktemp -d)"
 
-# Look at reports of the release program in headless Chromium; screenshots of them go to `pictures`, where it is given
+# Check reports of the release program in headless Chromium; `pictures` is a folder for screenshots
 report pictures="":
     cargo build --release --locked
     .ci/report target/release/zarrcast "$(mktemp -d)" {{pictures}}
 
-# Build all that a release has into a folder, and try what can be tried here (root, QEMU, debootstrap)
+# Build everything of a release into a folder, and try what can be tried here (root, QEMU, debootstrap)
 release folder:
     for target in source {x86_64,aarch64}-unknown-linux-{gnu,musl}; do .ci/release-artifacts "$target" {{folder}} || exit; done
     for libc in gnu musl; do packaging/try-emulated "aarch64-unknown-linux-$libc" {{folder}} target/x86_64-unknown-linux-musl/release/zarrcast || exit; done

@@ -3,13 +3,13 @@
 
 remote.py --bin PATH [--s3s-fs PATH] [--tensorstore PYTHON] [--zarr-python PYTHON] [--rounds 3] [--only JOB,...] [--delay 0.05]
 
-An array of 2,000 chunks of 64 KiB lies in a bucket of s3s-fs (`cargo install s3s-fs --features binary`) and in a local folder,
-both in memory where there is room. Everybody reaches the server through a relay that holds each answer back; it counts the
-requests and how many are in flight. PYTHON has tensorstore, or zarr and obstore; peers that are not named are left out.
-They take turns within a round, with as many requests in flight as they have by themselves, or --peer-requests. Prints medians
-and 'N passed, M failed': ours take at most 1.3 times what so many chunks take with 64 requests in flight, at most 0.7 of the
-better peer, and at most 16 requests beside one for each chunk. A machine that is busy with other things makes all of them slower.
-`--relay` measures the relay itself: 64 connections that are answered at once.
+The array has 2,000 chunks of 64 KiB. One copy is in a bucket of s3s-fs (`cargo install s3s-fs --features binary`), one in a
+local folder. Both are in memory if there is room. All programs reach the server through a relay. The relay delays each answer
+and counts the requests, and how many are in flight. PYTHON has tensorstore, or zarr and obstore. Peers that are not given are
+left out. The programs take turns within a round. Each has as many requests in flight as it has by default, or
+--peer-requests. The script prints medians and 'N passed, M failed'. Our limits are: at most 1.3 times the time of so many
+chunks with 64 requests in flight, at most 0.7 times the better peer, and at most 16 requests more than one for each chunk.
+A busy machine makes all of them slower. `--relay` measures the relay itself, with 64 connections and no delay.
 """
 import argparse
 import asyncio

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes `python/zarrcast/results.py`, the dataclasses of the output of `--json`, from `schemas/*.json`.
 
-`generate.py` writes it. `generate.py --check` exits with status 1 if it is stale. The name of a class is made of its
+`generate.py --check` writes nothing. It exits with status 1 if it is stale. The name of a class is made of its
 command and of the definition or member that it describes.
 """
 
@@ -33,11 +33,11 @@ NAMES = {"ValidateFinding": "Finding", "InspectPipeline": "InspectCodec"}
 SINGULAR = {"axes": "axis", "passes": "pass", "stats": "stats", "totals": "totals", "ways": "ways"}
 
 HEADER = '''\
-"""What the commands of zarrcast answer, as dataclasses.
+"""The results of the commands of zarrcast, as dataclasses.
 
-Made from `schemas/` by `python/generate.py`; not to be edited. What does not apply is None, and so is a member
-that an older program does not give. Members that a newer program adds are in `extra`. Numbers that are not finite
-are floats; integers are exact; fill values and attributes are as JSON has them.
+`python/generate.py` writes this file from `schemas/`: do not edit it. A member is None if it does not apply, or if an
+older program does not give it. Members that a newer program adds are in `extra`. NaN and the infinities are floats.
+Integers are exact. Fill values and attributes are JSON values.
 """
 
 from __future__ import annotations

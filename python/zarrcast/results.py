@@ -1,8 +1,8 @@
-"""What the commands of zarrcast answer, as dataclasses.
+"""The results of the commands of zarrcast, as dataclasses.
 
-Made from `schemas/` by `python/generate.py`; not to be edited. What does not apply is None, and so is a member
-that an older program does not give. Members that a newer program adds are in `extra`. Numbers that are not finite
-are floats; integers are exact; fill values and attributes are as JSON has them.
+`python/generate.py` writes this file from `schemas/`: do not edit it. A member is None if it does not apply, or if an
+older program does not give it. Members that a newer program adds are in `extra`. NaN and the infinities are floats.
+Integers are exact. Fill values and attributes are JSON values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class InspectCodec:
     shape: Optional[tuple[int, ...]]
     fill_value: Any
     bytes: Optional[int]
-    #: Of `sharding_indexed`: what it does to an inner chunk.
+    #: For `sharding_indexed`: the codecs of an inner chunk.
     pipeline: Optional[tuple[InspectCodec, ...]]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -32,13 +32,13 @@ class InspectCodec:
 class InspectStorage:
     """Of `storage` in `zarrcast inspect --json`."""
 
-    #: Smallest units that can be decoded alone.
+    #: Number of the smallest units that can be decoded alone.
     chunks: Optional[int]
     chunks_present: Optional[int]
-    #: Stored objects of a sharded array.
+    #: Number of shards of a sharded array.
     shards: Optional[int]
     shards_present: Optional[int]
-    #: Of all elements.
+    #: Size of all elements in bytes.
     bytes_logical: Optional[int]
     bytes_stored: int
     #: Keys that belong to no chunk.
@@ -49,22 +49,22 @@ class InspectStorage:
 
 @dataclass(frozen=True)
 class InspectStats:
-    """Over all elements: absent chunks count as the fill value, padding at the edge not at all."""
+    """Statistics of all elements. Absent chunks count as the fill value. Padding at the edge does not count."""
 
     count: int
-    #: What follows `fill_value` is over these.
+    #: Number of finite elements. The members after `fill_value` are about these.
     finite: int
     nan: int
-    #: Equal to a value that counts as missing.
+    #: Number of elements equal to a missing value of the CF attributes.
     missing: int
     positive_infinity: int
     negative_infinity: int
-    #: Equal to the fill value.
+    #: Number of elements equal to the fill value.
     fill_value: int
     min: Optional[float]
     max: Optional[float]
     mean: Optional[float]
-    #: Of the values as a whole population.
+    #: Standard deviation of the population.
     standard_deviation: Optional[float]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -74,9 +74,9 @@ class InspectStats:
 class InspectHistogram:
     """Of `histogram` in `zarrcast inspect --json`."""
 
-    #: The lower edge of the first bin.
+    #: Lower edge of the first bin.
     min: Optional[float]
-    #: The upper edge of the last bin, which belongs to it.
+    #: Upper edge of the last bin. The bin includes it.
     max: Optional[float]
     counts: tuple[int, ...]
     below: int
@@ -89,16 +89,16 @@ class InspectHistogram:
 class InspectSuggestion:
     """Of `suggestion` in `zarrcast inspect --json`."""
 
-    #: The command line that does it.
+    #: The command line that stores the array this way.
     command: str
     codecs: tuple[Union[str, dict[str, Any]], ...]
-    #: The array's whole chain with them in it.
+    #: The whole codec chain of the array with the suggested codecs.
     chain: tuple[Union[str, dict[str, Any]], ...]
     range: Optional[tuple[Any, ...]]
     step: Optional[float]
-    #: Over all values, measured.
+    #: Largest absolute error over all values, measured.
     max_abs_error: Optional[float]
-    #: The fill value that the array needs with them.
+    #: The fill value that the array needs with these codecs.
     fill_value: Any
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -106,16 +106,18 @@ class InspectSuggestion:
 
 @dataclass(frozen=True)
 class TranscodeSample:
-    """Chunks of stretches of equal length, in the C order of the grid: one each, the same each time."""
+    """The sample of chunks. The grid in C order is cut into ranges of equal length, and one chunk is taken from
+    each. Every run takes the same chunks.
+    """
 
     chunks: int
-    #: Chunks that are there.
+    #: Number of chunks that exist.
     of: int
-    #: The smallest unit that can be decoded alone.
+    #: Shape of the smallest unit that can be decoded alone.
     chunk_shape: tuple[int, ...]
-    #: Where they stand in the grid of these chunks; the first 100.
+    #: Positions of the sampled chunks in their grid, at most 100.
     positions: tuple[tuple[int, ...], ...]
-    #: Encoded bytes that were read for it.
+    #: Encoded bytes read for the sample.
     bytes_read: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -123,28 +125,28 @@ class TranscodeSample:
 
 @dataclass(frozen=True)
 class InspectWay:
-    """Where a way cannot be gone, all is null but its name and the reason."""
+    """A way to store the array. If it is not possible, all members but `name` and `reason` are null."""
 
     name: str
-    #: Of transcode.
+    #: Options of `transcode`.
     options: Optional[str]
-    #: Of the codes, or of the floats that keep some bits.
+    #: Data type of the codes, or of the rounded floats.
     data_type: Optional[str]
-    #: Bits of the significand that are kept.
+    #: Number of bits of the significand that are kept.
     keep_bits: Optional[int]
-    #: Over the sample.
+    #: Error over the elements of the sample.
     max_abs_error: Optional[float]
-    #: Over the sample.
+    #: Error over the elements of the sample.
     rms_error: Optional[float]
-    #: Of the whole array, estimated, with the indexes of shards.
+    #: Estimated size of the whole array in bytes, with the indexes of shards.
     bytes_stored: Optional[int]
-    #: How many times smaller than as it is.
+    #: Size of the stored chunks now, divided by the estimated size.
     ratio: Optional[float]
-    #: Wall time of the whole array on this machine, estimated.
+    #: Estimated wall time for the whole array on this machine, in seconds.
     seconds: Optional[float]
-    #: The command line that does it.
+    #: The command line that stores the array this way.
     command: Optional[str]
-    #: Why the way cannot be gone.
+    #: Reason why the way is not possible.
     reason: Optional[str]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -152,14 +154,14 @@ class InspectWay:
 
 @dataclass(frozen=True)
 class InspectWays:
-    """Ways to store an array of floats smaller, each tried on a sample of its chunks."""
+    """Ways to store an array of floats smaller. Each was tried on a sample of the chunks."""
 
     sample: TranscodeSample
-    #: Over the elements of the sample.
+    #: Statistics of the elements of the sample.
     values: InspectStats
-    #: Of the stored chunks as they are.
+    #: Size of the stored chunks as they are, in bytes.
     bytes_stored: int
-    #: What every way adds by --compress, where the array is not compressed.
+    #: The compressor that every way adds. Null if the array is already compressed.
     compress: Optional[str]
     ways: tuple[InspectWay, ...]
     #: Members that this version of the module does not know.
@@ -170,9 +172,9 @@ class InspectWays:
 class InspectKeptBit:
     """Of `kept_bits` in `zarrcast inspect --json`."""
 
-    #: Of the information.
+    #: Share of the information to keep.
     share: Optional[float]
-    #: Of the significand that keep it.
+    #: Number of bits of the significand that keep this share.
     bits: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -184,13 +186,13 @@ class InspectDimensionInformation:
 
     axis: int
     name: Optional[str]
-    #: Of neighbours of which neither is NaN nor missing.
+    #: Number of pairs of neighbours. Pairs with NaN or a missing value do not count.
     pairs: int
-    #: Of each bit, from 0 to 1.
+    #: Information of each bit, from 0 to 1.
     information: tuple[Optional[float], ...]
-    #: What random bits show: information up to it counts as none.
+    #: Threshold: random bits show as much. Information up to it counts as 0.
     insignificant: Optional[float]
-    #: The sum of what counts, in bits.
+    #: Sum of the information above the threshold, in bits.
     total: Optional[float]
     kept: tuple[InspectKeptBit, ...]
     #: Members that this version of the module does not know.
@@ -201,16 +203,17 @@ class InspectDimensionInformation:
 class InspectInformation:
     """The bitwise real information (Kloewer et al. 2021, Nature Computational Science 1, 713-724)."""
 
-    #: Whose bits are looked at.
+    #: Data type whose bits are examined.
     data_type: str
-    #: Codes where the chain makes integers of the elements.
+    #: `codes` if the codec chain turns the elements into integers.
     of: str
-    #: The name of each bit from the most significant on: `sign`, `e1` and on, `m1` and on.
+    #: Names of the bits, the most significant first: `sign`, then `e1`, `e2` and so on, then `m1`, `m2` and
+    #: so on.
     bits: tuple[str, ...]
-    #: In front of the significand.
+    #: Number of bits before the significand.
     leading_bits: int
     dimensions: tuple[InspectDimensionInformation, ...]
-    #: Along every dimension.
+    #: Bits to keep, over all dimensions.
     kept: tuple[InspectKeptBit, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -221,7 +224,7 @@ class InspectStage:
     """Of `stage` in `zarrcast inspect --json`."""
 
     codec: str
-    #: In the chain.
+    #: Position of the codec in the chain.
     place: int
     bytes_encoded: int
     bytes: Optional[int]
@@ -239,17 +242,17 @@ class InspectChunk:
     """Of `chunk` in `zarrcast inspect --json`."""
 
     indices: tuple[int, ...]
-    #: Whether they count inner chunks.
+    #: True if the indices are those of an inner chunk.
     inner: bool
-    #: Of the stored object.
+    #: Key of the stored object.
     key: str
     present: bool
-    #: Where an inner chunk begins in its shard.
+    #: Offset of the inner chunk in its shard, in bytes.
     offset: Optional[int]
     bytes_stored: Optional[int]
-    #: The part of it that lies inside the array.
+    #: Shape of the part of the chunk that is inside the array.
     shape: tuple[int, ...]
-    #: A row for each codec, in decode order, up to the first that failed.
+    #: One stage per codec, in decode order, up to the first that failed.
     stages: tuple[InspectStage, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -282,7 +285,7 @@ class InspectPreview:
     """Of `preview` in `zarrcast inspect --json`."""
 
     axes: tuple[InspectPreviewAxis, ...]
-    #: Where the slice is taken along the other dimensions.
+    #: Indices of the slice along the other dimensions.
     at: tuple[InspectPreviewAt, ...]
     reduction: str
     min: Optional[float]
@@ -301,17 +304,17 @@ class Finding:
     name: str
     severity: str
     message: str
-    #: The next step.
+    #: What to do about it.
     help: Optional[str]
-    #: As it was named on the command line.
+    #: STORE as given on the command line.
     store: Optional[str]
-    #: The path of the node, `/` or `/a/b`.
+    #: Path of the node, `/` or `/a/b`.
     node: Optional[str]
-    #: Relative to the store.
+    #: Key, relative to the store.
     key: Optional[str]
-    #: RFC 6901, into the document of the key.
+    #: JSON pointer (RFC 6901) into the document at the key.
     pointer: Optional[str]
-    #: Indices of a chunk, or of a shard, in the stored grid.
+    #: Indices of the chunk or shard in the stored grid.
     chunk: Optional[tuple[int, ...]]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -322,21 +325,21 @@ class InspectArray:
     """Of `array` in `zarrcast inspect --json`."""
 
     schema: Literal["zarrcast.inspect/2"]
-    #: As it was named.
+    #: STORE as given on the command line.
     store: str
     node_type: Literal["array"]
     path: str
     zarr_format: Optional[int]
     shape: Optional[tuple[int, ...]]
     data_type: Optional[Union[str, dict[str, Any]]]
-    #: The spelling of v2, for a v2 array.
+    #: The data type as Zarr v2 writes it. Null for a v3 array.
     data_type_v2: Any
     fill_value: Any
-    #: Of the smallest unit that can be decoded alone; null where these are of several shapes.
+    #: Shape of the smallest unit that can be decoded alone. Null if the units have different shapes.
     chunk_shape: Optional[tuple[int, ...]]
-    #: Of the stored object of a sharded array; null where these are of several shapes.
+    #: Shape of a shard. Null if the array is not sharded, or if its shards have different shapes.
     shard_shape: Optional[tuple[int, ...]]
-    #: In the form of v3.
+    #: The chunk grid in Zarr v3 form.
     chunk_grid: Optional[Union[str, dict[str, Any]]]
     chunk_key_encoding: Optional[Union[str, dict[str, Any]]]
     dimension_names: Optional[tuple[Optional[str], ...]]
@@ -358,7 +361,7 @@ class InspectArray:
 
 @dataclass(frozen=True)
 class InspectGroupTotals:
-    """Sums over the arrays below it; those of unknown size are left out."""
+    """Sums over the arrays in the group. Arrays of unknown size are left out."""
 
     arrays: int
     bytes_logical: int
@@ -377,24 +380,25 @@ class InspectNode:
     attributes: Any
     shape: Optional[tuple[int, ...]]
     data_type: Optional[Union[str, dict[str, Any]]]
-    #: The spelling of v2, for a v2 array.
+    #: The data type as Zarr v2 writes it. Null for a v3 array.
     data_type_v2: Any
     fill_value: Any
-    #: Of the smallest unit that can be decoded alone; null where these are of several shapes.
+    #: Shape of the smallest unit that can be decoded alone. Null if the units have different shapes.
     chunk_shape: Optional[tuple[int, ...]]
-    #: Of the stored object of a sharded array; null where these are of several shapes.
+    #: Shape of a shard. Null if the array is not sharded, or if its shards have different shapes.
     shard_shape: Optional[tuple[int, ...]]
-    #: In the form of v3.
+    #: The chunk grid in Zarr v3 form.
     chunk_grid: Optional[Union[str, dict[str, Any]]]
     chunk_key_encoding: Optional[Union[str, dict[str, Any]]]
     dimension_names: Optional[tuple[Optional[str], ...]]
     codecs: Optional[tuple[Union[str, dict[str, Any]], ...]]
-    #: Of all elements.
+    #: Size of all elements in bytes.
     bytes_logical: Optional[int]
-    #: Of the stored chunks.
+    #: Size of the stored chunks in bytes.
     bytes_stored: Optional[int]
     stats: Optional[InspectStats]
-    #: Of an array of floats that is no coordinate and not quantised, with --suggest.
+    #: With `--suggest`: ways to store this array smaller. Given for arrays of floats that are neither
+    #: coordinates nor quantised.
     ways: Optional[InspectWays]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -405,17 +409,17 @@ class InspectGroup:
     """Of `group` in `zarrcast inspect --json`."""
 
     schema: Literal["zarrcast.inspect/2"]
-    #: As it was named.
+    #: STORE as given on the command line.
     store: str
     node_type: Literal["group"]
     path: str
     zarr_format: Optional[int]
     attributes: Optional[dict[str, Any]]
-    #: Whether copies of the documents below it are with its own.
+    #: True if the group has consolidated metadata.
     consolidated: bool
-    #: Sums over the arrays below it; those of unknown size are left out.
+    #: Sums over the arrays in the group. Arrays of unknown size are left out.
     totals: InspectGroupTotals
-    #: All below it, by path.
+    #: All nodes below the group, sorted by path.
     nodes: tuple[InspectNode, ...]
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
@@ -428,7 +432,7 @@ class ValidateFailure:
 
     store: Optional[str]
     node: Optional[str]
-    #: Of a chunk, relative to the store.
+    #: Key of a chunk, relative to the store.
     key: Optional[str]
     message: str
     #: Members that this version of the module does not know.
@@ -437,14 +441,14 @@ class ValidateFailure:
 
 @dataclass(frozen=True)
 class InspectSeveral:
-    """Of several STOREs."""
+    """The result for several STOREs."""
 
     schema: Literal["zarrcast.inspect/2"]
-    #: The documents of those that could be looked at, in the order in which they were given.
+    #: The results of the stores that could be read, in the order of the command line.
     stores: tuple[Union[InspectArray, InspectGroup], ...]
     #: The stores that could not be read.
     failures: tuple[ValidateFailure, ...]
-    #: Of all stores.
+    #: The warnings of all stores.
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -488,19 +492,19 @@ class ValidatePair:
 
     path: str
     equal: bool
-    #: Why they are not equal, or could not be compared.
+    #: Reason why the two are not equal, or could not be compared.
     reason: Optional[str]
-    #: Elements compared.
+    #: Number of elements compared.
     elements: int
-    #: Elements that differ by more than the tolerance.
+    #: Number of elements that differ by more than the tolerance.
     differing: int
     max_abs_difference: Optional[float]
     max_rel_difference: Optional[float]
-    #: Where the difference is greatest, the first such element in C order.
+    #: Indices of the largest difference; the first such element in C order.
     at: Optional[tuple[int, ...]]
-    #: The value there, as a fill value is written.
+    #: Value of STORE there, in the form of a fill value.
     value: Any
-    #: The value of OTHER there.
+    #: Value of OTHER there, in the form of a fill value.
     other_value: Any
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -511,7 +515,7 @@ class ValidateAgainst:
     """Of `against` in `zarrcast validate --json`."""
 
     other: str
-    #: Whether every pair is equal, and none lacks its other.
+    #: True if every pair is equal and no node lacks its partner.
     equal: bool
     nodes: tuple[ValidatePair, ...]
     #: Members that this version of the module does not know.
@@ -520,33 +524,34 @@ class ValidateAgainst:
 
 @dataclass(frozen=True)
 class ValidateResult:
-    """`zarrcast validate --json`: What is wrong with the stores. Members may be added within version 1; none is
-    renamed, removed or given another meaning.
+    """`zarrcast validate --json`: The faults of the stores. A later program may add members within version 1. It
+    does not rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.validate/1"]
-    #: Whether every STORE could be looked at and nothing is at error level; a comparison has its own `equal`.
+    #: True if every STORE could be checked and no finding is an error. A comparison has its own member,
+    #: `equal`.
     valid: bool
-    #: `valid` alone where every chunk was decoded; `differs` where OTHER of `--against` does; `not valid`;
-    #: else what was found right, and what was not looked at.
+    #: `valid` alone if every chunk was decoded. `differs` if OTHER of `--against` differs. `not valid` if
+    #: there are errors. Otherwise a text that says what was checked and what was not.
     verdict: str
-    #: The share of the stored objects that was looked at; absent where all were.
+    #: The part of the stored objects that was checked. Not given if all were.
     partition: Optional[ValidatePartition]
-    #: Findings at error level, also those not shown.
+    #: Number of errors, including those not shown.
     errors: int
     warnings: int
     infos: int
-    #: What no rule could look at, by reason.
+    #: What could not be checked, by reason.
     unchecked: tuple[ValidateUnchecked, ...]
-    #: The absent chunks of each array that has any; 100 ranges in all.
+    #: The absent chunks of each array that has any, at most 100 ranges in all.
     absent: tuple[ValidateAbsent, ...]
     #: The stores, nodes and chunks that could not be read.
     failures: tuple[ValidateFailure, ...]
-    #: Whether there are more findings than are shown.
+    #: True if there are more findings than are shown.
     truncated: bool
-    #: In stable order: store, node, documents, keys, chunks.
+    #: The findings in a fixed order: store, node, documents, keys, chunks.
     findings: tuple[Finding, ...]
-    #: The comparison, where one was asked for.
+    #: Result of `--against`. Null without it.
     against: Optional[ValidateAgainst]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -554,15 +559,15 @@ class ValidateResult:
 
 @dataclass(frozen=True)
 class TranscodeArray:
-    """An array's metadata, in v3 form."""
+    """Metadata of an array, in Zarr v3 form."""
 
     zarr_format: int
-    #: Null where a first pass decides.
+    #: The data type. Null if a first pass over the values decides it.
     data_type: Optional[Union[str, dict[str, Any]]]
     fill_value: Any
-    #: Of the smallest unit that can be decoded alone; null where these are of several shapes.
+    #: Shape of the smallest unit that can be decoded alone. Null if the units have different shapes.
     chunk_shape: Optional[tuple[int, ...]]
-    #: Of the stored object of a sharded array; null where these are of several shapes.
+    #: Shape of a shard. Null if the array is not sharded, or if its shards have different shapes.
     shard_shape: Optional[tuple[int, ...]]
     codecs: tuple[Union[str, dict[str, Any]], ...]
     #: Members that this version of the module does not know.
@@ -571,32 +576,32 @@ class TranscodeArray:
 
 @dataclass(frozen=True)
 class TranscodeQuality:
-    """How much a quantisation shows, over points that are finite in SOURCE and in DEST. What is not defined is
+    """Measures of the loss, over points that are finite in SOURCE and in DEST. A measure that is not defined is
     null.
     """
 
-    #: Finite in SOURCE and in DEST.
+    #: Number of points that are finite in SOURCE and in DEST.
     points: int
-    #: The mean of DEST less SOURCE.
+    #: Mean of DEST minus SOURCE.
     bias: Optional[float]
-    #: `20 log10(range of SOURCE / rms error)`, in dB; null of a constant SOURCE.
+    #: Peak signal-to-noise ratio `20 log10(range of SOURCE / rms error)` in dB. Null if SOURCE is constant.
     psnr: Optional[float]
-    #: Pearson's correlation coefficient; null where either side is constant.
+    #: Pearson correlation coefficient. Null if SOURCE or DEST is constant.
     pearson: Optional[float]
-    #: The share of points whose relative error is above 1e-4; where SOURCE is 0, the absolute one.
+    #: Share of points whose relative error is above 1e-4. Where SOURCE is 0, the absolute error counts.
     relative_error_share: Optional[float]
-    #: The greatest distance of the distribution functions of SOURCE and DEST; null where DEST can hold more
-    #: than 2^20 different values.
+    #: Largest distance between the distribution functions of SOURCE and DEST (Kolmogorov-Smirnov). Null if
+    #: DEST can hold more than 2^20 different values.
     ks_statistic: Optional[float]
-    #: The p-value of the two-sample Kolmogorov-Smirnov test, where there is a statistic.
+    #: p-value of the two-sample Kolmogorov-Smirnov test. Null if there is no statistic.
     ks_p: Optional[float]
-    #: The least DSSIM of all levels, the last two dimensions at each index of the others.
+    #: Smallest DSSIM of all levels. A level is the last two dimensions at one index of the others.
     dssim: Optional[float]
-    #: The level that has it: its indices along the other dimensions.
+    #: Indices of the level with the smallest DSSIM, along the other dimensions.
     dssim_level: Optional[tuple[int, ...]]
-    #: The share of zeros that stay 0; 1 where there are none.
+    #: Share of zeros that stay 0. It is 1 if there are no zeros.
     zeros_kept: Optional[float]
-    #: The share of other numbers that keep their sign; 1 where there are none.
+    #: Share of the other numbers that keep their sign. It is 1 if there are none.
     signs_kept: Optional[float]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -606,51 +611,52 @@ class TranscodeQuality:
 class TranscodeQuantization:
     """Of `quantization` in `zarrcast transcode --json`."""
 
-    #: `bitround` where floats stay floats (--keep-bits): there are neither range nor codes nor a bound.
+    #: The form of the quantisation. With `bitround` (`--keep-bits`) floats stay floats: `range`, `codes` and
+    #: `bound` do not apply.
     as_: str
-    #: The codes' type, or that of the floats.
+    #: Data type of the codes, or of the rounded floats.
     data_type: Optional[str]
-    #: Of the significand, that floats keep.
+    #: Number of bits of the significand that the floats keep.
     keep_bits: Optional[int]
-    #: The share of the information that they were found to keep (--keep-bits auto).
+    #: With `--keep-bits auto`: the share of the information that these bits keep.
     information: Optional[float]
-    #: The least and the greatest value that the codes are for.
+    #: Smallest and largest value that the codes can hold.
     range: Optional[tuple[Optional[Union[float, str]], ...]]
     offset: Optional[Union[float, str]]
     scale: Optional[Union[float, str]]
-    #: |1/scale|, the distance of two codes' values.
+    #: Difference between the values of two adjacent codes: |1/scale|.
     step: Optional[float]
-    #: The first and the last code that numbers get.
+    #: First and last code that is used for numbers.
     codes: Optional[tuple[int, ...]]
     nan_code: Optional[int]
-    #: The dimensions along which differences of the codes are stored.
+    #: Dimensions along which differences of the codes are stored.
     predict: Optional[tuple[str, ...]]
-    #: Elements.
+    #: Number of elements.
     count: int
-    #: NaN, missing values included.
+    #: Number of NaN, missing values included.
     nan: Optional[int]
-    #: Elements that got a bound.
+    #: Number of values outside the range. Each became the nearest bound.
     clamped: Optional[int]
-    #: Over finite unclamped elements.
+    #: Error over the finite elements that were not clamped.
     max_abs_error: Optional[float]
-    #: Over clamped elements.
+    #: Error over the clamped elements.
     max_abs_error_clamped: Optional[float]
-    #: Over finite unclamped elements.
+    #: Error over the finite elements that were not clamped.
     rms_error: Optional[float]
-    #: What the greatest error may be.
+    #: Upper bound of the largest error.
     bound: Optional[float]
-    #: Who reads the result.
+    #: The programs that can read the result.
     readers: Optional[str]
-    #: An entry of `scalar_map.encode` for zarr-python 3.4.1 and 3.4.2: a value that no element has, and its
-    #: code.
+    #: An entry of `scalar_map.encode` that zarr-python 3.4.1 and 3.4.2 need: a value that no element has, and
+    #: its code.
     reader_workaround: Optional[tuple[Optional[Union[float, str]], int]]
-    #: With `--verify`, up to 16 bits.
+    #: Number of different codes. Given with `--verify` for codes of at most 16 bits.
     distinct_codes: Optional[int]
-    #: Of stored chunks.
+    #: Size of the stored chunks in bytes.
     bytes_source: Optional[int]
-    #: Of stored chunks.
+    #: Size of the stored chunks in bytes.
     bytes_destination: Optional[int]
-    #: With `--quality` or `--require`.
+    #: With `--quality` or `--require`: measures of the loss.
     quality: Optional[TranscodeQuality]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -660,13 +666,13 @@ class TranscodeQuantization:
 class TranscodeVerify:
     """Of `verify` in `zarrcast transcode --json`."""
 
-    #: In value, or under quantisation within the bound.
+    #: True if all values are equal, or within the bound if they were quantised.
     equal: bool
-    #: Elements compared.
+    #: Number of elements compared.
     elements: int
     differing: int
     max_abs_error: Optional[float]
-    #: Under quantisation.
+    #: Upper bound of the error, if the values were quantised.
     bound: Optional[float]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -676,15 +682,15 @@ class TranscodeVerify:
 class TranscodeCompressionTried:
     """Of `tried` in `zarrcast transcode --json`."""
 
-    #: In short, as --compress takes it; or numcodecs.pcodec.
+    #: The compressor in the form that `--compress` takes, or `numcodecs.pcodec`.
     compress: str
-    #: The dimensions along which differences are taken in front of it.
+    #: Dimensions along which differences are stored before this compressor.
     predict: tuple[str, ...]
-    #: Without typesize.
+    #: The codecs in Zarr v3 form, without `typesize`.
     codecs: tuple[Union[str, dict[str, Any]], ...]
-    #: Of all chunks, estimated; null where the chain is not for these elements.
+    #: Estimated size of all chunks in bytes. Null if the codecs cannot encode these elements.
     bytes_stored: Optional[int]
-    #: Why it is not.
+    #: Reason why the codecs cannot encode these elements.
     reason: Optional[str]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -692,12 +698,12 @@ class TranscodeCompressionTried:
 
 @dataclass(frozen=True)
 class TranscodeCompression:
-    """What --compress auto chose: the quickest of those that take no more than a hundredth more than the least."""
+    """The choice of `--compress auto`: the fastest compressor whose size is at most 1 % above the smallest."""
 
     goal: str
-    #: The compress of one of those that were tried; null of a plan that reads no chunk.
+    #: `compress` of the chosen compressor. Null for a plan that reads no chunk.
     chosen: Optional[str]
-    #: The quicker ones first.
+    #: The compressors that were tried, the fastest first.
     tried: tuple[TranscodeCompressionTried, ...]
     sample: Optional[TranscodeSample]
     #: Members that this version of the module does not know.
@@ -706,11 +712,11 @@ class TranscodeCompression:
 
 @dataclass(frozen=True)
 class TranscodeEstimate:
-    """What an array is thought to come to, from a sample of its chunks."""
+    """Estimate of size and time, from a sample of the chunks."""
 
-    #: Of the stored chunks, with the indexes of shards.
+    #: Size of the stored chunks in bytes, with the indexes of shards.
     bytes_stored: int
-    #: Wall time on this machine.
+    #: Wall time on this machine in seconds.
     seconds: Optional[float]
     sample: TranscodeSample
     #: Members that this version of the module does not know.
@@ -726,40 +732,41 @@ class TranscodeNode:
     route: str
     source: Optional[TranscodeArray]
     destination: Optional[TranscodeArray]
-    #: Of what --select takes, the first index and the one after the last along each dimension; null where all
-    #: is taken.
+    #: Selection of `--select`: the first index and the index after the last, for each dimension. Null if all
+    #: elements are taken.
     selection: Optional[tuple[tuple[int, ...], ...]]
-    #: Stored objects of the destination's grid.
+    #: Number of stored objects in the grid of DEST.
     chunks: Optional[int]
-    #: Of the source's grid, not stored.
+    #: Number of chunks of SOURCE that are absent.
     chunks_absent: Optional[int]
-    #: Refused by the store, and taken for absent (--missing-status 403).
+    #: Number of chunks that the store refused and that count as absent (`--missing-status 403`).
     chunks_refused: Optional[int]
     chunks_read: Optional[int]
     chunks_written: Optional[int]
-    #: Of chunks, encoded.
+    #: Encoded bytes of chunks.
     bytes_read: Optional[int]
-    #: Of chunks, encoded.
+    #: Encoded bytes of chunks.
     bytes_written: Optional[int]
-    #: Of intermediate data.
+    #: Bytes of intermediate data.
     bytes_temporary: Optional[int]
-    #: Of all elements, in the destination's data type.
+    #: Size of all elements in the data type of DEST, in bytes.
     bytes_logical: Optional[int]
-    #: Of the chunks that are taken, as SOURCE stores them; bytes_read counts those that are read again.
+    #: Stored size of the chunks that are taken from SOURCE, in bytes. `bytes_read` also counts chunks that
+    #: are read again.
     bytes_source: Optional[int]
-    #: Times that chunk data are read.
+    #: Number of passes over the chunk data.
     passes: Optional[int]
-    #: Pieces of work, of all passes.
+    #: Number of units of work in all passes.
     units: Optional[int]
-    #: Chunks read by chunks needed, in the mean.
+    #: Chunks read divided by chunks needed, on average.
     read_amplification: Optional[float]
-    #: Peak of the chunk data in flight.
+    #: Maximum size of the chunk data in memory, in bytes.
     memory_bytes: Optional[int]
     quantization: Optional[TranscodeQuantization]
     verify: Optional[TranscodeVerify]
-    #: With --compress auto.
+    #: With `--compress auto`: the choice.
     compression: Optional[TranscodeCompression]
-    #: Of a plan, with --estimate.
+    #: With `--estimate`: the estimate for this array.
     estimate: Optional[TranscodeEstimate]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -767,7 +774,7 @@ class TranscodeNode:
 
 @dataclass(frozen=True)
 class TranscodeTotals:
-    """Sums of what is known of the nodes."""
+    """Sums over the nodes. Unknown values are left out."""
 
     chunks: Optional[int]
     chunks_absent: Optional[int]
@@ -779,7 +786,7 @@ class TranscodeTotals:
     bytes_temporary: Optional[int]
     bytes_logical: Optional[int]
     bytes_source: Optional[int]
-    #: Keys copied that belong to no node.
+    #: Number of copied keys that belong to no node.
     other_keys: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -789,15 +796,15 @@ class TranscodeTotals:
 class TranscodePlan:
     """Of `plan` in `zarrcast transcode --json`."""
 
-    #: Keys of DEST.
+    #: Number of keys of DEST.
     keys: int
-    #: Null in an object store.
+    #: Number of files. Null in an object store.
     files: Optional[int]
-    #: With DEST's own; null in an object store.
+    #: Number of folders, DEST included. Null in an object store.
     folders: Optional[int]
-    #: At least; null where SOURCE is local.
+    #: Minimum number of requests that read. Null if SOURCE is local.
     requests_read: Optional[int]
-    #: About; null where DEST is local.
+    #: Approximate number of requests that write. Null if DEST is local.
     requests_write: Optional[int]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -805,26 +812,26 @@ class TranscodePlan:
 
 @dataclass(frozen=True)
 class TranscodeResult:
-    """`zarrcast transcode --json`: What was written, or with `--dry-run` would be. Members may be added within
-    version 2; none is renamed, removed or given another meaning.
+    """`zarrcast transcode --json`: The result of a job, or with `--dry-run` its plan. A later program may add
+    members within version 2. It does not rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.transcode/2"]
-    #: SOURCE, as it was named.
+    #: SOURCE as given on the command line.
     source: str
-    #: DEST, as it was named.
+    #: DEST as given on the command line.
     destination: str
-    #: Whether nothing was written.
+    #: True if nothing was written.
     dry_run: bool
-    #: Whether DEST is there and whole.
+    #: True if DEST exists and is complete.
     complete: bool
     seconds: float
-    #: By path.
+    #: The nodes, sorted by path.
     nodes: tuple[TranscodeNode, ...]
     totals: TranscodeTotals
-    #: The objects that a plan makes at most, documents included; null of what is done.
+    #: With `--dry-run`: the maximum number of objects that the job makes, documents included. Null otherwise.
     plan: Optional[TranscodePlan]
-    #: Paths of arrays that are not quantised or rounded as others are: coordinates, and what CF attributes
+    #: Paths of arrays that are not quantised or rounded: coordinates, and the variables that CF attributes
     #: name.
     spared: tuple[str, ...]
     warnings: tuple[Finding, ...]
@@ -847,7 +854,7 @@ class InitCompressor:
     """Of `compressors` in `zarrcast init --json`."""
 
     path: str
-    #: As --compress takes it; or numcodecs.pcodec.
+    #: The compressor in the form that `--compress` takes, or `numcodecs.pcodec`.
     compress: str
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -855,28 +862,29 @@ class InitCompressor:
 
 @dataclass(frozen=True)
 class InitResult:
-    """`zarrcast transcode --init --json`: How a job in parts was planned. Members may be added within version 1;
-    none is renamed, removed or given another meaning.
+    """`zarrcast transcode --init --json`: The plan of a job in parts. A later program may add members within
+    version 1. It does not rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.init/1"]
-    #: SOURCE, as the user named it.
+    #: SOURCE as given on the command line.
     source: str
-    #: DEST, as the user named it.
+    #: DEST as given on the command line.
     destination: str
-    #: Parts of the pass that has most: fewer than asked for where there are fewer stored objects.
+    #: Number of parts of the pass that has the most. It is less than requested if there are fewer stored
+    #: objects.
     partitions: int
-    #: What is done one after the other.
+    #: The passes of the job, in order.
     passes: tuple[InitPass, ...]
-    #: What a part has in memory at most.
+    #: Maximum memory of a part for chunk data, in bytes.
     memory_bytes: int
-    #: Bytes of the elements of the largest part, about.
+    #: Approximate size of the elements of the largest part, in bytes.
     bytes: int
-    #: Stored objects that DEST will have, at most.
+    #: Maximum number of stored objects in DEST.
     objects: int
-    #: What --compress auto chose, array by array.
+    #: The choice of `--compress auto` for each array.
     compressors: tuple[InitCompressor, ...]
-    #: Whether the same plan was there already.
+    #: True if the same plan already existed.
     was_there: bool
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
@@ -885,32 +893,32 @@ class InitResult:
 
 @dataclass(frozen=True)
 class PartitionResult:
-    """`zarrcast transcode --partition --json`: What a part of a job did. Members may be added within version 1;
-    none is renamed, removed or given another meaning.
+    """`zarrcast transcode --partition --json`: The result of one part of a job. A later program may add members
+    within version 1. It does not rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.partition/1"]
-    #: SOURCE, as the user named it.
+    #: SOURCE as given on the command line.
     source: str
-    #: DEST, as the user named it.
+    #: DEST as given on the command line.
     destination: str
-    #: Whether the whole job was complete already.
+    #: True if the whole job was already complete.
     complete: bool
-    #: Null where the whole job was complete.
+    #: The pass of this part. Null if the whole job was already complete.
     pass_: Optional[str]
-    #: Its number, from 0.
+    #: Number of the part, from 0.
     partition: int
-    #: How many parts the pass has.
+    #: Number of parts of the pass.
     partitions: int
-    #: Whether it was done already, so that nothing was done.
+    #: True if the part was already done. Then nothing was written.
     was_done: bool
-    #: Stored objects written, by this run and those that it went on after.
+    #: Number of stored objects written, by this run and by the interrupted runs that it continued.
     chunks_written: int
-    #: Of chunks, encoded, from SOURCE.
+    #: Encoded bytes of chunks read from SOURCE.
     bytes_read: int
-    #: Of chunks, encoded, to DEST or to the intermediate data.
+    #: Encoded bytes of chunks written to DEST or to the intermediate data.
     bytes_written: int
-    #: Wall time.
+    #: Wall time in seconds.
     seconds: float
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
@@ -923,9 +931,10 @@ class StatusPass:
 
     name: str
     partitions: int
-    #: How many parts are done.
+    #: Number of parts that are done.
     done: int
-    #: The others, as schedulers take them: `3,7-9`; counted from `--first-index`.
+    #: The parts that are not done, in the form that schedulers take: `3,7-9`. Numbers begin at `--first-
+    #: index`.
     missing: str
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -933,19 +942,19 @@ class StatusPass:
 
 @dataclass(frozen=True)
 class StatusResult:
-    """`zarrcast transcode --status --json`: What is done of a job in parts; also of `--finish` where parts are
-    missing or the job was complete. Members may be added within version 1; none is renamed, removed or given
-    another meaning.
+    """`zarrcast transcode --status --json`: The state of a job in parts. `--finish` gives it too, if parts are
+    missing or the job was already complete. A later program may add members within version 1. It does not
+    rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.status/1"]
-    #: SOURCE, as the user named it.
+    #: SOURCE as given on the command line.
     source: str
-    #: DEST, as the user named it.
+    #: DEST as given on the command line.
     destination: str
-    #: Whether DEST is published.
+    #: True if DEST is published.
     complete: bool
-    #: In their order; none of a job that is complete.
+    #: The passes in order. Empty if the job is complete.
     passes: tuple[StatusPass, ...]
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
@@ -956,9 +965,9 @@ class StatusResult:
 class ApplyCodecStream:
     """Of `stream` in `zarrcast apply-codec --json`."""
 
-    #: `-` for a standard stream.
+    #: The path. `-` is standard input or output.
     path: str
-    #: Its size, a .npy header included.
+    #: The size of the file in bytes, with the header of a .npy file.
     bytes: int
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -968,19 +977,19 @@ class ApplyCodecStream:
 class ApplyCodecStage:
     """Of `stage` in `zarrcast apply-codec --json`."""
 
-    #: Null for the input.
+    #: The codec's metadata. Null for the input.
     codec: Optional[str]
     kind: Optional[str]
-    #: In v3 form; null for bytes.
+    #: The data type in Zarr v3 form. Null for bytes.
     data_type: Optional[Union[str, dict[str, Any]]]
-    #: Null for bytes.
+    #: The shape of the array. Null for bytes.
     shape: Optional[tuple[int, ...]]
-    #: With `--fill-value`, of an array.
+    #: The fill value of the array, if `--fill-value` was given.
     fill_value: Any
     bytes: int
-    #: The codec's time, the median of `--repeat`.
+    #: Time of the codec in seconds; with `--repeat` the median.
     seconds: Optional[float]
-    #: Bytes of the decoded side by `seconds`.
+    #: Decoded bytes divided by `seconds`.
     bytes_per_second: Optional[float]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -991,11 +1000,11 @@ class ApplyCodecRoundTrip:
     """Of `round_trip` in `zarrcast apply-codec --json`."""
 
     bit_identical: bool
-    #: Elements that differ in value: NaN equals NaN, and -0 equals 0.
+    #: Number of elements whose values differ. NaN equals NaN, and -0 equals 0.
     differing: int
-    #: The greatest difference of two finite numbers.
+    #: The largest absolute difference between two finite numbers.
     max_abs_error: Optional[float]
-    #: Where that is, or else the first element that differs.
+    #: Indices of the element with the largest difference, or else of the first element that differs.
     at: Optional[tuple[int, ...]]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -1003,21 +1012,21 @@ class ApplyCodecRoundTrip:
 
 @dataclass(frozen=True)
 class ApplyCodecResult:
-    """`zarrcast apply-codec --json`: What a codec chain did. Members may be added within version 1; none is
-    renamed, removed or given another meaning.
+    """`zarrcast apply-codec --json`: The result of a codec chain. A later program may add members within version
+    1. It does not rename, remove or reinterpret one.
     """
 
     schema: Literal["zarrcast.apply-codec/1"]
     direction: str
-    #: INPUT, or the stored chunk.
+    #: The file INPUT, or the stored chunk.
     input: ApplyCodecStream
-    #: OUTPUT, where there is one.
+    #: The file OUTPUT. Null if none was given.
     output: Optional[ApplyCodecStream]
-    #: The input, then a row for each codec, in the order in which they ran.
+    #: The input first, then one stage per codec, in the order in which the codecs ran.
     stages: tuple[ApplyCodecStage, ...]
-    #: With `--round-trip`: whether what was decoded is what was encoded.
+    #: With `--round-trip`: the decoded values compared with the input.
     round_trip: Optional[ApplyCodecRoundTrip]
-    #: With `--repeat`: how often it ran.
+    #: With `--repeat`: the number of runs.
     repeat: Optional[int]
     warnings: tuple[Finding, ...]
     #: Members that this version of the module does not know.
