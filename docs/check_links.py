@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check the links of the built guide: `check_links.py BOOK`, the folder that `mdbook build` wrote.
 
-Every link to a page, a picture or an anchor has to lead somewhere inside of it. What lies elsewhere is not fetched.
-Every page of this folder has to be in the book.
+Every link to a page, a picture or an anchor must lead to something in the book. Other addresses are not fetched.
+Every page of this folder must be in the book.
 """
 
 import html.parser
@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(html.parser.HTMLParser):
-    """The anchors of a page, and what it points at."""
+    """The anchors and the links of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -29,7 +29,7 @@ class Page(html.parser.HTMLParser):
 
 def main():
     book = Path(sys.argv[1]).resolve()
-    # 404.html has its links from the root of the site, wherever that is; print.html is all pages in one.
+    # The links of 404.html begin at the root of the site, which is not known. print.html repeats all pages.
     pages = {path: Page(path) for path in book.rglob("*.html") if path.name not in ("404.html", "toc.html")}
     faults, count = [], 0
     for path, page in pages.items():

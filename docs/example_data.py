@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Make the stores of the guide's examples: `python3 docs/example_data.py FOLDER`.
 
-Wants Python 3.9 or later and the program `zarrcast` on the PATH. The same stores come of it on every machine:
+It needs Python 3.9 or later and the program `zarrcast` on the PATH. The stores are the same on every machine:
 
-sst.zarr       real: monthly sea-surface temperature of an ocean model, land is NaN (see fixtures/README.md)
-climate.zarr   made up: 240 days of temperature and precipitation on a grid of 48 by 96, Zarr v2, as xarray writes it
-cells.zarr     made up: two channels of a microscope, 16-bit counts
-stations.zarr  made up: temperatures of 16 stations, -9999 where one did not report
+sst.zarr       real: monthly sea-surface temperature of an ocean model, NaN on land (see fixtures/README.md)
+climate.zarr   synthetic: 240 days of temperature and precipitation on a grid of 48 by 96, Zarr v2 of xarray
+cells.zarr     synthetic: two channels of a microscope, 16-bit counts
+stations.zarr  synthetic: temperatures of 16 stations, -9999 where a station did not report
 """
 
 import argparse
@@ -24,9 +24,9 @@ BLOSC = "blosc:lz4:5:shuffle"
 
 
 def climate():
-    """Temperature in K and precipitation in mm/day, day by day: what a season and weather that lingers might give.
+    """Returns daily temperature in K and precipitation in mm/day, with seasons and weather that changes slowly.
 
-    Of sums and products alone, so that it does not depend on a mathematics library.
+    It uses only sums and products, so the result does not depend on a mathematics library.
     """
     dice = random.Random(20240229)
     temperature, precipitation = array("f"), array("f")
@@ -47,7 +47,7 @@ def climate():
 
 
 def cells():
-    """Photons counted in two channels: noise around nothing, and round cells."""
+    """Returns photon counts in two channels: background noise, and round cells."""
     dice, size = random.Random(7), 512
     centres = [(dice.randrange(size), dice.randrange(size), dice.randrange(8, 30)) for _ in range(40)]
     counts = array("H")
@@ -64,7 +64,7 @@ def cells():
 
 
 def stations():
-    """Degrees Celsius in tenths, day by day; about one in twenty is missing."""
+    """Returns daily temperatures in tenths of degrees Celsius. About one in twenty is missing."""
     dice, values = random.Random(16), array("f")
     for _ in range(DAYS):
         day = dice.random() * 12
@@ -78,7 +78,7 @@ def write_json(path, document):
 
 
 def write_v2(folder, values, shape, chunks, dtype, fill_value, dimensions, attributes):
-    """An array of Zarr v2 whose chunks are whole along all axes but the first."""
+    """Writes a Zarr v2 array. Its chunks are cut only along the first axis."""
     document = {
         "chunks": chunks,
         "compressor": None,
@@ -123,7 +123,7 @@ def write_climate(folder):
 
 
 def write_v3(folder, values, shape, chunks, data_type, dimensions, attributes):
-    """An array of Zarr v3 whose chunks are whole along all axes but the first."""
+    """Writes a Zarr v3 array. Its chunks are cut only along the first axis."""
     document = {
         "zarr_format": 3,
         "node_type": "array",

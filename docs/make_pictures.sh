@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draw the pictures of quantising.md: `docs/make_pictures.sh PROGRAM`. Run again where the pictures of the program change.
+# Draws the pictures of quantising.md: `docs/make_pictures.sh PROGRAM`. Run it again if the pictures of the program change.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 program="$1"
@@ -7,7 +7,7 @@ field=../fixtures/valid/sea_surface_temperature
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
-# draw STORE NAME: the second month as pictures/NAME.png.
+# draw STORE NAME: draws the second month as pictures/NAME.png.
 draw() {
     "$program" inspect --preview time=1 --preview-png "pictures/$2.png" "$1" >"$folder/text" || { cat "$folder/text"; exit 1; }
 }

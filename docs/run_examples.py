@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Run the examples of the guide and compare what they print with what the guide says.
+"""Runs the examples of the guide and compares their output with the guide.
 
-`run_examples.py PROGRAM [--write] [CHAPTER...]`: PROGRAM is the zarrcast to try, CHAPTER a file of this folder (all
-that SUMMARY.md lists where none is given). `--write` puts what was printed into the chapters. Wants Python 3.11 and
-bash; what uses numpy, xarray, zarr, moto or curl is left out and counted where these are not.
+`run_examples.py PROGRAM [--write] [CHAPTER...]`: PROGRAM is the zarrcast to test. CHAPTER is a file of this folder
+(default: all that SUMMARY.md lists). `--write` writes the output into the chapters. It needs Python 3.11 and bash.
+Examples that use numpy, xarray, zarr, moto or curl are left out and counted if these are not installed.
 
-The commands of a chapter run in one bash, in a folder of its own with the example data, on a terminal of 80 columns:
-what stands in the guide is what a person sees. Kinds of blocks:
+The commands of a chapter run in one bash, in their own folder with the example data, on a terminal of 80 columns. So
+the guide shows what a user sees. Kinds of blocks:
 
-```console   `$ command`, lines that go on after a backslash or within quotes, then what it prints. Each command has
-             to exit with 0, unless the next one is `echo $?`.
-```python    `>>> statement` and what Python prints; blocks with no console block between them share their names.
-             Without prompts it is not run, but has to be Python.
-```sh        not run, for what needs a cloud or a cluster: bash has to parse it, and `zarrcast` to know all options.
+```console   `$ command`, with lines that continue after a backslash or inside quotes, then the output. Each command
+             must exit with 0, unless the next one is `echo $?`.
+```python    `>>> statement` and the output of Python. Blocks share their names if no console block is between them.
+             Without prompts it is not run, but must be valid Python.
+```sh        not run, because it needs a cloud or a cluster. bash must parse it, and `zarrcast` must know all options.
 
-A server of an example listens where nothing else does: a port that stands after 127.0.0.1 in a console block is another
-one when it is run, of as many digits, and in what is printed that of the guide.
+A server of an example listens on a free port. When a console block runs, a port after 127.0.0.1 is replaced by a free
+one with as many digits. In the output it is replaced back.
 
-A command within a sentence, in backquotes and beginning with `zarrcast`, is parsed like those. ```json blocks have to
-be JSON. Other blocks are text. What is different each time (durations, rates) is not compared.
+A command in a sentence, in backquotes and beginning with `zarrcast`, is parsed like those. ```json blocks must be valid
+JSON. Other blocks are text. Values that differ in each run (durations, rates) are not compared.
 """
 
 import argparse
@@ -51,14 +51,14 @@ ROOT = DOCS.parent
 COLUMNS, LINES = 80, 24
 SECONDS_OF_A_CHAPTER = 180
 MARK = "\x1e"
-# Packages that some blocks want, by a word that gives such a block away.
+# Packages that some blocks need. A word in the block shows that it needs the package.
 WANTED = {"xarray": "xarray", "import zarr\n": "zarr", "numpy": "numpy"}
-# Without these a whole chapter is left out: what follows is done with what they began.
+# Without these the whole chapter is left out, because its later commands need the earlier ones.
 WANTED_BY_ALL = {"moto_server": "moto", "curl ": "curl"}
 
 
 class Example:
-    """A command, or a statement of Python: where it stands, what it is, what the guide says it prints."""
+    """A command or a Python statement: its position, its text, and the output in the guide."""
 
     def __init__(self, line, source, want):
         self.line, self.source, self.want = line, source, want
@@ -66,7 +66,7 @@ class Example:
 
 
 class Block:
-    """What stands between two fences. `first` is the index of its first line in the chapter."""
+    """The lines between two fences. `first` is the index of the first line in the chapter."""
 
     def __init__(self, kind, first, lines):
         self.kind, self.first, self.lines = kind, first, lines
@@ -76,7 +76,7 @@ class Block:
 
 
 def blocks_of(text):
-    """The fenced blocks of a chapter that have a kind."""
+    """Returns the fenced blocks of a chapter that have a kind."""
     found, opened = [], None
     for index, line in enumerate(text.splitlines()):
         fence = re.match(r"^```(.*)$", line)
@@ -94,7 +94,7 @@ def blocks_of(text):
 
 
 def split_console(block):
-    """The commands of a console block."""
+    """Returns the commands of a console block."""
     examples, index = [], 0
     while index < len(block.lines):
         line = block.lines[index]
@@ -114,7 +114,7 @@ def split_console(block):
 
 
 def is_complete(command):
-    """Whether bash would run this, rather than ask for more."""
+    """Returns whether bash would run this text, instead of waiting for more."""
     if command.endswith("\\"):
         return False
     checked = subprocess.run(["bash", "-n"], input=command, capture_output=True, text=True)
@@ -122,13 +122,13 @@ def is_complete(command):
 
 
 def split_python(block):
-    """The statements of a Python block that has prompts."""
+    """Returns the statements of a Python block with prompts."""
     parsed = doctest.DocTestParser().get_examples(block.text)
     return [Example(block.first + found.lineno + 1, found.source, found.want.splitlines()) for found in parsed]
 
 
 def normal(lines):
-    """Lines without what is different each time."""
+    """Returns lines without the values that differ in each run."""
     result = []
     for line in lines:
         changed = re.sub(r"\b\d[\d.,]* ?[KMGT]?i?B/s", "<rate>", line)
@@ -142,7 +142,7 @@ def normal(lines):
 
 
 class Chapter:
-    """A page of the guide, and what came of its examples."""
+    """A page of the guide, and the results of its examples."""
 
     def __init__(self, path):
         self.path = path.resolve()
@@ -170,7 +170,7 @@ class Chapter:
     def fault(self, line, text):
         self.faults.append(f"{self.name}:{line}: {text}")
 
-    # -- blocks that are not run
+    # -- blocks that are only parsed
 
     def check_forms(self, environment):
         for block in self.blocks:
@@ -195,7 +195,7 @@ class Chapter:
 
         if self.path.parent != DOCS:
             return
-        # Commands within sentences, but for those with a word that stands for something.
+        # Commands in sentences, except those with a placeholder.
         opened = False
         for number, line in enumerate(self.text.splitlines(), 1):
             if line.startswith("```"):
@@ -206,7 +206,7 @@ class Chapter:
                         self.check_options(number, words, environment)
 
     def check_options(self, line, words, environment):
-        # What stands before --help is parsed first: an unknown option is told, and a value that it does not take.
+        # Arguments before --help are parsed first, so unknown options and invalid values are errors.
         run = subprocess.run([*words, "--help"], env=environment, cwd="/", capture_output=True, text=True)
         if run.returncode:
             self.fault(line, f"the program does not take `{shlex.join(words)}`: {run.stderr.strip()}")
@@ -216,7 +216,7 @@ class Chapter:
     def run(self, folder, environment):
         notes = folder.parent / f"{self.name}.run"
         notes.mkdir()
-        # What fails in a pipe fails the command.
+        # A failure in a pipe fails the command.
         script, examples, python = ["set -o pipefail\n"], [], []
         ports = Ports("".join(block.text for block in self.runs() if block.kind == "console"))
 
@@ -276,7 +276,7 @@ class Chapter:
                     )
 
     def write(self):
-        """Put what was printed into the chapter, but for what differs in durations alone."""
+        """Writes the output into the chapter, unless only durations differ."""
         lines = self.text.splitlines()
         for block in reversed(self.runs()):
             new = []
@@ -293,9 +293,9 @@ class Chapter:
 
 
 class Ports:
-    """The ports that commands name, each with a free one in its stead."""
+    """Maps each port in the commands to a free one."""
 
-    # Chapters run side by side.
+    # Chapters run in parallel.
     lock, taken = threading.Lock(), set()
 
     def __init__(self, commands):
@@ -304,7 +304,7 @@ class Ports:
 
     @classmethod
     def choose(cls, digits):
-        """A free port: lines are broken by their length, which stays."""
+        """Returns a free port with as many digits, so that line breaks do not change."""
         ports = range(max(1024, 10 ** (digits - 1)), min(65536, 10**digits))
         with cls.lock:
             for port in random.sample(ports, len(ports)):
@@ -324,7 +324,7 @@ class Ports:
 
 
 def calls_of_program(text):
-    """The words of each call of zarrcast in a script."""
+    """Returns the words of each call of zarrcast in a script."""
     text = text.replace("\\\n", " ")
     found = []
     for line in text.splitlines():
@@ -343,7 +343,7 @@ def calls_of_program(text):
 
 
 def on_terminal(command, folder, environment):
-    """What a command prints on a terminal."""
+    """Returns the output of a command on a terminal."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (LINES, COLUMNS))
     look = termios.tcgetattr(theirs)
@@ -369,7 +369,7 @@ def on_terminal(command, folder, environment):
     try:
         timer = threading.Timer(SECONDS_OF_A_CHAPTER, stop)
         timer.start()
-        # What an example leaves in the background keeps the terminal open: it goes when bash has ended.
+        # A background process of an example keeps the terminal open. It is stopped after bash has ended.
         threading.Thread(target=lambda: (process.wait(), stop()), daemon=True).start()
         while True:
             try:
@@ -385,13 +385,13 @@ def on_terminal(command, folder, environment):
         process.wait()
         os.close(ours)
     text = printed.getvalue().decode("utf-8", "replace").replace("\r\n", "\n")
-    # A line of progress is erased when it is no longer wanted.
+    # A line of progress is erased at the end.
     text = re.sub(r"[^\n\x1e]*\r?\x1b\[2K\r?", "", text)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
 
 
 def run_python(task):
-    """What `--python FILE` does: run the statements of FILE one after the other, and write what each prints into it."""
+    """Implements `--python FILE`: runs the statements of FILE one by one and writes the output of each into it."""
     path, names, results = Path(task), {"__name__": "__main__"}, []
     sys.path.insert(0, "")
     for source in json.loads(path.read_text()):
@@ -406,7 +406,7 @@ def run_python(task):
 
 
 def chapters_of_guide():
-    """The pages that SUMMARY.md lists, in its order, and the README."""
+    """Returns the README and the pages of SUMMARY.md, in its order."""
     names = re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "SUMMARY.md").read_text(encoding="utf-8"))
     return [DOCS / name for name in dict.fromkeys(names)] + [ROOT / "README.md"]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_sbom.py FILE: is the document what CycloneDX's published schema says, and has each part a name of its own?"""
+"""check_sbom.py FILE: checks the document with CycloneDX's published schema, and that each part has a unique name."""
 
 from __future__ import annotations
 

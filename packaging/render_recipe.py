@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""render_recipe.py RECIPE: does rattler-build take the recipe, for each platform, with what conda-forge sets?"""
+"""render_recipe.py RECIPE: checks that rattler-build accepts it for each platform, with conda-forge settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from rattler_build import PlatformConfig, RenderConfig, Stage0Recipe, VariantConfig
 
-# What conda-forge's pinning gives; the versions do not matter here.
+# Names from conda-forge's pinning. The versions do not matter here.
 VARIANTS = {
     "c_compiler": ["gcc"],
     "cxx_compiler": ["gxx"],

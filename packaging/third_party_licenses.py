@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes THIRD-PARTY-LICENSES: who made what the program is built of, on which terms, with the texts of them.
+"""Writes THIRD-PARTY-LICENSES: the authors, licences and licence texts of everything that is linked into the program.
 
-`third_party_licenses.py [--target TRIPLE] [--zig FOLDER] [--sbom SBOM] [--check] [FILE]` takes the crates of
-the program for a target, out of what `cargo metadata` tells, and their own licence files, also those of C
-libraries that lie in them. `--zig` adds the libraries that Zig links: the folder of the package `ziglang`.
-Tools of the build, and what only tests need, are not in the program, and not here. `--sbom` writes the same
-parts as a CycloneDX document, for programs.
+`third_party_licenses.py [--target TRIPLE] [--zig FOLDER] [--sbom SBOM] [--check] [FILE]` takes the crates of the
+program for a target from `cargo metadata`, with their licence files and those of the C libraries that they contain.
+`--zig` adds the libraries that Zig links: FOLDER is the folder of the package `ziglang`. Build tools and
+dev-dependencies are not in the program and not in the file. `--sbom` also writes the parts as a CycloneDX
+document.
 
-It fails where terms are not among those of ALLOWED, where a crate holds C that no row of BUNDLED accounts for, and
-where a text is missing. `--check` writes nothing.
+It fails if a licence is not in ALLOWED, if a crate contains C code without a row in BUNDLED, or if a text is
+missing. `--check` writes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RULE = "=" * 80
 
-# Terms, by their names in the SPDX list, that ask for no more than to be named and passed on with the program.
+# Licences (SPDX names) that only require attribution and their text.
 ALLOWED = {
     "0BSD",
     "Apache-2.0",
@@ -42,8 +42,8 @@ ALLOWED = {
     "bzip2-1.0.6",
 }
 
-# What else lies in a crate: its name, terms and files, which are relative to the crate, or to `packaging/licenses`
-# where they begin with a colon.
+# Libraries inside crates: name, licence and files. The files are relative to the crate, or to
+# `packaging/licenses` if they begin with a colon.
 BUNDLED = {
     "blosc-src": [
         ("c-blosc", "BSD-3-Clause", [":c-blosc.txt"]),
@@ -58,9 +58,9 @@ BUNDLED = {
     "snappy_src": [("snappy", "BSD-3-Clause", ["snappy/COPYING"])],
     "zstd-sys": [("zstd", "BSD-3-Clause", ["zstd/LICENSE"])],
 }
-# C of the crate's own, under the crate's terms.
+# Crates with C code of their own, under the licence of the crate.
 OWN_C = {"link-cplusplus", "signal-hook"}
-# Crates without a file of their terms: whose text stands for them.
+# Crates without a licence file: the crate whose text is used.
 WITHOUT_TEXT = {
     "better_io": [":../../LICENSE-APACHE"],
     "blosc-src": [":bsd-3-clause.txt"],
@@ -70,7 +70,7 @@ WITHOUT_TEXT = {
     "pco": [":../../LICENSE-APACHE"],
     "zarrs_plugin": [":../../LICENSE-APACHE"],
 }
-# What Zig links beside: terms and the file, in the folder of the package. musl is that of musl targets alone.
+# Libraries that Zig links: licence and file, in the folder of the package. musl is only for musl targets.
 OF_ZIG = [
     ("libc++", "Apache-2.0 WITH LLVM-exception", "lib/libcxx/LICENSE.TXT"),
     ("libc++abi", "Apache-2.0 WITH LLVM-exception", "lib/libcxxabi/LICENSE.TXT"),
@@ -84,25 +84,25 @@ C_FILE = {".c", ".cc", ".cpp", ".cxx", ".s", ".S", ".asm"}
 
 
 class Fault(Exception):
-    """What must be seen to before anything is published."""
+    """A problem that must be solved before a release."""
 
 
 @dataclass
 class Part:
-    """Something that is in the program."""
+    """A part of the program."""
 
     name: str
     version: str
     terms: str
     source: str
     texts: list[str] = field(default_factory=list)
-    # Of a crate: what the registry says its file hashes to. Of a library in a crate: that crate.
+    # For a crate: the checksum of its file in the registry. For a library in a crate: that crate.
     checksum: str = ""
     within: str = ""
 
 
 def is_allowed(terms: str) -> bool:
-    """Whether an expression of SPDX leaves a choice that is allowed."""
+    """Returns whether an SPDX expression allows an allowed licence."""
     words = re.findall(r"[()]|[^\s()]+", terms)
 
     def any_of() -> bool:
@@ -141,7 +141,7 @@ def is_allowed(terms: str) -> bool:
 
 
 def linked(target: str) -> list[dict[str, Any]]:
-    """The crates of others that are linked into the program for a target, sorted by name."""
+    """Returns the crates that are linked into the program for a target, sorted by name."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     found = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     packages = {package["id"]: package for package in found["packages"]}
@@ -151,7 +151,7 @@ def linked(target: str) -> list[dict[str, Any]]:
     waiting = [root]
     while waiting:
         for dependency in nodes[waiting.pop()]["deps"]:
-            # Neither for tests alone nor for the build.
+            # Without dev-dependencies and build dependencies.
             if dependency["pkg"] not in seen and any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 seen.add(dependency["pkg"])
                 waiting.append(dependency["pkg"])
@@ -160,13 +160,13 @@ def linked(target: str) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, name: str) -> str:
-    """A text, from a crate or, after a colon, from `packaging/licenses`."""
+    """Returns a text from a crate or, after a colon, from `packaging/licenses`."""
     path = ROOT / "packaging" / "licenses" / name[1:] if name.startswith(":") else folder / name
     return path.read_text(encoding="utf-8", errors="replace")
 
 
 def parts_of(package: dict[str, Any]) -> list[Part]:
-    """A crate, and what else lies in it."""
+    """Returns a crate, and the libraries in it."""
     name, version = package["name"], package["version"]
     folder = Path(package["manifest_path"]).parent
     own = sorted(path for path in folder.iterdir() if path.is_file() and LICENSE_FILE.match(path.name))
@@ -174,14 +174,14 @@ def parts_of(package: dict[str, Any]) -> list[Part]:
     texts = texts or [read(folder, text) for text in WITHOUT_TEXT.get(name, [])]
     if not texts:
         raise Fault(f"{name} {version} has no file of its terms: WITHOUT_TEXT is to name one")
-    # An older form has a slash for OR.
+    # An older form uses a slash for OR.
     terms = re.sub(r"\s*/\s*", " OR ", package["license"] or "")
     if not is_allowed(terms):
         raise Fault(f"{name} {version} is under {terms or 'no terms that it names'}, of which ALLOWED has none")
     has_c = any(path.suffix in C_FILE for path in folder.rglob("*") if path.is_file())
     if has_c and name not in BUNDLED and name not in OWN_C:
         raise Fault(f"{name} {version} holds C or assembly: a row of BUNDLED is to say whose it is, or OWN_C its name")
-    # Whoever takes one of several terms need pass on that text alone; all are, so that others may choose.
+    # With a choice of licences, one text would be enough. All are included, so that the user can choose.
     parts = [Part(name, version, terms, package["repository"] or "", texts)]
     for library, of_library, files in BUNDLED.get(name, []):
         if not is_allowed(of_library):
@@ -192,21 +192,21 @@ def parts_of(package: dict[str, Any]) -> list[Part]:
 
 
 def of_rust() -> Part:
-    """The standard library, which is linked into every program."""
+    """Returns the standard library, which is linked into every program."""
     version = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     texts = [read(ROOT, "LICENSE-APACHE"), read(ROOT, ":rust.txt")]
-    # Its tables of Unicode and its compiler-rt have terms of their own, whose texts other parts bring.
+    # Its Unicode tables and compiler-rt have their own licences. Other parts contain the texts.
     terms = "(MIT OR Apache-2.0) AND Unicode-3.0 AND Apache-2.0 WITH LLVM-exception"
     return Part("the standard library of Rust", version, terms, "https://github.com/rust-lang/rust", texts)
 
 
 def document(parts: list[Part], target: str) -> str:
-    """All of it: a list of parts, then each text once, with who is under it."""
+    """Returns the whole file: a list of parts, then each text once, with the parts under it."""
     users: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for part in parts:
         for text in part.texts:
-            # Texts that differ in the breaking of lines alone are one.
+            # Texts that differ only in line breaks are one text.
             same = " ".join(text.split())
             texts.setdefault(same, text)
             users.setdefault(same, []).append(f"{part.name} {part.version}")
@@ -222,14 +222,14 @@ def document(parts: list[Part], target: str) -> str:
 
 
 def checksums() -> dict[tuple[str, str], str]:
-    """SHA-256 of the file of each crate, by name and version, as Cargo.lock has it."""
+    """Returns the SHA-256 of the file of each crate, by name and version, from Cargo.lock."""
     entry = re.compile(r'name = "(.*)"\nversion = "(.*)"\nsource = ".*"\nchecksum = "(.*)"')
     found = entry.findall((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
     return {(name, version): checksum for name, version, checksum in found}
 
 
 def bill(parts: list[Part], target: str) -> dict[str, Any]:
-    """The parts as CycloneDX 1.5 has them; libraries that lie in a crate are components of its component."""
+    """Returns the parts as CycloneDX 1.5. Libraries in a crate are components of its component."""
     version = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)
     known = checksums()
     components: dict[str, dict[str, Any]] = {}

@@ -1,6 +1,6 @@
-"""The fields that the compressors are compared on: twelve real ones of `iris-sample-data`, and four that are made.
+"""The fields of the comparison: twelve real ones of `iris-sample-data`, and four synthetic ones.
 
-The real ones are under the Open Government Licence v3.0. All are float32; what is masked is NaN.
+The real ones are under the Open Government Licence v3.0. All are float32. Masked values are NaN.
 """
 
 import warnings
@@ -16,13 +16,13 @@ from scipy import fft
 
 Values = NDArray[np.float32]
 SEED = 2026
-# The exponent of the amplitude of a mode in three dimensions whose energy, summed over a shell, falls as k^(-5/3).
+# In three dimensions, with an energy per shell that falls as k^(-5/3), the amplitude of a mode has this exponent.
 TURBULENT = -(5 / 3 + 2) / 2
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field, its name in tables, and where it is from."""
+    """A field, its name in tables, and its origin."""
 
     name: str
     source: str
@@ -30,11 +30,11 @@ class Field:
 
     @property
     def span(self) -> float:
-        """The greatest value less the least."""
+        """The greatest value minus the least."""
         return float(np.nanmax(self.values)) - float(np.nanmin(self.values))
 
 
-# Name, files, variable: of several cubes of this name the first is taken.
+# Name, files, variable. If several cubes have this name, the first is taken.
 REAL = [
     ("air temperature", "A1B_north_america.nc", "air_temperature"),
     ("surface temperature", "GloSea4/ensemble_000.pp", "surface_temperature"),
@@ -52,22 +52,22 @@ REAL = [
 
 
 def real_fields() -> Iterator[Field]:
-    """The fields of `iris-sample-data`."""
+    """Returns the fields of `iris-sample-data`."""
     folder = Path(iris_sample_data.__file__).parent / "sample_data"
     for name, pattern, variable in REAL:
         files = sorted(folder.glob(pattern))
         with warnings.catch_warnings():
-            # Of conventions that the files do not keep.
+            # Warnings about conventions that the files do not follow.
             warnings.simplefilter("ignore")
             cubes = [cube for file in files for cube in iris.load(file) if cube.name() == variable]
             arrays = [np.ma.filled(np.ma.masked_invalid(cube.data).astype("float32"), np.nan) for cube in cubes]
-        # Months that are a file each become one array; where a file has several cubes of the name, the first is it.
+        # Months in separate files become one array. If a file has several cubes of the name, the first is taken.
         values = arrays[0] if len(files) == 1 else np.stack([array.squeeze() for array in arrays])
         yield Field(name, f"`{Path(pattern).name}`, `{variable}`", np.ascontiguousarray(values))
 
 
 def spectral(shape: tuple[int, ...], exponent: float, seed: int) -> Values:
-    """A periodic random field whose amplitudes go by the wave number to a power; its standard deviation is 1."""
+    """Returns a periodic random field. Its amplitudes are a power of the wave number; its standard deviation is 1."""
     random = np.random.default_rng(seed)
     modes = fft.rfftn(random.standard_normal(shape, dtype="float32"), workers=-1)
     frequencies = [*map(fft.fftfreq, shape[:-1]), fft.rfftfreq(shape[-1])]
@@ -78,12 +78,12 @@ def spectral(shape: tuple[int, ...], exponent: float, seed: int) -> Values:
 
 
 def turbulent(shape: tuple[int, ...]) -> Values:
-    """A field with the spectrum of turbulence, of mean 10."""
+    """Returns a field with the spectrum of turbulence and mean 10."""
     return spectral(shape, TURBULENT, SEED) + np.float32(10)
 
 
 def made_fields() -> Iterator[Field]:
-    """A smooth field, a turbulent one, white noise, and precipitation: zeros with cells of rain between them."""
+    """Returns a smooth field, a turbulent one, white noise, and precipitation: zeros with cells of rain."""
     shape = (8, 256, 256)
     level, row, column = np.ogrid[:8, :256, :256]
     waves = [(0.3, 0.021, 0.034, 20.0), (0.1, 0.057, -0.045, 7.0), (0.7, -0.013, 0.088, 3.0)]
@@ -98,6 +98,6 @@ def made_fields() -> Iterator[Field]:
 
 
 def fields() -> Iterator[Field]:
-    """All sixteen."""
+    """Returns all sixteen."""
     yield from real_fields()
     yield from made_fields()

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measure the ways of compressing beside each other, and write results.json, from which section.py has its tables.
+"""Compares compressors and writes results.json. section.py makes its tables from that file.
 
     python3.13 -m venv VENV && VENV/bin/pip install -r docs/comparison/requirements.txt
     VENV/bin/python docs/comparison/measure.py target/release/zarrcast
     VENV/bin/python docs/comparison/pictures.py target/release/zarrcast
     python3 docs/comparison/section.py
 
-Takes some 20 minutes on two cores and 1 GB in /dev/shm; `--large-only` measures the speed on the large field again,
-`--only WAY` one way on all fields, and both keep the rest. Measures of quality are those of the interoperability tests,
-by numpy, scipy and ldcpy, for all ways alike; for those of the program they have to agree with its `--quality`.
+It takes about 20 minutes on two cores and 1 GB in /dev/shm. `--large-only` measures only the speed on the large
+field. `--only WAY` measures one way on all fields. Both keep the other results. All ways have the same measures of
+quality: those of the interoperability tests, by numpy, scipy and ldcpy. For the program they must equal its
+`--quality`.
 """
 
 import argparse
@@ -41,13 +42,13 @@ RUNS = 5
 LARGE_SHAPE, LARGE_CHUNKS, LARGE_LEVEL = (8, 2048, 2048), (8, 256, 256), 1e-3
 PACKAGES = ["zfpy", "pysz", "numcodecs", "zarr", "numpy", "scipy", "ldcpy", "scitools-iris", "iris-sample-data"]
 MEASURES = ["bias", "psnr", "pearson", "relative_error_share", "ks_p", "dssim", "zeros_kept", "signs_kept"]
-# What a way brings back, and its measures.
+# The decoded values of a way, and their measures.
 Known = tuple[Values, dict[str, Any]]
 COLUMNS = ["field", "level", "way", "setting", "bytes", "encode_seconds", "decode_seconds", "error", *MEASURES]
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """The median of some runs."""
+    """Returns the median of some runs."""
     durations = []
     for _ in range(RUNS):
         start = time.perf_counter()
@@ -57,7 +58,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def rounded(value: Any) -> Any:
-    """A number with four significant digits; near 1 with ten decimals, which tell it from 1. Infinity is null."""
+    """Rounds to four significant digits, or near 1 to ten decimals, to differ from 1. Infinity becomes null."""
     if not isinstance(value, (float, np.floating)):
         return value
     if not np.isfinite(value):
@@ -66,7 +67,7 @@ def rounded(value: Any) -> Any:
 
 
 def measured(field: Field, level: float, name: str, way: Way, known: dict[str, Known]) -> list[Any]:
-    """A row: one way at one bound. Values that another way has brought back already are not judged again."""
+    """Returns a row: one way at one bound. Values that another way has returned already are not measured again."""
     bound = level * field.span
     tuned = way(field.values, bound)
     encoded = tuned.encode()
@@ -78,27 +79,27 @@ def measured(field: Field, level: float, name: str, way: Way, known: dict[str, K
     known[name] = decoded, found
     times = [seconds(tuned.encode), seconds(lambda: tuned.decode(encoded))]
     row = [field.name, level, name, tuned.setting, tuned.size(encoded), *times, error / bound]
-    # Bias by the bound, so that fields can be compared.
+    # The bias is divided by the bound, so that fields can be compared.
     measures = found | {"bias": found["bias"] / bound}
     return [rounded(value) for value in [*row, *(measures[measure] for measure in MEASURES)]]
 
 
 def agree(field: Field, level: float, known: dict[str, Known], program: Program) -> None:
-    """Fail unless `--quality` says the same as numpy, scipy and ldcpy, and numcodecs rounds bits as the program."""
+    """Fails unless `--quality` equals numpy, scipy and ldcpy, and numcodecs rounds bits like the program."""
     again = Program(program.path, program.folder)
     again.encoding = ("--quality",)
     for name in ("codes, zstd", "steps, shuffled", "bits, zstd"):
         told = ways(again)[name](field.values, level * field.span).encode()["quantization"]["quality"]
         for measure in MEASURES:
             ours, found = told[measure], known[name][1][measure]
-            # The variance of a window that is constant is what rounding leaves of a difference, beside a term of 1e-8.
+            # In a constant window the variance is only a rounding error of a difference, added to a term of 1e-8.
             near = measure == "dssim" and abs(ours - found) < 1e-6
             assert near or quality.agrees(measure, ours, found), f"{field.name}: {measure} is {ours}, not {found}"
     np.testing.assert_array_equal(known["bits, zstd"][0], known["BitRound"][0])
 
 
 def small(program: Program, chosen: dict[str, Way]) -> list[list[Any]]:
-    """The rows of all fields at all levels."""
+    """Returns the rows of all fields at all levels."""
     rows = []
     for field in fields():
         for level in LEVELS:
@@ -112,7 +113,7 @@ def small(program: Program, chosen: dict[str, Way]) -> list[list[Any]]:
 
 
 def large(path: str, folder: Path, only: str | None) -> list[list[Any]]:
-    """Way, threads, bytes, and seconds to encode and to decode a field of 128 MiB in chunks of 2 MiB."""
+    """Returns way, threads, bytes, and seconds to encode and to decode a field of 128 MiB in chunks of 2 MiB."""
     values = turbulent(LARGE_SHAPE)
     bound = LARGE_LEVEL * (float(values.max()) - float(values.min()))
     rows = []
@@ -139,7 +140,7 @@ def large(path: str, folder: Path, only: str | None) -> list[list[Any]]:
 
 
 def chunks(values: Values) -> list[Values]:
-    """The chunks of the large field."""
+    """Yields the chunks of the large field."""
     rows, columns = (range(0, LARGE_SHAPE[axis], LARGE_CHUNKS[axis]) for axis in (1, 2))
     height, width = LARGE_CHUNKS[1:]
     return [
@@ -150,7 +151,7 @@ def chunks(values: Values) -> list[Values]:
 
 
 def described(field: Field) -> dict[str, Any]:
-    """What tables say of a field."""
+    """Returns what the tables say about a field."""
     missing = np.isnan(field.values)
     return {
         "name": field.name,
@@ -165,7 +166,7 @@ def described(field: Field) -> dict[str, Any]:
 
 
 def write(results: dict[str, Any]) -> None:
-    """As JSON, a row a line."""
+    """Returns JSON with one row per line."""
     members = []
     for name, value in results.items():
         if isinstance(value, list) and not isinstance(value[0], (str, float)):
@@ -177,7 +178,7 @@ def write(results: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure all fields and write what was found."""
+    """Measures all fields and writes the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--large-only", action="store_true")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draw the pictures of "Beside other compressors": `pictures.py PROGRAM`, after measure.py, which says what is needed.
+"""Draws the pictures of "Beside other compressors": `pictures.py PROGRAM`, after measure.py (see its requirements).
 
-They are opaque, so that they can be read on a dark page, too.
+The pictures are opaque, so they are readable on a dark page, too.
 """
 
 import io
@@ -18,7 +18,7 @@ from section import HERE, LEVELS, MIDDLE, Results
 from ways import Program, ways
 
 PICTURES = HERE.parent / "pictures"
-# Way, colour, marker. The colours are those of Okabe and Ito, which the colour-blind can tell apart.
+# Way, colour, marker. The colours are those of Okabe and Ito, which colour-blind readers can distinguish.
 LINES = {
     "codes, shuffled": ("codes, shuffled", "#0072b2", "o"),
     "codes, pcodec": ("codes, pcodec", "#56b4e9", "s"),
@@ -41,7 +41,7 @@ MAPS = {
 
 
 def chart(results: Results) -> None:
-    """Bits a value against the greatest error that was had, and against the error in the mean square."""
+    """Draws bits per value against the largest error, and against the rms error."""
     figure, axes = pyplot.subplots(2, len(CHARTED), figsize=(11, 6), sharex="row", layout="constrained")
     for field, (above, below) in zip(CHARTED, axes.T, strict=True):
         for way, (text, colour, marker) in LINES.items():
@@ -63,7 +63,7 @@ def chart(results: Results) -> None:
 
 
 def maps(path: str, results: Results) -> None:
-    """A level of a field, and what each way did to it at one bound."""
+    """Draws a level of a field, and the result of each way at one bound."""
     field = next(field for field in fields() if field.name == MAPPED)
     bound = MIDDLE * field.span
     figure, axes = pyplot.subplots(2, 4, figsize=(11, 4.6), layout="constrained")
@@ -90,14 +90,14 @@ def maps(path: str, results: Results) -> None:
     figure.colorbar(errors, ax=axes[0, -1], label="error / bound", shrink=0.8)
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=100)
-    # 64 colours are told apart no worse, and take a third.
+    # 64 colours look the same and take a third of the space.
     Image.open(drawn).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(
         PICTURES / "comparison_errors.png", optimize=True
     )
 
 
 def main() -> None:
-    """Draw both."""
+    """Draws both."""
     matplotlib.use("Agg")
     pyplot.rcParams.update(
         {"font.size": 9, "svg.hashsalt": "comparison", "svg.fonttype": "none", "font.family": "sans-serif"}

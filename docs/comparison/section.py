@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write the tables of compressors.md from results.json: `section.py [--check]`.
+"""Writes the tables of compressors.md from results.json: `section.py [--check]`.
 
-Each table stands between `<!-- begin: comparison of NAME -->` and `<!-- end -->`; what is around them is written by
-hand. `--check` writes nothing, and fails where a table is not what the results give. Wants Python 3.11 alone.
+Each table is between `<!-- begin: comparison of NAME -->` and `<!-- end -->`. The text around them is written by hand.
+`--check` writes nothing and fails if a table does not agree with the results. It needs only Python 3.11.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CHAPTER = HERE.parent / "compressors.md"
-# The ways, as tables head them.
+# The names of the ways in the heads of tables.
 WAYS = {
     "lossless": "exact",
     "codes, zstd": "codes",
@@ -35,7 +35,7 @@ WAYS = {
     "ZFP": "ZFP",
     "SZ3": "SZ3",
 }
-# Those that bring back values of their own: what compresses the codes or the bits does not change them.
+# Ways with their own values. Compressing their codes or bits does not change the values.
 DISTINCT = {
     "codes, zstd": "codes",
     "steps, shuffled": "steps",
@@ -51,38 +51,38 @@ Row = dict[str, Any]
 
 
 class Results:
-    """What was measured, by field, level and way."""
+    """The measurements, by field, level and way."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
         self.fields = {field["name"]: field for field in document["fields"]}
         rows = [dict(zip(document["columns"], row, strict=True)) for row in document["rows"]]
         self.rows = {(row["field"], row["level"], row["way"]): row for row in rows}
-        # The made ones are the last four.
+        # The last four are the synthetic ones.
         self.real = list(self.fields)[:-4]
 
     def row(self, field: str, level: float, way: str) -> Row:
-        """One measurement."""
+        """Returns one measurement."""
         return self.rows[field, level, way]
 
     def ratio(self, field: str, level: float, way: str) -> float:
-        """How many times smaller than the floats."""
+        """Returns the size of the floats divided by the compressed size."""
         return float(self.fields[field]["bytes"]) / float(self.row(field, level, way)["bytes"])
 
     def of_way(self, way: str, level: float, fields: Iterable[str] | None = None) -> list[Row]:
-        """The measurements of a way on all fields, or on some."""
+        """Returns the measurements of a way on all fields, or on some."""
         return [self.row(field, level, way) for field in fields or self.fields]
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], texts: int = 1) -> str:
-    """A table of Markdown, its first columns text, the others numbers."""
+    """Returns a Markdown table. Its first columns are text, the others numbers."""
     head = list(head)
     lines = [head, ["---"] * texts + ["---:"] * (len(head) - texts), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def figures(value: float | None, digits: int = 3) -> str:
-    """So many significant digits, without an exponent."""
+    """Formats a number with some significant digits, without an exponent."""
     if value is None:
         return "-"
     decimals = 0 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
@@ -90,13 +90,13 @@ def figures(value: float | None, digits: int = 3) -> str:
 
 
 def greatest_bold(values: list[float]) -> list[str]:
-    """The greatest of a row in bold, and what is shown as it is."""
+    """Returns a row with its largest number in bold, and text unchanged."""
     shown = [figures(value) for value in values]
     return [f"**{text}**" if text == figures(max(values)) else text for text in shown]
 
 
 def fields_table(results: Results) -> str:
-    """Where each field is from, and what is in it."""
+    """Returns the origin and the contents of each field."""
     rows = [
         [
             name,
@@ -112,7 +112,7 @@ def fields_table(results: Results) -> str:
 
 
 def bytes_tables(results: Results) -> str:
-    """How many times smaller, a table for each error."""
+    """Returns the compression ratios, one table per error."""
     parts = []
     for level, text in LEVELS.items():
         rows = [[field, *greatest_bold([results.ratio(field, level, way) for way in WAYS])] for field in results.fields]
@@ -123,7 +123,7 @@ def bytes_tables(results: Results) -> str:
 
 
 def smallest(results: Results) -> str:
-    """In how many cases each way is the smallest, among all and among those that the program writes."""
+    """Returns how often each way is the smallest, among all and among those that the program writes."""
     cases = [(field, level) for field in results.fields for level in LEVELS]
     sentences = []
     for text, ways in (
@@ -137,7 +137,7 @@ def smallest(results: Results) -> str:
 
 
 def agreement(results: Results) -> str:
-    """How far the bytes of BitRound and of `--keep-bits` differ."""
+    """Returns the difference between the sizes of BitRound and of `--keep-bits`."""
     pairs = [
         (results.row(field, level, "bits, zstd"), results.row(field, level, "BitRound"))
         for field in results.fields
@@ -151,12 +151,12 @@ def agreement(results: Results) -> str:
 
 
 def share(rows: list[Row], measure: str, least: float) -> str:
-    """Of how many fields a measure is at least this."""
+    """Returns the number of fields with a measure of at least this."""
     return str(sum(row[measure] is None or row[measure] >= least for row in rows))
 
 
 def quality_table(results: Results) -> str:
-    """A line for each way: the middle or the worst of all fields, and how many pass."""
+    """Returns a line per way: the median or the worst of all fields, and how many pass."""
     with_zeros = [name for name, field in results.fields.items() if field["zeros"] > 0.001]
     rows = []
     for way, text in DISTINCT.items():
@@ -184,29 +184,29 @@ def quality_table(results: Results) -> str:
 
 
 def by_field(results: Results, measure: str, show: Callable[[Any], str], fields: Iterable[str]) -> str:
-    """One measure, of each field and way, at the middle error."""
+    """Returns one measure of each field and way, at the middle error."""
     rows = [[field, *(show(results.row(field, MIDDLE, way)[measure]) for way in DISTINCT)] for field in fields]
     return table(["field", *DISTINCT.values()], rows)
 
 
 def dssim_table(results: Results) -> str:
-    """The least DSSIM of all levels."""
+    """Returns the table of the smallest DSSIM of all levels."""
     return by_field(results, "dssim", lambda value: f"{math.floor(value * 1e4) / 1e4:.4f}", results.fields)
 
 
 def psnr_table(results: Results) -> str:
-    """The ratio of peak signal to noise."""
+    """Returns the table of the peak signal-to-noise ratio."""
     return by_field(results, "psnr", lambda value: "exact" if value is None else f"{value:.1f}", results.fields)
 
 
 def zeros_table(results: Results) -> str:
-    """The share of zeros that are kept, of the fields that have some."""
+    """Returns the share of zeros that are kept, for the fields with zeros."""
     with_zeros = [name for name, field in results.fields.items() if field["zeros"] > 0.001]
     return by_field(results, "zeros_kept", lambda value: f"{math.floor(value * 1e4) / 100:g} %", with_zeros)
 
 
 def speed_table(results: Results) -> str:
-    """Megabytes of floats a second, all small fields together, and on the large field by one thread and by two."""
+    """Returns MB/s of floats: all small fields together, and the large field with one thread and with two."""
     total = sum(results.fields[field]["bytes"] for field in results.real)
     large = {(way, threads): times for way, threads, *times in results.document["large"]}
     large_bytes = results.document["large_bytes"]
@@ -224,7 +224,7 @@ def speed_table(results: Results) -> str:
 
 
 def versions(results: Results) -> str:
-    """What was measured with."""
+    """Returns the versions of the programs."""
     names = ", ".join(f"{name} {version}" for name, version in results.document["versions"].items())
     return f"Measured on {results.document['processors']} cores of a shared virtual machine, x86-64, with {names}."
 
@@ -244,11 +244,11 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
 
 
 def filled(text: str, results: Results) -> str:
-    """The chapter with all tables made anew."""
+    """Returns the chapter with new tables."""
     for name, make in BLOCKS.items():
         begin = f"<!-- begin: comparison of {name} -->"
         block = re.compile(f"{re.escape(begin)}\n.*?<!-- end -->", re.DOTALL)
-        # A replacement is not taken as it stands: in it, backslashes would have a meaning.
+        # A function, because in a replacement text backslashes have a meaning.
         made = f"{begin}\n\n{make(results)}\n\n<!-- end -->".replace("\\", "\\\\")
         text, found = block.subn(made, text)
         if found != 1:
@@ -257,7 +257,7 @@ def filled(text: str, results: Results) -> str:
 
 
 def main() -> None:
-    """Write the chapter, or check it."""
+    """Writes the chapter, or checks it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()

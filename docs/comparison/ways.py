@@ -1,7 +1,7 @@
-"""The ways of compressing: each takes values and a bound, and gives bytes that come back within it.
+"""The ways of compressing. Each takes values and a bound, and returns bytes that decode to values within the bound.
 
-Each way is tuned to the bound: its own parameter is the coarsest whose greatest error, measured on these values, does
-not exceed it. `--max-error` and SZ3 are told the bound and keep it; the others are tried until they do.
+Each way is tuned to the bound: its parameter is the coarsest whose largest error, measured on these values, is
+within the bound. `--max-error` and SZ3 take the bound itself; parameters of the others are tried.
 """
 
 import json
@@ -24,16 +24,16 @@ from scipy import ndimage
 LEVEL = 5
 ZSTD = numcodecs.Zstd(LEVEL)
 SHUFFLED = f"blosc:zstd:{LEVEL}:shuffle"
-# pcodec takes no integers of 8 bits.
+# pcodec does not support integers of 8 bits.
 PCODEC = ("--quantize", "uint16", "--codecs", json.dumps([{"name": "numcodecs.pcodec", "configuration": {"level": 8}}]))
 BITS_OF_FLOAT32 = 23
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A way with its parameter, which is said by `setting`: how it encodes, and decodes what it encoded.
+    """A way, with its parameter as text in `setting`, and its encoder and decoder.
 
-    Where decoding is a run of the program, `read` takes the values from the store that it wrote.
+    If decoding is a run of the program, `read` reads the values from the store that it wrote.
     """
 
     setting: str
@@ -43,27 +43,27 @@ class Tuned:
     read: Callable[[Any], Values] = np.asarray
 
     def values(self, encoded: Any) -> Values:
-        """What comes back."""
+        """Returns the decoded values."""
         return self.read(self.decode(encoded))
 
 
-# What tunes itself to values and a greatest error.
+# A function that tunes itself to values and a maximum error.
 Way = Callable[[Values, float], Tuned]
 
 
 def greatest_error(before: Values, after: Values) -> float:
-    """Of the values that are not NaN, in float64. NaN has to be NaN on both sides."""
+    """Returns the errors of the values that are not NaN, in float64. NaN must be NaN on both sides."""
     np.testing.assert_array_equal(np.isnan(before), np.isnan(after))
     return float(np.nanmax(np.abs(after.astype("float64") - before.astype("float64"))))
 
 
 def keeps(tuned: Tuned, values: Values, bound: float) -> bool:
-    """Whether what comes back is within the bound."""
+    """Returns whether the decoded values are within the bound."""
     return greatest_error(values, tuned.values(tuned.encode())) <= bound
 
 
 def first_that_keeps(candidates: Iterable[Tuned], values: Values, bound: float) -> Tuned:
-    """The first of candidates, the coarsest first, that is within the bound."""
+    """Returns the first candidate, from coarse to fine, that is within the bound."""
     return next(tuned for tuned in candidates if keeps(tuned, values, bound))
 
 
@@ -71,18 +71,18 @@ def first_that_keeps(candidates: Iterable[Tuned], values: Values, bound: float) 
 
 
 class Program:
-    """`zarrcast` on arrays in a folder, best one in memory; SOURCE is written first, as floats without compression."""
+    """`zarrcast` on arrays in a folder, preferably in memory. SOURCE is written first, uncompressed."""
 
     def __init__(self, path: str, folder: Path, chunks: tuple[int, ...] | None = None) -> None:
         self.path, self.folder, self.chunks = path, folder, chunks
-        # Options of all runs, and of those that encode.
+        # Options of all runs, and options of the runs that encode.
         self.options: tuple[str, ...] = ()
         self.encoding: tuple[str, ...] = ()
         self.source = folder / "source.zarr"
         self.written: Values | None = None
 
     def run(self, *arguments: str | Path) -> dict[str, Any]:
-        """Run it and return what it reports of the array."""
+        """Runs it and returns its report of the array."""
         command = [self.path, *map(str, arguments), *self.options, "--overwrite", "--json"]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
         if process.returncode != 0:
@@ -91,7 +91,7 @@ class Program:
         return node
 
     def write(self, values: Values) -> None:
-        """Make the values SOURCE, unless they are it already."""
+        """Writes the values as SOURCE, if they are not SOURCE already."""
         if self.written is not values:
             shutil.rmtree(self.source, ignore_errors=True)
             chunks = self.chunks or values.shape
@@ -102,7 +102,7 @@ class Program:
             self.written = values
 
     def transcode(self, setting: str, options: list[str], plain: list[str]) -> Tuned:
-        """Encoding and decoding are a run each; `plain` are the options that undo `options`."""
+        """Encoding and decoding are separate runs. `plain` are the options that undo `options`."""
         encoded, decoded = self.folder / "encoded.zarr", self.folder / "decoded.zarr"
 
         return Tuned(
@@ -114,7 +114,7 @@ class Program:
         )
 
     def lossless(self, values: Values, _bound: float) -> Tuned:
-        """No value changes: bytes shuffled, then Zstandard."""
+        """Lossless: shuffled bytes, then Zstandard."""
         self.write(values)
         return self.transcode("", ["--compress", SHUFFLED], ["--codecs", "bytes"])
 
@@ -130,7 +130,7 @@ class Program:
         return way
 
     def steps(self, *compression: str) -> Way:
-        """`--step`: twice the bound, or a little less, since float32 cannot hold all multiples of it."""
+        """`--step`: twice the bound or slightly less, because float32 cannot represent every multiple of it."""
 
         def way(values: Values, bound: float) -> Tuned:
             self.write(values)
@@ -143,7 +143,7 @@ class Program:
         return way
 
     def bits(self, *compression: str) -> Way:
-        """`--keep-bits`: the fewest that will do."""
+        """`--keep-bits`: the smallest number within the bound."""
 
         def way(values: Values, bound: float) -> Tuned:
             self.write(values)
@@ -174,17 +174,17 @@ def filtered(setting: str, filters: list[Any], values: Values) -> Tuned:
 
 
 def bitround(values: Values, bits: int) -> Tuned:
-    """BitRound, which takes 23 bits for no codec."""
+    """BitRound, which is no codec for 23 bits."""
     return filtered(f"{bits} bits", [numcodecs.BitRound(bits)] if bits < BITS_OF_FLOAT32 else [], values)
 
 
 def fewest_bits(values: Values, bound: float) -> int:
-    """The fewest bits of the significand that keep the bound."""
+    """Returns the smallest number of significand bits within the bound."""
     return next(bits for bits in range(1, BITS_OF_FLOAT32 + 1) if keeps(bitround(values, bits), values, bound))
 
 
 def quantize(values: Values, bound: float) -> Tuned:
-    """Quantize: the fewest decimal digits, also before the point, that will do."""
+    """Quantize: the smallest number of decimal digits within the bound; it may be negative."""
     digits = range(-8, 12)
     return first_that_keeps(
         (filtered(f"{n} digits", [numcodecs.Quantize(n, "f4")], values) for n in digits), values, bound
@@ -192,7 +192,7 @@ def quantize(values: Values, bound: float) -> Tuned:
 
 
 def fixed_scale_offset(values: Values, bound: float) -> Tuned:
-    """FixedScaleOffset from the least value on, in steps of twice the bound or a bit less: it calculates in float32."""
+    """FixedScaleOffset from the smallest value, in steps of at most twice the bound: it calculates in float32."""
 
     def candidates() -> Iterator[Tuned]:
         least, span = values.min(), float(values.max()) - float(values.min())
@@ -205,14 +205,14 @@ def fixed_scale_offset(values: Values, bound: float) -> Tuned:
     return first_that_keeps(candidates(), values, bound)
 
 
-# ---- Compressors of their own --------------------------------------------------------------------------------------
+# ---- Other compressors ---------------------------------------------------------------------------------------------
 
 
 def zfp(values: Values, bound: float) -> Tuned:
-    """ZFP at a fixed accuracy: the greatest power of two that keeps the bound; it rounds tolerances down to such."""
+    """ZFP with a fixed accuracy: the largest power of two within the bound, because it rounds to one."""
 
     def candidates() -> Iterator[Tuned]:
-        # Its errors are below its tolerance by a factor of 2 to 30.
+        # Its errors are 2 to 30 times smaller than its tolerance.
         for power in range(math.floor(math.log2(bound)) + 6, -60, -1):
             encode = lambda tolerance=2.0**power: zfpy.compress_numpy(values, tolerance=tolerance)  # noqa: E731
             yield Tuned(f"2^{power}", encode, zfpy.decompress_numpy, len)
@@ -221,7 +221,7 @@ def zfp(values: Values, bound: float) -> Tuned:
 
 
 def sz3(values: Values, bound: float) -> Tuned:
-    """SZ3 at an absolute bound: its default, and prediction by Lorenzo and regression; the smaller of both."""
+    """SZ3 with an absolute bound: its default, and Lorenzo and regression prediction; the smaller result of both."""
 
     def candidates(algorithm: int, name: str) -> Iterator[Tuned]:
         for narrower in range(100):
@@ -239,7 +239,7 @@ def sz3(values: Values, bound: float) -> Tuned:
 
 
 def best_shape(way: Way) -> Way:
-    """The smaller of two: the array in its own dimensions, and with all but the last two of them made one."""
+    """The smaller result of two: the array in its own dimensions, and with all but the last two dimensions merged."""
 
     def shaped(values: Values, bound: float) -> Tuned:
         found = []
@@ -253,7 +253,7 @@ def best_shape(way: Way) -> Way:
 
 
 def with_mask(way: Way) -> Way:
-    """For what does not know NaN: it is given the nearest value; a mask of bits is stored beside, by Zstandard."""
+    """For compressors without NaN: NaN is replaced by the nearest value. Zstandard stores a bit mask of NaN."""
 
     def masked(values: Values, bound: float) -> Tuned:
         missing = np.isnan(values)
@@ -278,7 +278,7 @@ def with_mask(way: Way) -> Way:
 
 
 def ways(program: Program) -> dict[str, Way]:
-    """All ways, by the names that they have in results."""
+    """Returns all ways, by their names in the results."""
     zstd = ("--compress", f"zstd:{LEVEL}")
     return {
         "lossless": program.lossless,
