@@ -224,7 +224,7 @@ impl StoredArray {
         if self.is_regular() {
             return Ok(Some(OfShape::Same(layout)));
         }
-        let refused = || Fault::Other("the shard cannot be taken apart as others of its array are".to_owned());
+        let refused = || Fault::Other("the shard is not cut like the other shards of its array".to_owned());
         layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(refused)
     }
 

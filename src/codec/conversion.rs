@@ -370,7 +370,7 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
     places.find(is_other).map_or(Ok(()), |(place, codec)| {
         let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
         let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
-        let because = format!(", where {leading} should lead the chain");
+        let because = format!(", but {leading} must come first in the chain");
         Err(BindError::Unsupported { place, name, because })
     })
 }

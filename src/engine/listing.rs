@@ -313,11 +313,11 @@ impl Scanner<'_> {
         let num_chunks = self.metadata.num_chunks();
         if num_chunks > MOST_ASKED_FOR {
             let why = format!(
-                "the store does not tell what it holds, and the grid has {num_chunks} chunks, of which at most \
-            {MOST_ASKED_FOR} are asked for one by one"
+                "the store cannot list its keys, and the grid has {num_chunks} chunks: at most {MOST_ASKED_FOR} can be \
+                requested one by one"
             );
             let (action, object) = ("list", self.node.name());
-            let help = "take the array from a store that lists, or copy it first".to_owned();
+            let help = "read the array from a store that can list its keys, or copy it first".to_owned();
             return Err(StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false })));
         }
         let mut found = Found::default();

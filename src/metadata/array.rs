@@ -6,6 +6,7 @@ use super::chunk_grid::{read_chunk_grid, read_shape};
 use super::extension::{MAX_FAULTS, read_codecs};
 use super::group::{read_attributes, read_head, read_unknown, required};
 use super::{ChunkKeyEncoding, CodecMetadata, Findings, Json, Object};
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, PartOf, Region, zip_with};
 
@@ -135,7 +136,7 @@ impl ArrayMetadata {
 fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<Option<String>>> {
     let pointer = "/dimension_names";
     if json.is_null() {
-        let message = "`dimension_names` is null, which the specification wants left out";
+        let message = "`dimension_names` is null; the specification requires that it is left out";
         return faults.refuse(code::DIMENSION_NAMES_NULL, pointer, message);
     }
     let Some(elements) = json.as_array() else {
@@ -144,7 +145,7 @@ fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) 
     if let Some(shape) = shape
         && shape.len() != elements.len()
     {
-        let message = format!("{} dimension names for {} dimensions", elements.len(), shape.len());
+        let message = format!("expected {}, found {}", counted(shape.len() as u64, "dimension name"), elements.len());
         return faults.refuse(code::DIMENSION_NAMES_LENGTH, pointer, message);
     }
     let mut names = Vec::with_capacity(elements.len());
@@ -170,7 +171,7 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
             let num_optional = elements.iter().filter(is_optional).count();
             let num_needed = elements.len() - num_optional;
             if num_needed > 0 {
-                let message = format!("{num_needed} storage transformer(s), of which none is known");
+                let message = format!("{num_needed} storage transformer(s); none is known");
                 diagnostics.add(code::STORAGE_TRANSFORMER, pointer, message);
             }
             if num_optional > 0 {

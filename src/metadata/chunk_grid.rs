@@ -128,7 +128,7 @@ pub(super) fn check_chunk_shape(
 pub(super) fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
     let Some(elements) = json.as_array() else { return found.unexpected(fault, json, "an array of integers", pointer) };
     if elements.len() > MAX_RANK {
-        let message = format!("{} dimensions, of which {MAX_RANK} are read", elements.len());
+        let message = format!("{} dimensions; at most {MAX_RANK} are supported", elements.len());
         return found.refuse(code::RANK_LIMIT, pointer, message);
     }
     let mut sizes = Vec::with_capacity(elements.len());

@@ -101,7 +101,7 @@ pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -
         faults.push(found.with_help("add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}"));
     }
     if elements.len() > MAX_CODECS {
-        let message = format!("there are {} codecs, of which {MAX_CODECS} are read", elements.len());
+        let message = format!("there are {} codecs; at most {MAX_CODECS} are supported", elements.len());
         return faults.refuse(code::JSON_LIMIT, pointer, message);
     }
     let read = |(index, element)| read_extension(element, &format!("{pointer}/{index}"), faults);

@@ -241,7 +241,7 @@ pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeli
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
     let Some(mut metadata) = members.metadata() else {
-        return Err(refusal(&format!("the metadata made from `{store}` are in error"), &found));
+        return Err(refusal(&format!("the metadata made from `{store}` has errors"), &found));
     };
     // No v3 document describes how a v2 codec interprets the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {

@@ -68,7 +68,7 @@ fn missing_node(place: &NodePath, path: &str, members: &Object) -> Diagnostic {
         )
     } else {
         (
-            format!("`{path}` is expected, but is neither a node of the store nor a member"),
+            format!("`{path}` is expected, but it is not a node of the store and not a member"),
             "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
         )
     };

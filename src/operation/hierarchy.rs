@@ -421,7 +421,7 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
             let is_broken = matches!(content, NodeContent::Broken);
             if !matches!(content, NodeContent::Array(_)) {
                 if depth == MAX_DEPTH && !members.is_empty() {
-                    let message = format!("folders deeper than {MAX_DEPTH} are not looked at");
+                    let message = format!("folders deeper than {MAX_DEPTH} are not checked");
                     diagnostics.push(folder.place.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
                 } else {
                     push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
@@ -489,7 +489,7 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
     {
-        let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}, whose readers do not see it");
+        let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}: readers of the group do not see it");
         found.push(Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format"));
     }
     found.into_iter().map(|found| folder.place.holds(found)).collect()

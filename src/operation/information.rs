@@ -81,7 +81,7 @@ impl BitSurvey<'_> {
         let store = side.node.name();
         let Some(left) = budget.bytes().checked_sub(waiting).filter(|left| *left >= unit) else {
             let needed = waiting.saturating_add(unit);
-            let purpose = format!("for the information in the bits of `{store}`, whose layers of chunks are large");
+            let purpose = format!("for the bit information of `{store}`: its layers of chunks are large");
             return Err(budget.too_small(needed, &purpose));
         };
         Ok(budget.threads().min(usize::try_from(left / unit).unwrap_or(usize::MAX)).max(1))

@@ -41,9 +41,7 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
         } else {
             "name an array in it; `zarrcast inspect --stats` of the group has a row for each"
         };
-        return Err(
-            OperationError::data(format!("`{name}` is a group, which has no values of its own")).with_help(help)
-        );
+        return Err(OperationError::data(format!("`{name}` is a group: it has no values")).with_help(help));
     }
     Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }

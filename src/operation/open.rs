@@ -146,7 +146,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
         Ok(read) => {
             diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer("/data_type")));
             if read.value.is_sub_byte() && read.value.is_registered() {
-                let message = format!("{} is not of whole bytes: zarr-python cannot open the array", read.value);
+                let message = format!("{} has no whole number of bytes: zarr-python cannot open the array", read.value);
                 diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
             }
             Some(read.value)
@@ -276,7 +276,7 @@ pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray> {
 pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
     let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
-        return Err(refusal(&format!("the metadata of `{}` are in error", reading.store), &errors));
+        return Err(refusal(&format!("the metadata of `{}` has errors", reading.store), &errors));
     }
     let (Some(metadata), Some(data_type), Some(pipeline)) = (reading.metadata, reading.data_type, reading.pipeline)
     else {

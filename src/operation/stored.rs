@@ -172,7 +172,7 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
             format!("{least}{count} broken links, this is the first: readers treat the objects as missing")
         }
     };
-    let found = Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("put what it leads to in its place");
+    let found = Diagnostic::new(code::LINK_LEADS_AWAY, message).with_help("replace the link by its target");
     Some(found.at_key(first))
 }
 

@@ -138,7 +138,7 @@ fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let refused = other.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
         let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
-        let help = "the array can be copied as it is; its chunks are not looked into";
+        let help = "the array can be copied, but its chunks are not decoded";
         found.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).with_help(help));
     }
     if !codec.must_understand {
@@ -152,13 +152,13 @@ fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
 /// Returns the finding of a name that no list has. It is an error if the name is not valid, or similar to a known one.
 fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
     let meant = registry::meant(name);
-    let help = meant.map(|meant| format!("write {meant:?}, if that is what is meant"));
+    let help = meant.map(|meant| format!("write {meant:?}, if you mean that"));
     let message = if !spelling::is_extension_name(name) {
         format!("{shown} cannot be the name of a codec: expected `^[a-z][a-z0-9-_.]+$` or a URI")
     } else if let Some(meant) = meant {
         format!("no registry has the codec name {shown}, which is similar to {meant:?}")
     } else {
-        let message = format!("the codec {shown} is not known, nor in any registry");
+        let message = format!("the codec {shown} is not known and in no registry");
         return Diagnostic::new(code::CODEC_UNKNOWN, message).with_help("not every reader can decode the array");
     };
     Diagnostic { help, ..Diagnostic::new(code::CODEC_MISNAMED, message) }

@@ -97,7 +97,8 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
         return None;
     };
     if entries.len() > MAX_RANK {
-        let message = format!("the inner chunk shape has {} dimensions, of which {MAX_RANK} are read", entries.len());
+        let message =
+            format!("the inner chunk shape has {} dimensions; at most {MAX_RANK} are supported", entries.len());
         return members.refuse(code::SHARDING_SHAPE, "chunk_shape", message);
     }
     let mut shape = Vec::with_capacity(entries.len());

@@ -13,7 +13,7 @@ fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) 
 
 /// Returns the report of `--init`: the plan.
 pub fn init(result: &InitResult) -> Report<'_> {
-    let state = if result.was_there { "the same plan is there already" } else { "planned in parts" };
+    let state = if result.was_there { "the same plan already exists" } else { "planned in parts" };
     let passes = result.passes.iter().map(|pass| format!("{}, {}", pass.name, counted(pass.partitions, "part")));
     let passes: Vec<String> = passes.collect();
     let mut members = vec![

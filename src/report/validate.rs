@@ -36,19 +36,23 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
         let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
         (Some(Role::Error), "not read:", format!("{place}{}", failure.message))
     });
-    let not_looked_at = |unchecked: &Unchecked| format!("{} {}", count(unchecked.count), unchecked.reason);
-    let unchecked = result.unchecked.iter().map(|unchecked| (None, "not looked at:", not_looked_at(unchecked)));
+    // A reason begins with a plural.
+    let not_checked = |Unchecked { reason, count }: &Unchecked| match count {
+        1 => format!("1 {}", reason.replacen("s ", " ", 1)),
+        _ => format!("{} {reason}", quantity::count(*count)),
+    };
+    let unchecked = result.unchecked.iter().map(|unchecked| (None, "not checked:", not_checked(unchecked)));
     let unread: Vec<_> = unread.chain(unchecked).collect();
     let mut blocks = vec![Block::Page(overview(&result.findings)), Block::Findings(&result.findings, result.truncated)];
     if !absent.is_empty() || !unread.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "what was not looked at")]));
+        blocks.push(Block::Page(vec![heading(2, "what was not checked")]));
     }
     let absent = Block::Remarks(absent);
     blocks.push(if is_verbose { absent } else { Block::Page(vec![absent]) });
     blocks.push(Block::Remarks(unread));
     blocks.extend(result.against.iter().flat_map(comparison));
     if !result.checked.is_empty() {
-        let table = Block::Table("Stores and how deep they were looked into", looked_at(result));
+        let table = Block::Table("Stores and the level of the check", looked_at(result));
         blocks.push(Block::Page(vec![heading(2, "what was looked at"), table]));
     }
     Report {

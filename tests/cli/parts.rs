@@ -298,13 +298,13 @@ fn part_of_a_job_that_was_removed_counts_for_nothing() {
         }
     }
     let status = command(&test, "b", "--status");
-    assert!(status.error.contains("is of another job"), "{}", status.error);
+    assert!(status.error.contains("belongs to another job"), "{}", status.error);
     assert_eq!(status.json()["passes"][0]["missing"], "0-1");
     for index in 0..2 {
         assert_eq!(part(&test, "b", index).succeeds().json()["was_done"], false);
     }
     let finished = command(&test, "b", "--finish");
-    assert!(finished.status == 0 && finished.error.contains("is of another job"), "{}", finished.error);
+    assert!(finished.status == 0 && finished.error.contains("belongs to another job"), "{}", finished.error);
     test.run(["transcode", "-q", "--compress", "gzip:9", "a", "whole"]).succeeds();
     assert!(test.all_files("b") == test.all_files("whole"));
 }

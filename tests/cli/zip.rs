@@ -133,7 +133,7 @@ fn damaged_zip_is_an_error_of_every_command() {
     test.write("abs.zip", with(Member::stored("/evil", "x")));
     let cases = [
         ("cut.zip", "cut.zip is damaged: its end is missing"),
-        ("up.zip", "the name of its member \"../evil\" leads out of it"),
+        ("up.zip", "the name of its member \"../evil\" points outside of it"),
         ("abs.zip", "the name of its member \"/evil\" is an absolute path"),
     ];
     for (name, reason) in cases {

@@ -238,7 +238,7 @@ fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64])
         let is_aligned = num_elements(&encoded[..place]) == num_elements(&decoded[..*first])
             && num_elements(&encoded[place + 1..]) == num_elements(&decoded[*last + 1..]);
         if !is_aligned {
-            return Err(format!("dimension {place} does not lie where {dimensions:?} of the input do"));
+            return Err(format!("dimension {place} is not made of the input dimensions {dimensions:?}"));
         }
     }
     Ok(())

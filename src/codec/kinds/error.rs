@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::BytesSize;
-use crate::diagnostic::quantity::bytes;
+use crate::diagnostic::quantity::{bytes, noun_of};
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::fallibly;
@@ -70,12 +70,15 @@ impl CodecError {
 
     /// Makes the error of `found` encoded bytes that end within the compressed stream.
     pub(super) fn no_end(found: usize) -> Self {
-        CodecError::Bytes(format!("the encoded bytes are truncated: the stream of {found} bytes has no end"))
+        CodecError::Bytes(format!(
+            "the encoded bytes are truncated: the stream of {found} {} has no end",
+            noun_of(found as u64, "byte")
+        ))
     }
 
     /// Makes the error of `count` bytes after the end of the encoded ones.
     pub(super) fn trailing(count: usize) -> Self {
-        CodecError::Bytes(format!("{count} bytes follow the end of the encoded bytes"))
+        CodecError::Bytes(format!("{count} {} after the end of the encoded bytes", noun_of(count as u64, "byte")))
     }
 
     /// Makes the error of a wrong decoded length, actual or claimed.

@@ -40,9 +40,9 @@ pub(super) fn encoded_fill_value(
         let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
         let between = text(target, encoded);
         let message = format!(
-            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and comes back as {back}"
+            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and decoded as {back}"
         );
-        let help = "a missing chunk would read differently from a stored one; choose a fill value that comes back \
+        let help = "a missing chunk would read differently from a stored one; choose a fill value that is decoded \
                     bit for bit, or accept it with --no-fill-check";
         to.push(Diagnostic::new(lost, message).with_help(help));
     }

@@ -171,7 +171,7 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
     let compressors = filters.iter().filter(|filter| filter.is_compressor()).count();
     let has_second = filters.iter().any(|filter| filter.id == LZMA2);
     if compressors != 1 || !filters.last().is_some_and(LzmaFilter::is_compressor) {
-        return fault(members, "filters", "exactly one compressor (LZMA1 or LZMA2) must stand at the end");
+        return fault(members, "filters", "exactly one compressor (LZMA1 or LZMA2) must come last");
     }
     match *format {
         ALONE if filters.len() > 1 || has_second => {

@@ -117,8 +117,8 @@ impl Staged {
         if let Some(Intermediate { objects, bytes }) = between.filter(|between| *between != found) {
             let (name, Intermediate { objects: there, bytes: left }) = (source.node.name(), found);
             return Err(Fault::Other(format!(
-                "{bytes} bytes of intermediate data were written to `{name}` in {objects} objects, but {left} in {there} are \
-            there: another program deletes them"
+                "{bytes} bytes of intermediate data were written to `{name}` in {objects} objects, but {left} in {there} \
+                exist: another program deletes them"
             )));
         }
         let (source, origin) = (source.with_present(Some(&listing.present)), Some(job.source.clone()));

@@ -110,7 +110,7 @@ fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option
     match json {
         Json::Null => None,
         Json::Array(filters) if filters.len() > MAX_FILTERS => {
-            let message = format!("there are {} filters, of which {MAX_FILTERS} are read", filters.len());
+            let message = format!("there are {} filters; at most {MAX_FILTERS} are supported", filters.len());
             diagnostics.refuse(code::JSON_LIMIT, "/filters", message)
         }
         Json::Array(filters) => Some(filters.iter().collect()),

@@ -239,7 +239,7 @@ fn unknown_id(id: &str) -> Diagnostic {
     let known = registry::all().filter_map(|entry| entry.v2.id()).chain(OF_V2_ALONE.map(|row| row.0));
     match spelling::meant(id, known) {
         Some(meant) => Diagnostic::new(code::CODEC_MISNAMED, format!("{message}, which is similar to {meant:?}"))
-            .with_help(format!("write {meant:?}, if that is what is meant")),
+            .with_help(format!("write {meant:?}, if you mean that")),
         None => Diagnostic::new(code::CODEC_UNREGISTERED, message).with_help("not every reader can decode the array"),
     }
 }

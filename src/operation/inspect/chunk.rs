@@ -23,7 +23,7 @@ pub(super) fn inspect_chunk(
     let layout = side.layout.as_ref();
     let is_sharded = side.chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
     if options.inner && layout.is_none() && is_sharded {
-        return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be taken apart"))
+        return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be read alone"))
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
     let layout = layout.filter(|_| options.inner);

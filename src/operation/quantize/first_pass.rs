@@ -123,7 +123,7 @@ fn keep(
         }
     }
     writing_absent.ok_or_else(|| {
-        let message = format!("--max-error {max_error} cannot be kept: the least error that was reached is {least}");
+        let message = format!("--max-error {max_error} cannot be kept: the smallest error reached is {least}");
         OperationError::data(message).with_help("allow a larger error, or give a wider --quantize TYPE")
     })
 }

@@ -21,7 +21,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
         return None;
     }
     let Some(entry) = quantization.entry_for_zero() else {
-        let message = "0 overflows where it is encoded: zarr-python 3.4.1 and 3.4.2 do not open the array";
+        let message = "0 overflows when it is encoded: zarr-python 3.4.1 and 3.4.2 do not open the array";
         let help = "leave the shards out, use `--as cf`, or quantise a range that is nearer to 0";
         return Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help));
     };
@@ -65,7 +65,7 @@ pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Optio
     let what = literal.excerpt();
     let message =
         format!("the attribute `{FILL_VALUE}` stays {what}, which is no integer: xarray does not open the array");
-    let help = "`--as cf` gives xarray floats, and masks what is missing; `--attributes` gives other attributes";
+    let help = "with `--as cf` xarray reads floats and masks missing values; `--attributes` writes other attributes";
     Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
 }
 

@@ -360,7 +360,7 @@ const UNPACK: &str = "unpack it first: `transcode --unpack SOURCE DEST` can quan
 
 /// Fails if a chain is quantised already. `whose` names it in the message.
 pub(crate) fn refuse_packed(codecs: &[CodecMetadata], whose: &str) -> Result<()> {
-    let message = format!("`{whose}` has `scale_offset` or `cast_value` in its chain already");
+    let message = format!("`{whose}` already has `scale_offset` or `cast_value` in its chain");
     if is_packed(codecs) { Err(OperationError::data(message).with_help(UNPACK)) } else { Ok(()) }
 }
 

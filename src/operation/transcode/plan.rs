@@ -175,7 +175,8 @@ impl Plan {
                 let destination = opaque_array(node, metadata, pipeline, store)?;
                 if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
                     let source = job.transfer.source.subchunk_chain();
-                    let lost = || OperationError::data(format!("what is written of `{store}` cannot be read back"));
+                    let lost =
+                        || OperationError::data(format!("the metadata written for `{store}` cannot be read back"));
                     **recoding = Recoding::new(source, destination.subchunk_chain()).ok_or_else(lost)?;
                 }
                 destination

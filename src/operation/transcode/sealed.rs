@@ -159,7 +159,7 @@ impl SealedPlan {
         let (own, program) = (env!("CARGO_PKG_VERSION"), &self.program);
         let by_whom = (program != own).then(|| format!(", by this zarrcast ({own}; it was {program})"));
         let by_whom = by_whom.unwrap_or_default();
-        OperationError::environment(message).with_help(format!("seal the plan anew{by_whom}"))
+        OperationError::environment(message).with_help(format!("write the plan again{by_whom}"))
     }
 }
 

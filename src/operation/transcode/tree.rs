@@ -121,7 +121,7 @@ impl Source {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
             let at = if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
-            return Err(refusal(&format!("the metadata of `{at}` are in error"), &errors));
+            return Err(refusal(&format!("the metadata of `{at}` has errors"), &errors));
         }
         let FolderListing { files: mut other_keys, links, unnamed, .. } = rest;
         warnings.extend(uncopied_links(&store, &links));

@@ -69,15 +69,15 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
     let (message, help) = if let Some(codec) = plan.job.objects().and_then(losses::of) {
         let help = "give a chain without it by --codecs; or leave `--verify` out, and compare with `zarrcast validate \
             --against` and `--atol`; nothing was kept";
-        (format!("{differs}: `{}` does not give back every number that it encodes anew", codec.name), help)
+        (format!("{differs}: `{}` changes some numbers when it encodes them again", codec.name), help)
     } else if plan.job.objects().is_some_and(losses::loses_fill_value) {
         let help = "give a chain without these filters by --codecs; or leave `--verify` out; nothing was kept";
-        let whose = "absent elements, whose fill value does not survive the filters of the chain";
+        let whose = "absent elements, because the filters of the chain change the fill value";
         (format!("{differs}: {whose}"), help)
     } else {
         let help = "the storage or its cache returned other bytes than were written; nothing was kept";
         let figures = format!("greatest error {error} (bound {})", result.bound.unwrap_or(0.0));
-        (format!("the destination differs from what was meant: {found}, {figures}"), help)
+        (format!("the destination differs from the expected values: {found}, {figures}"), help)
     };
     OperationError::data(message).with_help(help)
 }
@@ -222,7 +222,7 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     let (equal, bound) = (differing == 0 && within, bound.or(tolerance));
     let result = VerifyResult { equal, elements, differing, max_abs_error: Some(max_abs_error), bound };
     let rounds = quantization.is_some() || plan.changed.rounding.is_some() || of_codes.is_some();
-    let message = format!("the destination's chain rounds values: by up to {}", compared.max_abs_error);
+    let message = format!("the destination's chain rounds values by up to {}", compared.max_abs_error);
     let warning = (!rounds && compared.max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
     Verification { result, codes: comparison.codes(), warning }
 }

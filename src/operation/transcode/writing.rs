@@ -119,8 +119,8 @@ impl<'a> Writing<'a> {
             self.claim.checkpoint()?;
         }
         let shown = &self.claim.output.shown;
-        let message = format!("`{shown}` does not hold what was written, however often it is written");
-        let help = "find out what else writes or removes there, and end it";
+        let message = format!("`{shown}` lacks objects that were written several times");
+        let help = "find the other program that writes or removes objects there, and stop it";
         Err(OperationError::environment(message).with_help(help).into())
     }
 

@@ -45,14 +45,14 @@ impl ArrayCheck<'_> {
         let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
         if self.options.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
-                gathered.leave_out(&format!("arrays that are not decoded: {error}"), 1);
+                gathered.leave_out(&format!("arrays not decoded: {error}"), 1);
             }
             return Ok(0);
         }
         let Some(metadata) = &reading.metadata else {
-            let why = "the metadata do not tell where they are";
+            let why = "the metadata does not give their location";
             gathered.findings.push(not_checked(reading, "its keys and chunks", why));
-            gathered.leave_out(&format!("arrays whose keys and chunks were not looked for: {why}"), 1);
+            gathered.leave_out(&format!("arrays with keys and chunks not searched: {why}"), 1);
             return Ok(0);
         };
         let subject = CheckedArray { reading, metadata, pipeline, chain };
@@ -62,7 +62,7 @@ impl ArrayCheck<'_> {
             None => listing.present.clone(),
         };
         if let Err(error) = &subject.chain {
-            gathered.leave_out(&format!("chunks that are not decoded: {error}"), own.len());
+            gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
         }
         self.objects(&subject, &listing, &own, gathered)?;
         Ok(own.len())
@@ -167,7 +167,7 @@ impl ArrayCheck<'_> {
 
 /// Returns the finding that something was not checked, with the reason.
 fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic {
-    let message = format!("{what} were not looked at: {because}");
+    let message = format!("{what} were not checked: {because}");
     reading.place.holds(Diagnostic::new(code::NOT_CHECKED, message))
 }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use super::gathered::ValidateReport;
 use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, ByShape};
-use crate::diagnostic::quantity::count;
+use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
@@ -119,7 +119,7 @@ fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
 /// Adds a finding about a key. The content of a linked folder is not checked.
 fn push(gathered: &mut ValidateReport, found: Diagnostic) {
     if found.is(code::LINK_TO_FOLDER) {
-        gathered.leave_out("links to folders, which are not followed", 1);
+        gathered.leave_out("links to folders (not followed)", 1);
     }
     gathered.findings.push(found);
 }
@@ -165,12 +165,12 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&d
             (code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks", help)
         }
         UnexpectedKeyKind::OutsideGrid(_) => {
-            let help = "remove it, or correct the shape: it comes back as soon as the array grows";
+            let help = "remove it, or correct the shape: readers will see it when the array grows";
             (code::KEY_OUTSIDE_GRID, "the chunk is outside of the grid: readers ignore it", help)
         }
         UnexpectedKeyKind::NotAFile(_, found) => {
             not_a_file = format!("expected a regular file, found {found}");
-            (code::OBJECT_NOT_A_FILE, not_a_file.as_str(), "restore the object, or remove what is in its place")
+            (code::OBJECT_NOT_A_FILE, not_a_file.as_str(), "restore the object, or remove what was found")
         }
         UnexpectedKeyKind::NotUtf8 => {
             let message = "the name is not UTF-8 or not a path, so it is no key of a store";
@@ -194,7 +194,7 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
     let (message, expected) = match sizes {
         SizeRule { exact: Some(exact), .. } => {
             let what = if size < exact { "truncated" } else { "too long" };
-            (format!("the object is {what}: {size} bytes found, {exact} expected"), code::OBJECT_SIZE)
+            (format!("the object is {what}: expected {}, found {size}", counted(exact, "byte")), code::OBJECT_SIZE)
         }
         SizeRule { least, .. } if size < least && least > 1 => {
             (format!("the shard of {size} bytes is shorter than its index of {least}"), code::SHARD_TRUNCATED)
@@ -203,7 +203,7 @@ fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
             ("the object is empty: at least 1 byte expected".to_owned(), code::OBJECT_SIZE)
         }
         SizeRule { most, .. } => {
-            let message = format!("the object has {size} bytes, at most {most} expected of its codecs");
+            let message = format!("the object has {size} bytes; its codecs write at most {most}");
             (message, code::OBJECT_TOO_LARGE)
         }
     };
@@ -218,12 +218,13 @@ fn link_finding(key: &str, root: &Node) -> Option<Diagnostic> {
         Some(target) if target.is_folder => {
             (code::LINK_TO_FOLDER, "a link to a folder is not followed: its content was not checked")
         }
-        Some(target) if !target.is_inside => {
-            (code::LINK_LEADS_AWAY, "a link that leads out of the store: a copy of the store lacks the object")
-        }
+        Some(target) if !target.is_inside => (
+            code::LINK_LEADS_AWAY,
+            "the target of the link is outside of the store: a copy of the store lacks the object",
+        ),
         Some(_) => return None,
     };
-    Some(Diagnostic::new(code, message).with_help("put what it leads to in its place"))
+    Some(Diagnostic::new(code, message).with_help("replace the link by its target"))
 }
 
 /// True if a name is one that writers use for unfinished files.

@@ -23,7 +23,7 @@ pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResul
         @match range {
             None => { p { "There is no finite value to draw." } }
             Some(range) => {
-                p { "Pictures and histograms are of " (drawn) ": " bdi { (place(before)) } ". The figures above are of all." }
+                p { "Pictures and histograms are of " (drawn) ": " bdi { (place(before)) } ". The figures above are for all." }
                 @if before.size().0 == 1 { (as_lines(before, after, &difference, ids)) }
                 @else { (as_pictures(before, after, &difference, range)) }
                 (histograms(comparison, quantization, ids))
@@ -89,7 +89,7 @@ fn histograms(comparison: &Comparison, quantization: &QuantizationResult, ids: &
             @if errors.max > 0.0 {
                 (chart::histogram(errors, (&marks, &[]), ("Histogram of the errors", across("errors")), of_errors, ids))
             } @else {
-                p { "Each of these values came back as it was." }
+                p { "Each of these values is unchanged." }
             }
         }
     }

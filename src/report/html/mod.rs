@@ -56,7 +56,7 @@ pub fn page(command: &str, reports: &[Report<'_>]) -> String {
                     (summary)
                 }
                 main { (main) }
-                footer { p { "Written by zarrcast " (env!("CARGO_PKG_VERSION")) ". The page is whole: it loads nothing." } }
+                footer { p { "Written by zarrcast " (env!("CARGO_PKG_VERSION")) ". The page is complete: it loads no other files." } }
             }
         }
     };
@@ -291,7 +291,7 @@ fn draw(drawing: &ArrayDrawing, ids: &mut Ids) -> Markup {
             @if let Some(histogram) = drawing.histogram.as_ref().filter(|_| !is_one) {
                 @let caption = html! {
                     strong { "Histogram" } " of "
-                    @if drawing.is_of_all { "all values" } @else { "the values of the level beside it" }
+                    @if drawing.is_of_all { "all values" } @else { "the values of the level next to it" }
                     " in " (quantity::counted(histogram.counts.len() as u64, "bin")) " from "
                     (quantity::figure(histogram.min)) " to " (quantity::figure(histogram.max))
                     @if histogram.below > 0 { "; below: " (quantity::count(histogram.below)) }

@@ -267,7 +267,7 @@ impl Targets {
         match &self.folder {
             // Relative to the reference file, in a bucket or on a web server.
             Some(folder) if path.is_relative() => {
-                beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which leads out of its store"))
+                beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which is outside of its store"))
             }
             _ if self.options.allows_file_references => Ok(Node::new(&path)),
             _ => Err(outside(text)),

@@ -200,7 +200,7 @@ impl Client {
         let encoding = answer.header("content-encoding").unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
             let why = format!("it is sent with `Content-Encoding: {encoding}`, which was not requested");
-            let help = "configure the server to send it as it is stored, without that header";
+            let help = "configure the server to send the stored bytes, without that header";
             return Err(self.error("read", wanted.key, why, help));
         }
         if matches!(wanted.part, Part::Range { length, .. } if answer.body.len() as u64 != length) {

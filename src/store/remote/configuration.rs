@@ -261,9 +261,7 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         let built = built.map_err(|error| match cause(&error) {
             cause if cause.contains("(os error") => format!("{given} cannot be read: {cause}"),
             // Any other cause may contain a part of the credentials.
-            _ => format!(
-                "{given} does not hold the credentials of a service account or of a user, as JSON with its keys"
-            ),
+            _ => format!("{given} contains no credentials of a service account or of a user as JSON"),
         })?;
         builder.with_credentials(built.credentials().clone())
     };

@@ -183,7 +183,7 @@ impl Directory {
             return Err(format!("the name of its member {shown:?} is an absolute path"));
         }
         if bytes.split(|byte| *byte == b'/').any(|part| part == b"..") {
-            return Err(format!("the name of its member {shown:?} leads out of it"));
+            return Err(format!("the name of its member {shown:?} points outside of it"));
         }
         if Key::new(name).is_err() {
             if self.unnamed.len() < MOST_UNNAMED {

@@ -79,7 +79,7 @@ fn part_of_a_job_that_was_removed_counts_for_nothing() {
     let server = sound(objects, Manner::Bucket { page: 1000 });
     let loud = ["transcode", "s3://bucket/a", "s3://bucket/b", "--status", "--json"];
     let status = run(&test, &server, &loud);
-    assert!(status.error.contains("is of another job") && status.error.contains("--finish"), "{}", status.error);
+    assert!(status.error.contains("belongs to another job") && status.error.contains("--finish"), "{}", status.error);
     let status = status.json();
     assert_eq!(status["passes"][0]["missing"], "0-1", "{status}");
     assert_eq!(status["warnings"][0]["code"], "ZK202", "{status}");

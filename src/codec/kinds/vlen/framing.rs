@@ -5,6 +5,7 @@
 //! unchanged. zarrs would panic for a length beyond the end of the chunk.
 
 use crate::codec::kinds::error::CodecError;
+use crate::diagnostic::quantity::counted;
 
 /// A bound `vlen-utf8`, `vlen-bytes` or `zarrs.vlen_v2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +25,19 @@ impl Vlen {
     /// Checks a chunk, and calls `visit` with the offset and the length of each element.
     pub fn each(self, encoded: &[u8], mut visit: impl FnMut(usize, u32)) -> Result<(), CodecError> {
         let fault = |message: String| CodecError::Bytes(message);
-        let truncated = |element: u64| fault(format!("the chunk of {} bytes ends in element {element}", encoded.len()));
+        let truncated = |element: u64| {
+            fault(format!("the chunk of {} ends in element {element}", counted(encoded.len() as u64, "byte")))
+        };
         let (count, mut rest) = length(encoded).ok_or_else(|| truncated(0))?;
         if u64::from(count) != self.num_elements {
-            return Err(fault(format!("{count} elements found, {} expected", self.num_elements)));
+            return Err(fault(format!("{} found, {} expected", counted(count.into(), "element"), self.num_elements)));
         }
         for element in 0..self.num_elements {
             let (length, after) = length(rest).ok_or_else(|| truncated(element))?;
             let own = usize::try_from(length).ok().and_then(|length| after.split_at_checked(length));
             let Some((bytes, following)) = own else {
                 let left = after.len();
-                return Err(fault(format!("element {element} is of {length} bytes, of which {left} are left")));
+                return Err(fault(format!("element {element} has {length} bytes, but only {left} are left")));
             };
             if self.is_text && std::str::from_utf8(bytes).is_err() {
                 return Err(fault(format!("element {element} is not UTF-8")));
@@ -42,7 +45,11 @@ impl Vlen {
             visit(encoded.len() - after.len(), length);
             rest = following;
         }
-        if rest.is_empty() { Ok(()) } else { Err(fault(format!("{} bytes follow the last element", rest.len()))) }
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(fault(format!("{} after the last element", counted(rest.len() as u64, "byte"))))
+        }
     }
 }
 

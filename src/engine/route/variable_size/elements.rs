@@ -23,7 +23,7 @@ pub(super) fn chain_of<'c>(side: &StoredArray, subchunk: &[u64], chain: &'c Vlen
 }
 
 pub(super) fn not_taken_apart() -> Fault {
-    Fault::Other("its chunks are not taken apart".to_owned())
+    Fault::Other("its chunks are not cut".to_owned())
 }
 
 /// Reader of boxes of elements.

@@ -213,7 +213,7 @@ pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, 
     }
     if let Some(link) = place.link_from(source).map_err(unreadable)? {
         let message = format!("`{link}` of SOURCE is a link into `{shown}`, which would be removed");
-        return refused(message, "copy what the link leads to first");
+        return refused(message, "copy the target of the link first");
     }
     Ok(())
 }
@@ -281,7 +281,7 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
                 .with_help("choose a path inside a group, or outside of any store"));
         }
         for missing in between.drain(..) {
-            let message = format!("`{missing}` is not a Zarr group: readers of `{name}` do not find what is in it");
+            let message = format!("`{missing}` is not a Zarr group: readers of `{name}` do not find its contents");
             let help = "make a group of it (zarr-python: `zarr.open_group`)";
             warnings.push(Diagnostic::new(code::GROUP_IMPLICIT, message).with_help(help));
         }

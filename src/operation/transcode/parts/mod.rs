@@ -114,7 +114,7 @@ fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnost
     };
     place.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
     let warning = |job: String| {
-        let message = format!("`.zarrcast/{job}` is of another job than the one that is planned here, and is ignored");
+        let message = format!("`.zarrcast/{job}` belongs to another job and is ignored");
         let help = "make sure that nothing of the other job still runs; `--finish` removes the folder";
         Diagnostic::new(code::KEY_TEMPORARY, message).with_help(help)
     };

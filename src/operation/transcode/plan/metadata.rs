@@ -195,7 +195,7 @@ fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> Strin
     ];
     match candidates.into_iter().find(|(_, is_at_fault)| *is_at_fault) {
         Some((option, _)) => format!("{option} does not fit `{store}`"),
-        None => format!("the metadata of DEST, made from `{store}`, would be in error"),
+        None => format!("the metadata of DEST, made from `{store}`, would have errors"),
     }
 }
 

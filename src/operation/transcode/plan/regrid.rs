@@ -178,7 +178,7 @@ impl Shards {
         let Some(place) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
             return Ok(None);
         };
-        let unreadable = || OperationError::data("the configuration of `sharding_indexed` is in error");
+        let unreadable = || OperationError::data("the configuration of `sharding_indexed` has errors");
         let codec = &draft.codecs[place];
         let codecs = codec.member("codecs").and_then(|json| extension::read_codecs(json, "", &mut Vec::new()));
         let codecs = codecs.ok_or_else(unreadable)?;

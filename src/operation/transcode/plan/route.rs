@@ -50,7 +50,7 @@ impl<'a> Choice<'a> {
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if changed.repacking.as_ref().is_some_and(|repacking| repacking.absent.is_none()) && !self.is_whole() {
             let store = &self.source().store;
-            let message = format!("chunks of `{store}` are missing, and no integer stands for its fill value");
+            let message = format!("chunks of `{store}` are missing, and no integer represents its fill value");
             let help = "`--unpack --quantize TYPE` quantises the values again";
             return Err(OperationError::data(message).with_help(help));
         }
@@ -172,7 +172,7 @@ impl<'a> Choice<'a> {
             _ => ("to be written of", "give a smaller --chunk-shape"),
         };
         let message = format!(
-            "the chunks {whose} `{store}` would have {} elements, but elements of any length are counted in 32 bits: 4294967295 at most",
+            "the chunks {whose} `{store}` would have {} elements, but elements of variable length are counted in 32 bits: 4294967295 at most",
             counts[side]
         );
         Err(OperationError::data(message).with_help(help))

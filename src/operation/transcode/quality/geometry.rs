@@ -80,7 +80,7 @@ impl Geometry {
             Geometry { shape: shape.to_vec(), piece, grid, no_levels, element_bytes, slab_bytes: 0, threads: 1 };
         // Bytes of pieces that must be there at a time.
         let least = geometry.piece_bytes().saturating_mul((geometry.overlap() + 1).min(geometry.pieces_per_level()));
-        let purpose = || "for measuring the quality, of which both sides are kept in whole rows".to_owned();
+        let purpose = || "for measuring the quality, which keeps whole rows of SOURCE and DEST".to_owned();
         if least > half {
             return Err(budget.too_small(least.max(unit).saturating_mul(2), &purpose()));
         }

@@ -68,7 +68,7 @@ pub(super) fn measure(
         spare: Mutex::default(),
     };
     let (result, compared) = measured(&pieces).map_err(|ChunkFault { fault, .. }| {
-        let message = format!("what became of `{}` cannot be measured", plan.source.store);
+        let message = format!("the quality of `{}` cannot be measured", plan.source.store);
         match fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
             cause if cause.is_of_data() => OperationError::data(message).because(cause),
