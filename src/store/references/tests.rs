@@ -103,6 +103,6 @@ fn file_in_another_store_points_into_that_store() {
     let node = outer.child("a/b/refs.json").unwrap();
     let store = ReferenceStore::new(node, RemoteOptions::default());
     assert_eq!(read(&store, "k", Part::Whole).unwrap().unwrap(), b"12");
-    assert!(read(&store, "out", Part::Whole).unwrap_err().contains("leads out of its store"));
+    assert!(read(&store, "out", Part::Whole).unwrap_err().contains("is outside of its store"));
     assert!(read(&store, "f", Part::Whole).unwrap_err().contains("--allow-file-references"));
 }

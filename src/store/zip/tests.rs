@@ -202,7 +202,7 @@ fn names_that_lead_out_and_members_that_overlap_are_errors() {
     let with = |name: &str| fault(&[Member::stored("zarr.json", "{}"), Member::stored(name, "")]);
     assert_eq!(with("/etc/x"), "memory/a.zip is damaged: the name of its member \"/etc/x\" is an absolute path");
     for name in ["../x", "a/../../x", "a/.."] {
-        assert!(with(name).contains(&format!("the name of its member {name:?} leads out of it")));
+        assert!(with(name).contains(&format!("the name of its member {name:?} points outside of it")));
     }
     let mut twice = [Member::stored("a", "1234"), Member::stored("b", "1234")];
     twice[1].header = Some(0);
