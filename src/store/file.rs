@@ -56,20 +56,17 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-enum Output {
-    /// A device or a pipe has no contents to protect, and must not be replaced by a file.
-    InPlace(File),
-    /// Written under a temporary name in the same folder, then renamed.
-    Beside { file: File, temporary: PathBuf, target: PathBuf },
-}
-
-fn begin(path: &Path) -> io::Result<Output> {
+/// Writes a file under a temporary name in the same folder, then renames it. Without `bytes` the temporary file is only
+/// created and removed.
+fn replace(path: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it has no file name"))?;
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return fs::OpenOptions::new().write(true).open(path).map(Output::InPlace);
+        // A device or a pipe has no contents to protect, and must not be replaced by a file.
+        let mut device = fs::OpenOptions::new().write(true).open(path)?;
+        return device.write_all(bytes.unwrap_or_default());
     }
     // A link stays a link: its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -77,29 +74,21 @@ fn begin(path: &Path) -> io::Result<Output> {
     temporary_name.push(name);
     temporary_name.push(format!(".{}.partial", std::process::id()));
     let temporary = target.with_file_name(temporary_name);
-    Ok(Output::Beside { file: File::create(&temporary)?, temporary, target })
+    let mut file = File::create(&temporary)?;
+    let Some(bytes) = bytes else { return fs::remove_file(&temporary) };
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.and_then(|()| fs::rename(&temporary, &target)).inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
 /// Writes a file under a temporary name in the same folder, then renames it. After an error the old file is unchanged,
 /// and the temporary file is removed.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = begin(path).and_then(|begun| match begun {
-        Output::InPlace(mut file) => file.write_all(bytes),
-        Output::Beside { mut file, temporary, target } => {
-            let written = file.write_all(bytes).and_then(|()| file.sync_all());
-            written.and_then(|()| fs::rename(&temporary, &target)).inspect_err(|_| drop(fs::remove_file(&temporary)))
-        }
-    });
-    written.map_err(io_error("write", path))
+    replace(path, Some(bytes)).map_err(io_error("write", path))
 }
 
 /// Fails if [`write`] would certainly fail. Leaves no file.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let begun = begin(path).and_then(|begun| match begun {
-        Output::InPlace(_) => Ok(()),
-        Output::Beside { temporary, .. } => fs::remove_file(&temporary),
-    });
-    begun.map_err(io_error("write", path))
+    replace(path, None).map_err(io_error("write", path))
 }
 
 /// Returns true if a file is, or would be, a folder itself or inside it, after all links.
