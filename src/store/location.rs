@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
-use super::zip::node_of_file;
-use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, held};
+use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, ZipStore, held};
 #[cfg(feature = "remote")]
 use text::remote_address;
 pub(crate) use text::without_secrets;
@@ -186,8 +185,7 @@ impl Location {
 
     /// Returns the node at a path in the reference file `file`.
     fn in_references(&self, file: Node, inside: &str) -> Node {
-        let store = ReferenceStore::new(file, self.options.clone());
-        Node::of(Arc::new(store)).below(&Key::new(inside).map_or(Key::ROOT, Key::into_owned))
+        at(ReferenceStore::new(file, self.options.clone()), inside)
     }
 
     /// Returns the location of a node below this one.
@@ -266,8 +264,12 @@ fn has_extension(name: &str, extension: &str) -> bool {
 
 /// Returns the node at a path in the zip file `file`.
 fn in_zip(file: Node, inside: &str) -> Node {
-    let prefix = Key::new(inside).map_or(Key::ROOT, Key::into_owned);
-    node_of_file(file).below(&prefix)
+    at(ZipStore::new(file), inside)
+}
+
+/// Returns the node at a path in a store. The path of the root is empty.
+fn at(store: impl Store + 'static, path: &str) -> Node {
+    Node { store: Arc::new(store), prefix: Key::new(path).map_or(Key::ROOT, Key::into_owned) }
 }
 
 impl fmt::Display for Location {

@@ -32,11 +32,6 @@ pub struct ZipStore {
     opened: OnceCell<Option<Arc<Archive>>>,
 }
 
-/// Returns the root node of the zip file `file`.
-pub(super) fn node_of_file(file: Node) -> Node {
-    Node::of(Arc::new(ZipStore::new(file)))
-}
-
 impl ZipStore {
     /// Creates the store of the zip file `file`.
     pub fn new(file: Node) -> Self {
@@ -141,7 +136,11 @@ pub(super) fn destination(file: &Path) -> Result<Destination> {
     let (run, data) = local::beside(&place);
     let (file, name) = (Node::new(data.as_path()), data.display().to_string());
     let data = StagedZip { file, name, writer: Arc::new(ZipWriter::new(data)) };
-    Ok(Destination::Beside { run, data: Node::of(Arc::new(data)), place: node_of_file(Node::new(place)) })
+    Ok(Destination::Beside {
+        run,
+        data: Node::of(Arc::new(data)),
+        place: Node::of(Arc::new(ZipStore::new(Node::new(place)))),
+    })
 }
 
 /// Zip file that is being written.

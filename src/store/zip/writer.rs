@@ -146,13 +146,19 @@ impl ZipWriter {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
         }
-        let State { end, members } = &*self.state();
-        let mut at = *end;
-        write_directory(members, *end, |piece| {
-            self.write_at(piece, at)?;
-            at += piece.len() as u64;
-            Ok(())
-        })?;
+        let State { end: start, members } = &*self.state();
+        let (mut piece, mut end) = (Vec::with_capacity(PIECE), *start);
+        for (name, written) in members {
+            piece.extend(entry(name, written));
+            if piece.len() >= PIECE {
+                self.write_at(&piece, end)?;
+                end += piece.len() as u64;
+                piece.clear();
+            }
+        }
+        let length = end - start + piece.len() as u64;
+        piece.extend(end_records(members.len() as u64, *start, length));
+        self.write_at(&piece, end)?;
         self.file()?.sync_all().map_err(io_error("sync", &self.path))
     }
 }
@@ -274,28 +280,8 @@ fn entry(name: &str, written: &MemberEntry) -> Vec<u8> {
     [b"PK\x01\x02", &(UNIX | ZIP64).to_le_bytes()[..], &common, &rest].concat()
 }
 
-/// Passes the directory and the end records to `write` in pieces. `start` is its offset in the file.
-pub(super) fn write_directory<E>(
-    members: &BTreeMap<String, MemberEntry>,
-    start: u64,
-    mut write: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
-    let (mut piece, mut length) = (Vec::with_capacity(PIECE), 0);
-    for (name, written) in members {
-        piece.extend(entry(name, written));
-        if piece.len() >= PIECE {
-            length += piece.len() as u64;
-            write(&piece)?;
-            piece.clear();
-        }
-    }
-    length += piece.len() as u64;
-    piece.extend(end(members.len() as u64, start, length));
-    write(&piece)
-}
-
-/// Returns the records at the end of the file.
-fn end(count: u64, start: u64, length: u64) -> Vec<u8> {
+/// Returns the records at the end of the file. `start` and `length` are those of the directory, in bytes.
+fn end_records(count: u64, start: u64, length: u64) -> Vec<u8> {
     let mut records = Vec::new();
     if count >= u64::from(u16::MAX) || is_wide(start) || is_wide(length) {
         records.extend(*b"PK\x06\x06\x2c\0\0\0\0\0\0\0");
@@ -313,6 +299,7 @@ fn end(count: u64, start: u64, length: u64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::{Node, ZipStore};
 
     #[test]
     fn members_beyond_4_gib_are_found() {
@@ -322,7 +309,7 @@ mod tests {
         zip.state().end = 5 << 30;
         zip.put(&Key::new("c/0").unwrap(), b"1234").unwrap();
         zip.finish().unwrap();
-        let node = super::super::node_of_file(crate::store::Node::new(folder.path().join("zip")));
+        let node = Node::of(Arc::new(ZipStore::new(Node::new(folder.path().join("zip")))));
         let bytes = node.read_document("c/0").unwrap().unwrap();
         assert_eq!(bytes, b"1234");
     }
