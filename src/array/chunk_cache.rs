@@ -1,9 +1,10 @@
 //! Chunks that the first pass over an array read. They stay in memory for later passes, within the memory budget.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::codec::{BoundChain, as_index};
+use crate::store::held;
 
 /// Memory of a chunk in addition to its bytes: its entry, and the rounding of the allocator.
 const BESIDE: u64 = 256;
@@ -85,7 +86,7 @@ impl ChunkCache {
     }
 
     fn held(&self) -> MutexGuard<'_, CacheState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.0)
     }
 }
 

@@ -132,9 +132,7 @@ pub struct ChunkFault {
 
 /// Request to stop. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt {
-    shared: Arc<Shared>,
-}
+pub struct Interrupt(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -166,22 +164,20 @@ pub struct Interrupted;
 
 /// Guard of work that must not be stopped at once.
 #[derive(Debug)]
-pub struct Unfinished {
-    interrupt: Interrupt,
-}
+pub struct Unfinished(Interrupt);
 
 impl Interrupt {
     /// Asks the work to stop. Returns what an immediate stop would leave unfinished, if the caller should wait for it.
     pub fn raise(&self) -> Option<String> {
         // With the lock, so that work that begins later sees the request.
-        let unfinished = held(&self.shared.unfinished);
-        self.shared.raised.store(true, Ordering::SeqCst);
+        let unfinished = held(&self.0.unfinished);
+        self.0.raised.store(true, Ordering::SeqCst);
         unfinished.as_ref().map(|left| left.what.clone())
     }
 
     /// Removes the results of unfinished work if they are useless. Called before the process ends without waiting.
     pub fn clear(&self) {
-        let unfinished = held(&self.shared.unfinished);
+        let unfinished = held(&self.0.unfinished);
         if let Some(clearing) = unfinished.as_ref().and_then(|left| left.clearing.as_ref()) {
             clearing();
         }
@@ -189,24 +185,23 @@ impl Interrupt {
 
     /// Fails if a stop was requested.
     pub fn check(&self) -> Result<(), Interrupted> {
-        if self.shared.raised.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
+        if self.0.raised.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
     }
 
     /// Begins work that must be finished or cleaned up. `what` describes what an immediate stop would leave. Fails if a
     /// stop was already requested.
     pub fn begin(&self, what: impl Into<String>, clearing: Option<Clearing>) -> Result<Unfinished, Interrupted> {
-        let mut unfinished = held(&self.shared.unfinished);
+        let mut unfinished = held(&self.0.unfinished);
         self.check()?;
         *unfinished = Some(UnfinishedWork { what: what.into(), clearing });
-        Ok(Unfinished { interrupt: self.clone() })
+        Ok(Unfinished(self.clone()))
     }
 }
 
 impl Unfinished {
     /// Sets the callback for an immediate stop.
     pub fn cleared_by(&self, clearing: Clearing) {
-        let mut unfinished = held(&self.interrupt.shared.unfinished);
-        if let Some(left) = unfinished.as_mut() {
+        if let Some(left) = &mut *held(&self.0.0.unfinished) {
             left.clearing = Some(clearing);
         }
     }
@@ -214,7 +209,7 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        *held(&self.interrupt.shared.unfinished) = None;
+        *held(&self.0.0.unfinished) = None;
     }
 }
 

@@ -94,8 +94,7 @@ impl StoredArray {
 
     /// Returns the shape of the part of a box inside the array, or `None` if the whole box is inside.
     pub fn cropped(&self, region: &Region) -> Option<Vec<u64>> {
-        let axes = region.start.iter().zip(&region.shape).zip(&self.metadata.shape);
-        let valid: Vec<u64> = axes.map(|((start, length), end)| (*length).min(end.saturating_sub(*start))).collect();
+        let valid = region.within(&region.start, &self.metadata.shape).shape;
         (valid != region.shape).then_some(valid)
     }
 

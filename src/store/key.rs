@@ -37,11 +37,7 @@ impl<'a> Key<'a> {
         if !is_inside(text) || self.0.len() + text.len() >= MAX_KEY_BYTES {
             return Err(outside(text));
         }
-        let mut joined = String::with_capacity(self.0.len() + 1 + text.len());
-        joined.push_str(&self.0);
-        joined.push('/');
-        joined.push_str(text);
-        Ok(Key(Cow::Owned(joined)))
+        Ok(Key(Cow::Owned([&*self.0, "/", text].concat())))
     }
 
     /// Appends another key to this one.

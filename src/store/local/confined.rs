@@ -10,8 +10,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
+use once_cell::sync::OnceCell;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -27,14 +28,14 @@ pub(super) struct Confinement {
     /// If set, the folder itself must not be a link, and is not created.
     is_strict: bool,
     /// Opened at the first use, as the folder may not exist before.
-    descriptor: OnceLock<OwnedFd>,
+    descriptor: OnceCell<OwnedFd>,
     /// Parent of the last folder that was created. The next one is often next to it.
     last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
 }
 
 impl Confinement {
     pub(super) fn new(root: &Path, is_strict: bool) -> Self {
-        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceLock::new(), last: Mutex::default() }
+        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceCell::new(), last: Mutex::default() }
     }
 
     /// Creates a file, or truncates an existing one.
@@ -121,14 +122,9 @@ impl Confinement {
     }
 
     fn root(&self) -> io::Result<BorrowedFd<'_>> {
-        if self.descriptor.get().is_none() {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let link = if self.is_strict { OFlags::NOFOLLOW } else { OFlags::empty() };
-            let opened = rustix::fs::open(&self.root, flags | link, Mode::empty())?;
-            // Another thread may have set it first. Both descriptors are of the same folder.
-            let _ = self.descriptor.set(opened);
-        }
-        self.descriptor.get().map(AsFd::as_fd).ok_or_else(|| Errno::BADF.into())
+        let link = if self.is_strict { OFlags::NOFOLLOW } else { OFlags::empty() };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | link;
+        Ok(self.descriptor.get_or_try_init(|| rustix::fs::open(&self.root, flags, Mode::empty()))?.as_fd())
     }
 
     fn open(&self, relative: &Path, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
