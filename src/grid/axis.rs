@@ -1,6 +1,8 @@
 //! Dimension of a rectilinear grid. Consecutive chunks of the same length are stored as one run. So memory and time do
 //! not grow with the number of chunks that a document claims.
 
+use std::collections::BTreeSet;
+
 /// Chunks along one dimension of an array that begin inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
@@ -9,8 +11,6 @@ pub struct Axis {
     count: u64,
     /// Number of elements of the array along this dimension.
     length: u64,
-    /// Length of the longest chunk, at least 1.
-    longest: u64,
 }
 
 /// Consecutive chunks of the same length.
@@ -30,23 +30,21 @@ impl Axis {
     /// Chunks beyond the array are dropped. If the chunks do not reach its end, the last length is repeated. That is a
     /// fault of the document, which its reader reports.
     pub fn new(length: u64, runs: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let mut axis = Axis { runs: Vec::new(), count: 0, length, longest: 0 };
+        let mut axis = Axis { runs: Vec::new(), count: 0, length };
         let (mut start, mut before_edge) = (0_u64, 1);
         for (chunk, count) in runs.into_iter().filter(|(chunk, count)| *chunk > 0 && *count > 0) {
             before_edge = chunk;
             if start >= length {
                 break;
             }
-            axis.longest = axis.longest.max(chunk);
             if axis.runs.last().is_none_or(|run| run.chunk != chunk) {
                 axis.runs.push(Run { start, first: axis.count, chunk });
             }
             axis.count += count.min((length - start).div_ceil(chunk));
-            start = chunk.checked_mul(count).and_then(|run| start.checked_add(run)).unwrap_or(u64::MAX);
+            start = start.saturating_add(chunk.saturating_mul(count));
         }
         if axis.runs.is_empty() {
             // An array without elements has no chunk, but callers still need a chunk length.
-            axis.longest = before_edge;
             axis.runs.push(Run { start: 0, first: 0, chunk: before_edge });
         }
         if start < length {
@@ -84,7 +82,7 @@ impl Axis {
 
     /// Returns the length of the longest chunk.
     pub fn longest(&self) -> u64 {
-        self.longest
+        self.runs.iter().map(|run| run.chunk).max().unwrap_or(1)
     }
 
     /// Returns true if all chunks have the same length.
@@ -98,11 +96,8 @@ impl Axis {
     }
 
     /// Returns the distinct chunk lengths, ascending.
-    pub fn distinct_lengths(&self) -> Vec<u64> {
-        let mut lengths: Vec<u64> = self.runs.iter().map(|run| run.chunk).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        lengths
+    pub fn distinct_lengths(&self) -> BTreeSet<u64> {
+        self.runs.iter().map(|run| run.chunk).collect()
     }
 
     /// Returns the first element of a chunk.

@@ -310,8 +310,7 @@ mod tests {
         zip.put(&Key::new("c/0").unwrap(), b"1234").unwrap();
         zip.finish().unwrap();
         let node = Node::of(Arc::new(ZipStore::new(Node::new(folder.path().join("zip")))));
-        let bytes = node.read_document("c/0").unwrap().unwrap();
-        assert_eq!(bytes, b"1234");
+        assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
     }
 
     #[test]
