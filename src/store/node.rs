@@ -409,15 +409,9 @@ impl Node {
     pub fn folders(&self, most: usize) -> Result<Vec<String>> {
         let (mut folders, mut left) = (Vec::new(), most);
         self.store.list(&self.prefix, Depth::Folder, &mut |Entry { name, kind, .. }| {
-            let is_folder = match kind {
-                EntryKind::Folder => true,
-                EntryKind::Link => {
-                    self.child(name).and_then(|child| child.kind_behind_links()).ok().flatten()
-                        == Some(EntryKind::Folder)
-                }
-                _ => false,
-            };
-            folders.extend(is_folder.then(|| name.to_owned()));
+            let behind_links = || self.child(name).and_then(|child| child.kind_behind_links()).ok().flatten();
+            let kind = if kind == EntryKind::Link { behind_links() } else { Some(kind) };
+            folders.extend((kind == Some(EntryKind::Folder)).then(|| name.to_owned()));
             left = left.saturating_sub(1);
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

