@@ -2,12 +2,22 @@
 
 use std::collections::HashMap;
 
-use super::opaque::ReadFill;
+use super::configuration::MAX_ELEMENT_SIZE;
 use super::scalar::{value_from_json, value_to_json};
-use super::{DataType, FillValue, FillValueError, Read, StructType, base64, opaque};
+use super::{DataType, FillValue, FillValueError, FixedBytes, Read, StructType, base64};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType, element_bits, is_of_type};
 use crate::metadata::json::{Json, Number, Object};
+
+/// The bytes of a value that was read, or why not.
+type ReadBytes = Result<Vec<u8>, FillValueError>;
+
+impl FixedBytes {
+    /// Returns true for `null_terminated_bytes`, whose padding is not written.
+    fn is_padded(self) -> bool {
+        self.name == "null_terminated_bytes"
+    }
+}
 
 impl FillValue {
     /// Returns the bytes.
@@ -50,27 +60,62 @@ impl DataType {
     ///
     /// It has the notes of [`value_from_json`], and more: an integer as a string, raw bytes or a struct in base64.
     pub fn fill_value_from_json(&self, fill_value: &Json) -> Result<Read<FillValue>, FillValueError> {
-        match self {
-            DataType::Bool => {
-                let fault = || FillValueError::new("bool", "true or false", fill_value);
-                let value = fill_value.as_bool().ok_or_else(fault)?;
-                Ok(Read { value: FillValue(vec![value.into()]), notes: Vec::new() })
+        let mut notes = Vec::new();
+        let bytes = self.bytes_from_json(fill_value, &mut notes)?;
+        Ok(Read { value: FillValue(bytes), notes })
+    }
+
+    /// Reads the bytes of a value. Accepted forms that the specification forbids are added to `notes`.
+    fn bytes_from_json(&self, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {
+        let (bytes, expected) = match self {
+            DataType::Bool => (json.as_bool().map(|value| vec![value.into()]), "true or false".to_owned()),
+            DataType::Number(number_type) => return number_bytes(*number_type, json, notes),
+            DataType::Complex(component) => return complex_bytes(self, *component, json, notes),
+            DataType::Time(_) => (time_bytes(json, notes), "an integer of 64 bits or \"NaT\"".to_owned()),
+            DataType::Raw(size) => return raw_bytes(&self.name(), *size, json, notes),
+            // zarr-python writes base64, without the padding of `null_terminated_bytes`.
+            DataType::FixedBytes(fixed) => {
+                let (least, of) = if fixed.is_padded() { (0, "at most ") } else { (fixed.size, "") };
+                let bytes = decoded_base64(json, fixed.size + 3);
+                let bytes = bytes.filter(|bytes| (least..=fixed.size).contains(&bytes.len()));
+                (bytes.map(|bytes| padded(bytes, fixed.size)), format!("the base64 of {of}{} bytes", fixed.size))
             }
-            DataType::Number(number_type) => number_fill_value(*number_type, fill_value),
-            DataType::Complex(component) => complex_fill_value(self, *component, fill_value),
-            DataType::Time(time) => time_fill_value(time.name, fill_value),
-            DataType::Raw(size) => opaque::raw_from_json(&self.name(), *size, fill_value),
-            DataType::FixedBytes(fixed) => opaque::fixed_from_json(*fixed, fill_value),
-            DataType::FixedUtf32(code_points) => opaque::utf32_from_json(&self.name(), *code_points, fill_value),
-            DataType::Struct(structure) => struct_fill_value(structure, fill_value),
-            DataType::Optional(inner) => optional_fill_value(self, inner, fill_value),
-            DataType::String => opaque::string_from_json(fill_value),
-            DataType::Bytes { name } => opaque::bytes_from_json(name, fill_value),
+            DataType::FixedUtf32(code_points) => {
+                let text = json.as_str().filter(|text| text.chars().nth(*code_points).is_none());
+                let bytes = text.map(|text| text.chars().flat_map(|letter| u32::from(letter).to_ne_bytes()).collect());
+                let expected = format!("a string of at most {code_points} code points");
+                (bytes.map(|bytes| padded(bytes, code_points * 4)), expected)
+            }
+            DataType::Struct(structure) => return struct_bytes(structure, json, notes),
+            DataType::Optional(inner) => {
+                let bytes = match json {
+                    Json::Null => Some(vec![0; self.size().unwrap_or(0)]),
+                    Json::Array(values) if values.len() == 1 => {
+                        let mut bytes = inner.bytes_from_json(&values[0], notes)?;
+                        bytes.insert(0, 1);
+                        Some(bytes)
+                    }
+                    _ => None,
+                };
+                (bytes, "null, or an array of one value".to_owned())
+            }
+            DataType::String => {
+                let text = json.as_str().filter(|text| text.len() <= MAX_ELEMENT_SIZE);
+                (text.map(|text| text.as_bytes().to_vec()), format!("a string of at most {MAX_ELEMENT_SIZE} bytes"))
+            }
+            // The page of `bytes` allows both forms.
+            DataType::Bytes { name } => {
+                if let Some(elements) = json.as_array().filter(|elements| elements.len() <= MAX_ELEMENT_SIZE) {
+                    return listed_bytes(name, elements);
+                }
+                let expected = "base64, or an array of integers from 0 to 255, of at most";
+                (decoded_base64(json, MAX_ELEMENT_SIZE), format!("{expected} {MAX_ELEMENT_SIZE} bytes"))
+            }
             DataType::Other(_) => {
-                let expected = "no fill value to be decoded: this program does not decode the type";
-                Err(FillValueError::new(&self.name(), expected, fill_value))
+                (None, "no fill value to be decoded: this program does not decode the type".to_owned())
             }
-        }
+        };
+        bytes.ok_or_else(|| FillValueError::new(&self.name(), expected, json))
     }
 
     /// Returns the JSON of a fill value. A float is the shortest decimal of the same bits. "NaN" is only the canonical
@@ -107,8 +152,15 @@ impl DataType {
                 bits => value_to_json(INT64, bits),
             }),
             DataType::Raw(_) => Some(Json::Array(bytes.iter().map(|&byte| Json::from(u64::from(byte))).collect())),
-            DataType::FixedBytes(fixed) => Some(opaque::fixed_to_json(*fixed, bytes)),
-            DataType::FixedUtf32(_) => opaque::utf32_to_json(bytes),
+            DataType::FixedBytes(fixed) => {
+                let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                Some(Json::from(base64::encode(if fixed.is_padded() { &bytes[..end] } else { bytes })))
+            }
+            DataType::FixedUtf32(_) => {
+                let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
+                let text: Option<String> = units.map(char::from_u32).collect();
+                Some(Json::from(text?.trim_end_matches('\0')))
+            }
             DataType::Struct(structure) => struct_to_json(structure, bytes),
             DataType::Optional(inner) => match bytes.split_first()? {
                 (0, _) => Some(Json::Null),
@@ -121,28 +173,49 @@ impl DataType {
     }
 }
 
-/// Reads `null`, or an array with the value as its only element.
-fn optional_fill_value(data_type: &DataType, inner: &DataType, json: &Json) -> ReadFill {
-    match json {
-        Json::Null => Ok(Read { value: FillValue(vec![0; data_type.size().unwrap_or(0)]), notes: Vec::new() }),
-        Json::Array(values) if values.len() == 1 => {
-            let mut read = inner.fill_value_from_json(&values[0])?;
-            read.value.0.insert(0, 1);
-            Ok(read)
-        }
-        _ => Err(FillValueError::new(&data_type.name(), "null, or an array of one value", json)),
-    }
-}
-
 /// The bits of `NaT`, the least value of 64 bits.
 const NOT_A_TIME: u64 = 1 << 63;
 
-fn time_fill_value(name: &str, json: &Json) -> ReadFill {
+fn time_bytes(json: &Json, notes: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
     if json.as_str() == Some("NaT") {
-        return Ok(Read { value: FillValue::from_bits(INT64, NOT_A_TIME), notes: Vec::new() });
+        return Some(bytes_of(NOT_A_TIME, INT64.size()));
     }
-    let read = if json.as_number().is_some() { number_fill_value(INT64, json).ok() } else { None };
-    read.ok_or_else(|| FillValueError::new(name, "an integer of 64 bits or \"NaT\"", json))
+    json.as_number().and_then(|_| number_bytes(INT64, json, notes).ok())
+}
+
+/// Reads the bytes of `r<N>`: N/8 integers, or base64 with a note.
+fn raw_bytes(name: &str, size: usize, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {
+    let fault = || FillValueError::new(name, format!("an array of {size} integers from 0 to 255"), json);
+    match json {
+        Json::Array(elements) if elements.len() == size => listed_bytes(name, elements),
+        Json::Array(elements) => Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() }),
+        _ => {
+            let bytes = decoded_base64(json, size + 3).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
+            let message = format!("the value is written in base64: write an array of {size} integers");
+            notes.push(Diagnostic::new(code::RAW_AS_BASE64, message));
+            Ok(bytes)
+        }
+    }
+}
+
+/// Reads the bytes of a list of integers.
+fn listed_bytes(name: &str, elements: &[Json]) -> ReadBytes {
+    let byte = |element: &Json| {
+        let byte = element.as_u64().and_then(|value| u8::try_from(value).ok());
+        byte.ok_or_else(|| FillValueError::new(name, "an integer from 0 to 255", element))
+    };
+    elements.iter().map(byte).collect()
+}
+
+/// Decodes a string in base64. `None` if it is certain from its length that it has more than `most` bytes.
+fn decoded_base64(json: &Json, most: usize) -> Option<Vec<u8>> {
+    json.as_str().filter(|text| text.len() / 4 * 3 <= most).and_then(base64::decode)
+}
+
+/// Returns bytes with zeros after them, up to a size.
+fn padded(mut bytes: Vec<u8>, size: usize) -> Vec<u8> {
+    bytes.resize(size, 0);
+    bytes
 }
 
 /// Returns the JSON of a number. `None` if the bytes are not a value of the type.
@@ -151,31 +224,30 @@ fn number_to_json(number_type: NumberType, bytes: &[u8]) -> Option<Json> {
     is_of_type(bits, number_type).then(|| value_to_json(number_type, bits))
 }
 
-fn complex_fill_value(data_type: &DataType, component: NumberType, json: &Json) -> ReadFill {
-    let expected = "an array of two floats, real and imaginary part";
-    let fault = || FillValueError::new(&data_type.name(), expected, json);
-    let Some([real, imaginary]) = json.as_array() else { return Err(fault()) };
-    let part = |json| {
-        number_fill_value(component, json)
-            .map_err(|error| FillValueError { data_type: format!("a component of {}", data_type.name()), ..error })
+fn complex_bytes(data_type: &DataType, component: NumberType, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {
+    let Some(parts @ [_, _]) = json.as_array() else {
+        let expected = "an array of two floats, real and imaginary part";
+        return Err(FillValueError::new(&data_type.name(), expected, json));
     };
-    let (mut real, imaginary) = (part(real)?, part(imaginary)?);
-    real.value.0.extend(imaginary.value.0);
-    real.notes.extend(imaginary.notes);
-    Ok(real)
+    let of_component = |error| FillValueError { data_type: format!("a component of {}", data_type.name()), ..error };
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend(number_bytes(component, part, notes).map_err(of_component)?);
+    }
+    Ok(bytes)
 }
 
 /// Reads an object with a value for each field, or the former notation: all bytes in base64, little-endian.
-fn struct_fill_value(structure: &StructType, json: &Json) -> ReadFill {
+fn struct_bytes(structure: &StructType, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {
     let name = structure.name();
     if let Json::String(text) = json {
-        return struct_from_base64(structure, name, text);
+        return struct_from_base64(structure, text, notes);
     }
     let expected = "an object with a value for each field";
     let object = json.as_object().ok_or_else(|| FillValueError::new(name, expected, json))?;
     // Each value is removed when read, so that one pass reads a struct of many fields.
     let mut values: HashMap<&str, &Json> = object.iter().collect();
-    let (mut bytes, mut notes) = (Vec::with_capacity(structure.size()), Vec::new());
+    let mut bytes = Vec::with_capacity(structure.size());
     for field in structure.fields() {
         let value = values.remove(field.name.as_str()).ok_or_else(|| FillValueError {
             data_type: name.to_owned(),
@@ -186,33 +258,28 @@ fn struct_fill_value(structure: &StructType, json: &Json) -> ReadFill {
             data_type: format!("the field {:?} of {name}, {}", field.name, error.data_type),
             ..error
         };
-        let read = field.data_type.fill_value_from_json(value).map_err(in_field)?;
-        bytes.extend(read.value.0);
-        notes.extend(read.notes);
+        bytes.extend(field.data_type.bytes_from_json(value, notes).map_err(in_field)?);
     }
     match object.names().find(|name| values.contains_key(name)) {
-        None => Ok(Read { value: FillValue(bytes), notes }),
+        None => Ok(bytes),
         Some(unknown) => Err(FillValueError::new(name, "values for the fields alone", &Json::from(unknown))),
     }
 }
 
-fn struct_from_base64(structure: &StructType, name: &str, text: &str) -> ReadFill {
+fn struct_from_base64(structure: &StructType, text: &str, notes: &mut Vec<Diagnostic>) -> ReadBytes {
     let size = structure.size();
-    let bytes = base64::decode(text).filter(|bytes| bytes.len() == size);
-    let fault = || {
+    let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == size) else {
         let expected = format!("an object with a value for each field, or the base64 of {size} bytes");
-        FillValueError::new(name, expected, &Json::from(text))
+        return Err(FillValueError::new(structure.name(), expected, &Json::from(text)));
     };
-    let mut bytes = bytes.ok_or_else(fault)?;
     if cfg!(target_endian = "big") {
         DataType::Struct(structure.clone()).swap_elements(&mut bytes);
     }
-    let mut notes = Vec::new();
     if !structure.is_legacy() {
         let message = "the value of a `struct` is written in base64: write an object with a value for each field";
         notes.push(Diagnostic::new(code::STRUCT_AS_BASE64, message));
     }
-    Ok(Read { value: FillValue(bytes), notes })
+    Ok(bytes)
 }
 
 fn struct_to_json(structure: &StructType, bytes: &[u8]) -> Option<Json> {
@@ -226,17 +293,18 @@ fn struct_to_json(structure: &StructType, bytes: &[u8]) -> Option<Json> {
     Some(object.into())
 }
 
-fn number_fill_value(number_type: NumberType, json: &Json) -> ReadFill {
+fn number_bytes(number_type: NumberType, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {
     if !number_type.is_float()
         && let Json::String(text) = json
         && let Some(number) = Number::parse(text).filter(Number::is_integer_literal)
     {
-        let mut read = number_fill_value(number_type, &Json::Number(number))
+        let bytes = number_bytes(number_type, &Json::Number(number), notes)
             .map_err(|error| FillValueError { found: json.excerpt(), ..error })?;
         let message = format!("an integer is written as a string: write {text} without quotes");
-        read.notes.push(Diagnostic::new(code::INTEGER_AS_STRING, message));
-        return Ok(read);
+        notes.push(Diagnostic::new(code::INTEGER_AS_STRING, message));
+        return Ok(bytes);
     }
     let read = value_from_json(number_type, json)?;
-    Ok(Read { value: FillValue::from_bits(number_type, read.value), notes: read.notes })
+    notes.extend(read.notes);
+    Ok(bytes_of(read.value, number_type.size()))
 }

@@ -8,7 +8,6 @@ mod configuration;
 mod fill_value;
 mod float;
 mod layout;
-mod opaque;
 mod read;
 mod registry;
 mod scalar;
