@@ -13,24 +13,28 @@ use crate::grid::{Region, volume};
 use crate::pipeline::IndexLocation;
 use crate::store::{Node, Part, PrefetchLimit, held};
 
-/// Reads of a unit of work (an object of the destination, a block) that are known in advance.
-pub trait PrefetchPlan: Sync {
-    /// Returns the node that is read, and the approximate size of one of its objects in bytes.
-    fn source(&self) -> (&Node, u64);
-
-    /// Calls `each` with the key and the part of each read of a unit that is known now. Inner chunks are not: the index
-    /// of the shard contains their offsets. Absent objects are skipped.
-    fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part));
+/// Reads of units of work (objects of the destination, blocks) that are known in advance.
+pub struct PrefetchPlan<'a> {
+    /// Node that is read.
+    node: &'a Node,
+    /// Approximate size of one of its objects in bytes.
+    object_bytes: u64,
+    reads: Box<UnitReads<'a>>,
 }
 
-/// Units are objects of the array. Each is read from its start, or from its index if it is a shard.
-impl PrefetchPlan for StoredArray {
-    fn source(&self) -> (&Node, u64) {
-        (&self.node, self.chunk_bytes())
+/// Calls the callback with the key and the part of each read of a unit that is known now. Inner chunks are not: the
+/// index of the shard contains their offsets. Absent objects are skipped.
+type UnitReads<'a> = dyn Fn(u64, &mut dyn FnMut(&str, Part)) + Sync + 'a;
+
+impl<'a> PrefetchPlan<'a> {
+    /// Plans the `reads` of each unit from a node, whose objects have about `object_bytes` bytes.
+    pub fn new(node: &'a Node, object_bytes: u64, reads: impl Fn(u64, &mut dyn FnMut(&str, Part)) + Sync + 'a) -> Self {
+        PrefetchPlan { node, object_bytes, reads: Box::new(reads) }
     }
 
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
-        reads_of_object(self, object, true, each);
+    /// Plans reads from an array.
+    pub fn of_array(array: &'a StoredArray, reads: impl Fn(u64, &mut dyn FnMut(&str, Part)) + Sync + 'a) -> Self {
+        Self::new(&array.node, array.chunk_bytes(), reads)
     }
 }
 
@@ -44,7 +48,7 @@ const REMEMBERED: usize = 64;
 
 /// Announcer of the reads of units, up to a limit in advance.
 pub struct ReadAhead<'a> {
-    reads: &'a dyn PrefetchPlan,
+    reads: &'a PrefetchPlan<'a>,
     units: &'a ChunkSet,
     most: PrefetchLimit,
     told: Mutex<HintedReads>,
@@ -63,8 +67,8 @@ struct HintedReads {
 impl<'a> ReadAhead<'a> {
     /// Returns an announcer for each source whose store has a limit, with `units` in order. They may have the same
     /// store, so they share its limit.
-    pub fn for_sources(sources: &[&'a dyn PrefetchPlan], units: &'a ChunkSet) -> Vec<Self> {
-        let wanted = sources.iter().filter_map(|reads| Some((*reads, reads.source().0.prefetch_limit()?)));
+    pub fn for_sources(sources: &'a [PrefetchPlan<'a>], units: &'a ChunkSet) -> Vec<Self> {
+        let wanted = sources.iter().filter_map(|reads| Some((reads, reads.node.prefetch_limit()?)));
         let wanted: Vec<_> = wanted.collect();
         let share = wanted.len();
         let ahead = wanted.into_iter().map(|(reads, PrefetchLimit { requests, bytes })| {
@@ -79,16 +83,16 @@ impl<'a> ReadAhead<'a> {
         // The lock is kept during the call, so that no other unit starts before its reads are announced.
         let mut told = held(&self.told);
         told.waiting.retain(|(waiting, ..)| *waiting > place);
-        let ((source, object_bytes), mut soon) = (self.reads.source(), Vec::new());
+        let mut soon = Vec::new();
         while let Some(unit) = self.units.nth(told.next)
             && (told.next <= place || told.is_less_than(self.most))
         {
             let (mut requests, mut bytes) = (0, 0_u64);
-            self.reads.reads(unit, &mut |key, part| {
+            (self.reads.reads)(unit, &mut |key, part| {
                 if requests < MOST_OF_A_UNIT && told.is_new(key, part) {
                     requests += 1;
                     bytes = bytes.saturating_add(match part {
-                        Part::Whole => object_bytes,
+                        Part::Whole => self.reads.object_bytes,
                         Part::Range { length, .. } | Part::Last(length) => length,
                     });
                     soon.push((key.to_owned(), part));
@@ -101,7 +105,7 @@ impl<'a> ReadAhead<'a> {
             told.next += 1;
         }
         if !soon.is_empty() {
-            source.prefetch(&soon);
+            self.reads.node.prefetch(&soon);
         }
     }
 }
@@ -193,19 +197,13 @@ mod tests {
     use crate::store::tests::faulty::{Faults, StoreCall};
 
     /// Units that each read an object of ten bytes. Every fourth one also reads a shared object.
-    struct Tens(Node);
-
-    impl PrefetchPlan for Tens {
-        fn source(&self) -> (&Node, u64) {
-            (&self.0, 10)
-        }
-
-        fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part)) {
+    fn tens(node: &Node) -> [PrefetchPlan<'_>; 1] {
+        [PrefetchPlan::new(node, 10, |unit, each| {
             each(&unit.to_string(), Part::Whole);
             if unit.is_multiple_of(4) {
                 each("shared", Part::Last(1));
             }
-        }
+        })]
     }
 
     #[test]
@@ -217,8 +215,9 @@ mod tests {
             (PrefetchLimit { requests: 0, bytes: 0 }, 0..1),
         ] {
             let hearing = Faults::hearing(most);
-            let tens = Tens(hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far")))));
-            let read_ahead = ReadAhead::for_sources(&[&tens], &units).remove(0);
+            let far = hearing.wrap(&Node::of(Arc::new(MemoryStore::new("far"))));
+            let tens = tens(&far);
+            let read_ahead = ReadAhead::for_sources(&tens, &units).remove(0);
             let mut expected: Vec<u64> = Vec::new();
             for place in 0..units.len() {
                 read_ahead.begin(place);
@@ -237,6 +236,7 @@ mod tests {
                 hearing.heard().iter().filter(|heard| matches!(heard, StoreCall::Expected(_, Part::Last(_)))).count();
             assert!(shared < 3, "{shared}");
         }
-        assert!(ReadAhead::for_sources(&[&Tens(Node::of(Arc::new(MemoryStore::new("near"))))], &units).is_empty());
+        let near = Node::of(Arc::new(MemoryStore::new("near")));
+        assert!(ReadAhead::for_sources(&tens(&near), &units).is_empty());
     }
 }

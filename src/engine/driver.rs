@@ -127,7 +127,7 @@ impl Driver {
     pub fn run_ahead<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: &[&dyn PrefetchPlan],
+        reads: &[PrefetchPlan<'_>],
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
     ) -> Result<(), ChunkFault> {
@@ -141,7 +141,7 @@ impl Driver {
     pub fn run_each<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
-        reads: &[&dyn PrefetchPlan],
+        reads: &[PrefetchPlan<'_>],
         batch: u64,
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, Result<R>),

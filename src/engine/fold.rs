@@ -1,7 +1,7 @@
 //! Pass over the elements of an array. Each chunk is read once, in parallel, for all accumulators. The result does not
 //! depend on the number of threads.
 
-use super::{Buffers, Driver, Progress, Workers};
+use super::{Buffers, Driver, PrefetchPlan, Progress, Workers, reads_of_object};
 use crate::array::{ChunkFault, ChunkSet, InPieces, OpenedObject, Result, StoredArray};
 use crate::codec::as_index;
 use crate::grid::Region;
@@ -138,7 +138,8 @@ impl Fold<'_> {
             Ok(found)
         };
         let fold = |_, found| all.merge(accumulator, &found);
-        let outcome = self.driver.run_units(objects, &[self.array], shares_units, work, fold);
+        let reads = PrefetchPlan::of_array(self.array, |object, each| reads_of_object(self.array, object, true, each));
+        let outcome = self.driver.run_units(objects, &[reads], shares_units, work, fold);
         self.progress.finish();
         outcome.map(|()| all)
     }

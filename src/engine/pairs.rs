@@ -13,7 +13,6 @@ use super::{
 use crate::array::{ChunkFault, ChunkSet, ChunkSetBuilder, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
 use crate::grid::{Grid, Region, volume};
-use crate::store::{Node, Part};
 
 /// Memory of a piece of a block in addition to its elements, in bytes.
 const PIECE_BYTES: u64 = 128;
@@ -148,8 +147,6 @@ impl<'a> Pairs<'a> {
         let Transfer { source, destination, .. } = self.transfer;
         let mut from = sources(self.transfer).0;
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
-        let reads = [0, 1].map(|side| UnitReads { pairs: self, subchunks: &from, side });
-        let reads = [&reads[0] as &dyn PrefetchPlan, &reads[1]];
         // If there are too few shards for all threads, they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
@@ -158,7 +155,26 @@ impl<'a> Pairs<'a> {
             to.reads_all = true;
             self.unit(unit, &Reading { subchunks: [&from, &to], objects }, workers, &visit)
         };
-        driver.run_units(units, &reads, self.schedule.shares_blocks || are_few, work, fold)
+        driver.run_units(units, &self.reads_ahead(&from), self.schedule.shares_blocks || are_few, work, fold)
+    }
+
+    /// Returns the reads of both sides for each unit. `subchunks` are those of the source.
+    fn reads_ahead<'s>(&'s self, subchunks: &'s SubchunkSource<'_>) -> [PrefetchPlan<'s>; 2] {
+        let Transfer { source, destination, .. } = self.transfer;
+        let of_source = PrefetchPlan::of_array(source, move |unit, each| match &self.blocks {
+            None => reads_in(self.transfer, &destination.region_of(unit), each),
+            Some(plan) => {
+                let reader = self.reader(subchunks, 0);
+                plan.blocks(unit).iter().for_each(|block| reader.reads(block, each));
+            }
+        });
+        let of_destination = PrefetchPlan::of_array(destination, move |unit, each| match &self.blocks {
+            None => reads_of_object(destination, unit, true, each),
+            Some(plan) => {
+                plan.blocks(unit).iter().for_each(|block| reads_of_box(destination, block, self.is_direct, each));
+            }
+        });
+        [of_source, of_destination]
     }
 
     fn unit<W: Default + Send, R: Default + AddAssign + Send>(
@@ -271,38 +287,6 @@ impl<'a> Pairs<'a> {
 
     fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
         BlockReader { source: subchunks, origin: None, filling: &self.fillings[side], progress: &Silent }
-    }
-}
-
-/// Reads of one side for each unit.
-struct UnitReads<'a> {
-    pairs: &'a Pairs<'a>,
-    /// Subchunks of the source. Those of the destination have a source for each unit.
-    subchunks: &'a SubchunkSource<'a>,
-    side: usize,
-}
-
-impl PrefetchPlan for UnitReads<'_> {
-    fn source(&self) -> (&Node, u64) {
-        let Transfer { source, destination, .. } = self.pairs.transfer;
-        let array = [source, destination][self.side];
-        (&array.node, array.chunk_bytes())
-    }
-
-    fn reads(&self, unit: u64, each: &mut dyn FnMut(&str, Part)) {
-        let Pairs { transfer, blocks, is_direct, .. } = self.pairs;
-        let destination = &transfer.destination;
-        match (blocks, self.side) {
-            (None, 0) => reads_in(transfer, &destination.region_of(unit), each),
-            (None, _) => reads_of_object(destination, unit, true, each),
-            (Some(plan), 0) => {
-                let reader = self.pairs.reader(self.subchunks, 0);
-                plan.blocks(unit).iter().for_each(|block| reader.reads(block, each));
-            }
-            (Some(plan), _) => {
-                plan.blocks(unit).iter().for_each(|block| reads_of_box(destination, block, *is_direct, each));
-            }
-        }
     }
 }
 

@@ -67,7 +67,10 @@ pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<Subchu
 }
 
 /// Units of a pass: objects of the destination, or groups of them.
-pub(super) trait Units: PrefetchPlan {
+pub(super) trait Units: Sync {
+    /// Returns the reads of each unit.
+    fn reads_ahead(&self) -> PrefetchPlan<'_>;
+
     /// Returns the units that need work.
     fn units(&self) -> ChunkSet;
 
@@ -94,7 +97,7 @@ pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(Objec
     let units = pass.units();
     let shares_units = pass.shares_units(&units, driver);
     let work = |workers: &Workers<'_>, unit| pass.unit(unit, workers);
-    driver.run_units(&units, &[pass], shares_units, work, |_, report| fold(report)).map_err(located)
+    driver.run_units(&units, &[pass.reads_ahead()], shares_units, work, |_, report| fold(report)).map_err(located)
 }
 
 /// Buffers of a thread, reused for all objects, so that no object needs an allocation.
@@ -167,7 +170,7 @@ impl Driver {
     pub(super) fn run_units<V: Default + Send, R: Send>(
         &self,
         units: &ChunkSet,
-        reads: &[&dyn PrefetchPlan],
+        reads: &[PrefetchPlan<'_>],
         shares_units: bool,
         work: impl Fn(&Workers<'_, V>, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),

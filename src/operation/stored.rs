@@ -107,7 +107,8 @@ pub(super) fn census(
     if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
-        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &[&shards], work, |index, object| {
+        let reads = [shards.reads_ahead()];
+        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &reads, work, |index, object| {
             let (own_bytes, own_chunks, damage) = object;
             bytes += own_bytes;
             inner_chunks += own_chunks;
@@ -176,20 +177,14 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     Some(found.at_key(first))
 }
 
-impl PrefetchPlan for Shards<'_> {
-    fn source(&self) -> (&Node, u64) {
-        (self.node, self.least_bytes)
-    }
-
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
-        match self.side {
+impl Shards<'_> {
+    fn reads_ahead(&self) -> PrefetchPlan<'_> {
+        PrefetchPlan::new(self.node, self.least_bytes, |object, each| match self.side {
             Some(side) => reads_of_object(side, object, false, each),
             None => each(&self.key(object), Part::Last(self.least_bytes)),
-        }
+        })
     }
-}
 
-impl Shards<'_> {
     /// Reads the index of a shard. Only errors of the operating system are errors.
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
         let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };

@@ -1,8 +1,8 @@
 //! One codec of a chain, bound to its input chunk.
 
 use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
-use crate::codec::kinds::BytesCodec;
 use crate::codec::kinds::array::BoundArray;
+use crate::codec::kinds::{BytesCodec, BytesKind};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
@@ -31,45 +31,43 @@ impl<'a> KnownCodec<'a> {
     }
 }
 
-/// Returns a codec's configuration and the chunk after it, which is `None` after a fault.
-pub(super) fn bind(
-    known: &KnownCodec<'_>,
-    before: Option<&Representation>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> (BoundConfiguration, Option<Representation>) {
+/// A codec's configuration and the chunk after it, which is `None` after a fault.
+pub(super) type Bound = (BoundConfiguration, Option<Representation>);
+
+pub(super) fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, found: &mut Vec<Diagnostic>) -> Bound {
     let KnownCodec { codec, entry, .. } = *known;
-    report_name(known, diagnostics);
+    report_name(known, found);
     if let Some(Ok(other)) = &known.other {
-        return bind_other(codec, &**other, before, diagnostics);
+        return bind_other(codec, &**other, before, found);
     }
-    let kind = entry.map(|entry| entry.kind);
-    if kind == Some(CodecKind::BytesToBytes) {
-        return bind_bytes(codec, entry, before, diagnostics);
+    let Some(Entry { kind, array: array_kind, bytes, .. }) = entry else { return (BoundConfiguration::Other, None) };
+    if kind == CodecKind::BytesToBytes {
+        return bind_bytes(codec, bytes, before, found);
     }
     let array = before.and_then(Representation::array);
-    let (configuration, output) = match (codec.name.as_str(), entry.and_then(|entry| entry.array)) {
+    let (configuration, output) = match array_kind {
         // It contains chains of codecs, which only a pipeline can follow.
-        ("sharding_indexed", _) => sharding_indexed::bind(codec, array, diagnostics),
-        (_, Some(kind)) => {
-            let BoundArray { codec, output } = kind.bind(codec, array, diagnostics);
-            (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)
-        }
-        (_, None) => (BoundConfiguration::Other, None),
+        _ if codec.name == "sharding_indexed" => sharding_indexed::bind(codec, array, found),
+        Some(array_kind) => of_array(array_kind.bind(codec, array, found)),
+        None => (BoundConfiguration::Other, None),
     };
-    match (kind, before) {
-        (Some(kind), None | Some(Representation::Array(_))) => (configuration, output.or_else(|| bytes_of(kind))),
-        (None, _) | (Some(_), Some(Representation::Bytes(_))) => (BoundConfiguration::Other, None),
+    match before {
+        Some(Representation::Bytes(_)) => (BoundConfiguration::Other, None),
+        None | Some(Representation::Array(_)) => (configuration, output.or_else(|| bytes_of(kind))),
     }
+}
+
+fn of_array(BoundArray { codec, output }: BoundArray) -> Bound {
+    (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)
 }
 
 fn bind_bytes(
     codec: &CodecMetadata,
-    entry: Option<Entry>,
+    kind: Option<&'static BytesKind>,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (BoundConfiguration, Option<Representation>) {
+) -> Bound {
     let reported = diagnostics.len();
-    let kind = entry.and_then(|entry| entry.bytes);
     let parsed = kind.and_then(|kind| BytesCodec::parse(kind, codec, registry::inner_kind, diagnostics));
     let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
@@ -94,7 +92,7 @@ fn bind_other(
     other: &dyn OtherCodec,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (BoundConfiguration, Option<Representation>) {
+) -> Bound {
     match (other.kind(), before) {
         (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
             let bytes_codec = other.bytes_codec(codec);
@@ -102,16 +100,13 @@ fn bind_other(
             (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
         }
         (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
-            match other.bind(array) {
-                Ok(bound) => (bound.codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), bound.output),
-                Err(reason) => {
-                    let name = Json::from(codec.name.as_str()).excerpt();
-                    let message = format!("zarrs refuses the codec {name} here: {reason}");
-                    let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
-                    diagnostics.push(found.at_pointer(codec.pointer.clone()));
-                    (BoundConfiguration::Other, bytes_of(other.kind()))
-                }
-            }
+            other.bind(array).map(of_array).unwrap_or_else(|reason| {
+                let name = Json::from(codec.name.as_str()).excerpt();
+                let message = format!("zarrs refuses the codec {name} here: {reason}");
+                let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
+                diagnostics.push(found.at_pointer(codec.pointer.clone()));
+                (BoundConfiguration::Other, bytes_of(other.kind()))
+            })
         }
         (kind, _) => (BoundConfiguration::Other, bytes_of(kind)),
     }

@@ -2,6 +2,7 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
 
+use super::binding::Bound;
 use super::{
     ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
@@ -35,7 +36,7 @@ pub(super) fn bind(
     codec: &CodecMetadata,
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (BoundConfiguration, Option<Representation>) {
+) -> Bound {
     let Some(stage) = stage(codec, array, diagnostics) else { return (BoundConfiguration::Other, None) };
     let size = shard_size(&stage.inner, &stage.index);
     (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))

@@ -11,6 +11,7 @@ use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::{Fingerprint, Job, Journal, ObjectJob, Progress, RechunkPlan, Route, SubchunkEncoder};
 use crate::metadata::{ArrayDocument, Json};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+use crate::store::Node;
 
 /// Returns an array of 4 x 4 bytes with this chunk shape.
 fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {

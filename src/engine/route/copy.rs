@@ -9,22 +9,18 @@ use crate::engine::{
     Workers, all_in_order, reads_in,
 };
 use crate::metadata::ArrayMetadata;
-use crate::store::{self, Node};
-
-impl PrefetchPlan for Pass<'_, Conversion> {
-    fn source(&self) -> (&Node, u64) {
-        (&self.transfer.source.node, self.transfer.source.chunk_bytes())
-    }
-
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.progress.is_done(object) {
-            reads_in(self.transfer, &self.transfer.destination.region_of(object), each);
-        }
-    }
-}
+use crate::store::{Node, Part};
 
 /// Converts every object, including absent ones if they must not stay absent.
 impl Units for Pass<'_, Conversion> {
+    fn reads_ahead(&self) -> PrefetchPlan<'_> {
+        PrefetchPlan::of_array(&self.transfer.source, |object, each| {
+            if !self.progress.is_done(object) {
+                reads_in(self.transfer, &self.transfer.destination.region_of(object), each);
+            }
+        })
+    }
+
     fn units(&self) -> ChunkSet {
         self.transfer.overlapped_among(&self.transfer.destination.metadata.grid, self.progress.assigned.as_ref())
     }
@@ -194,8 +190,13 @@ impl CopyJob {
         self.present.clone().unwrap_or_else(|| ChunkSet::full(self.metadata[0].num_chunks()))
     }
 
-    fn object_bytes(&self) -> u64 {
-        self.decoded_bytes.unwrap_or(UNKNOWN_BYTES)
+    /// Returns the reads of the objects of one side, 0 for the source, except those that `is_read` is false for.
+    pub fn reads_of<'a>(&'a self, side: usize, is_read: impl Fn(u64) -> bool + Sync + 'a) -> PrefetchPlan<'a> {
+        PrefetchPlan::new(&self.nodes[side], self.decoded_bytes.unwrap_or(UNKNOWN_BYTES), move |object, each| {
+            if is_read(object) {
+                each(&self.keys(object)[side], Part::Whole);
+            }
+        })
     }
 
     /// Returns the keys of an object of the grid in the source and in the destination.
@@ -211,21 +212,13 @@ pub(crate) struct CopyPass<'a> {
     pub(crate) listener: &'a dyn Progress,
 }
 
-impl PrefetchPlan for CopyPass<'_> {
-    fn source(&self) -> (&Node, u64) {
-        (&self.job.nodes[0], self.job.object_bytes())
-    }
-
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
+impl Units for CopyPass<'_> {
+    fn reads_ahead(&self) -> PrefetchPlan<'_> {
         let [source, destination] = &self.job.nodes;
         // Objects that the store copies itself are not read here.
-        if !self.progress.is_done(object) && !destination.copies_server_side(source) {
-            each(&self.job.keys(object)[0], store::Part::Whole);
-        }
+        self.job.reads_of(0, |object| !self.progress.is_done(object) && !destination.copies_server_side(source))
     }
-}
 
-impl Units for CopyPass<'_> {
     fn units(&self) -> ChunkSet {
         self.progress.left(self.job.objects())
     }
@@ -246,24 +239,5 @@ impl Units for CopyPass<'_> {
             report.wrote(index, bytes);
             Ok(report)
         })
-    }
-}
-
-/// Reads of the objects of one side of a copy.
-#[derive(Debug)]
-pub struct SideOfCopy<'a> {
-    /// The copy.
-    pub job: &'a CopyJob,
-    /// 0 for the source, 1 for the destination.
-    pub side: usize,
-}
-
-impl PrefetchPlan for SideOfCopy<'_> {
-    fn source(&self) -> (&Node, u64) {
-        (&self.job.nodes[self.side], self.job.object_bytes())
-    }
-
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        each(&self.job.keys(object)[self.side], store::Part::Whole);
     }
 }

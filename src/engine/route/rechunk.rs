@@ -8,7 +8,6 @@ use crate::engine::{
     Share, Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded, in_order,
 };
 use crate::grid::Region;
-use crate::store::{self, Node};
 
 /// Plan, encoder and schedule of a rechunking job.
 #[derive(Debug, Clone)]
@@ -58,20 +57,16 @@ impl Schedule {
     }
 }
 
-impl PrefetchPlan for Pass<'_, Rechunk> {
-    fn source(&self) -> (&Node, u64) {
-        (&self.transfer.source.node, self.transfer.source.chunk_bytes())
-    }
-
-    fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.objects_left(group).is_empty() {
-            let plan = &self.route.plan;
-            plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
-        }
-    }
-}
-
 impl Units for Pass<'_, Rechunk> {
+    fn reads_ahead(&self) -> PrefetchPlan<'_> {
+        PrefetchPlan::of_array(&self.transfer.source, |group, each| {
+            if !self.objects_left(group).is_empty() {
+                let blocks = self.route.plan.blocks(group);
+                blocks.iter().for_each(|block| self.reader(&Silent).reads(block, each));
+            }
+        })
+    }
+
     /// Returns the groups that must be written.
     fn units(&self) -> ChunkSet {
         self.route.units(self.transfer, self.progress.assigned.as_ref())

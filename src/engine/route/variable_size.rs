@@ -17,7 +17,7 @@ use crate::engine::{
     Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, SubchunkWriter, Transfer, all_in_order, reads_in,
 };
 use crate::grid::{Region, lcm};
-use crate::store::{self, Node, held};
+use crate::store::held;
 pub use elements::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers};
 use elements::{chain_of, not_taken_apart};
 
@@ -94,12 +94,12 @@ impl MemoryShare {
     pub fn run<R: Default + AddAssign + Send>(
         self,
         driver: &Driver,
-        (groups, objects, reads): (&Groups, &ChunkSet, &[&dyn PrefetchPlan]),
+        (groups, objects, reads): (&Groups, &ChunkSet, &[PrefetchPlan<'_>]),
         work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(R),
     ) -> Result<(), ChunkFault> {
         let (too_large, failed) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
-        let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[&dyn PrefetchPlan]| {
+        let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[PrefetchPlan<'_>]| {
             let of_group = |buffers: &mut VariableSizeBuffers, group| {
                 let mut all = R::default();
                 let mut own = groups.objects(group).flatten().filter(|object| objects.contains(*object));
@@ -153,23 +153,16 @@ impl Pass<'_, VariableSize> {
                 Ok(report)
             })
         };
-        let run = self.route.memory_share.run(driver, (&by.groups, &objects, &[&by]), work, &mut *fold);
+        // The number of elements does not show the size of an object, so it is the memory of a thread.
+        let reads = PrefetchPlan::new(&source.node, self.route.memory_share.share, |group, each| {
+            if !by.groups.objects(group).flatten().all(|object| self.progress.is_done(object)) {
+                reads_in(self.transfer, &by.groups.region(group), each);
+            }
+        });
+        let run = self.route.memory_share.run(driver, (&by.groups, &objects, &[reads]), work, &mut *fold);
         // A fault without an object belongs to the object that was being written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
         self.ended(run.map_err(located), fold)
-    }
-}
-
-impl PrefetchPlan for VariableSizeRun<'_, '_> {
-    /// Returns the memory of a thread as the size of an object. The number of elements does not show it.
-    fn source(&self) -> (&Node, u64) {
-        (&self.pass.transfer.source.node, self.pass.route.memory_share.share)
-    }
-
-    fn reads(&self, group: u64, each: &mut dyn FnMut(&str, store::Part)) {
-        if !self.groups.objects(group).flatten().all(|object| self.pass.progress.is_done(object)) {
-            reads_in(self.pass.transfer, &self.groups.region(group), each);
-        }
     }
 }
 

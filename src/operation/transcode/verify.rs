@@ -17,7 +17,7 @@ use super::plan::{compared_in, losses};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE};
 use crate::codec::ValueChange;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::route::copy::{CopyJob, SideOfCopy};
+use crate::engine::route::copy::CopyJob;
 use crate::engine::route::staged::Staged;
 use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
 use crate::metadata::array::num_elements;
@@ -104,11 +104,11 @@ fn copies(
             (source, written) => Ok(source.is_none() && written.is_none()),
         }
     };
-    let sides = [0, 1].map(|side| SideOfCopy { job, side });
+    let sides = [0, 1].map(|side| job.reads_of(side, |_| true));
     driver
         .run_ahead::<[Vec<u8>; 2], bool>(
             &share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some)),
-            &[&sides[0], &sides[1]],
+            &sides,
             work,
             |_, equal| differing += u64::from(!equal),
         )

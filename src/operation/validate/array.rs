@@ -144,7 +144,7 @@ impl ArrayCheck<'_> {
             Ok(part)
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
-        driver.run_each::<Buffers, Findings>(objects, &[check], batch, work, |index, outcome| {
+        driver.run_each::<Buffers, Findings>(objects, &[check.reads_ahead()], batch, work, |index, outcome| {
             match outcome {
                 Ok(part) => findings.append(part),
                 Err(fault) => {

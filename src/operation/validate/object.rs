@@ -139,22 +139,21 @@ fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
 /// The bytes of an index entry: decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
 
-impl PrefetchPlan for ObjectCheck<'_> {
-    fn source(&self) -> (&Node, u64) {
-        (self.node, self.chain.decoded().num_bytes().unwrap_or(0))
-    }
-
-    /// Passes the index of a shard that is read in parts to `each`, otherwise the whole object.
-    fn reads(&self, object: u64, each: &mut dyn FnMut(&str, Part)) {
-        let chunk = position(object, self.metadata);
-        let Ok(chain) = self.chain_of(&chunk) else { return };
-        let is_small = self.source().1 <= MOST_WHOLE_SHARD;
-        let part = match chain.codecs().last().map(|codec| &codec.codec) {
-            Some(Codec::Sharding(sharding)) if !(self.decodes && is_small) => index_part(sharding),
-            _ if self.decodes || self.subchunk.is_some() => Part::Whole,
-            _ => return,
-        };
-        each(&self.metadata.chunk_key_encoding.key(&chunk), part);
+impl ObjectCheck<'_> {
+    /// Returns the reads of each object: the index of a shard that is read in parts, otherwise the whole object.
+    pub(super) fn reads_ahead(&self) -> PrefetchPlan<'_> {
+        let chunk_bytes = self.chain.decoded().num_bytes().unwrap_or(0);
+        PrefetchPlan::new(self.node, chunk_bytes, move |object, each| {
+            let chunk = position(object, self.metadata);
+            let Ok(chain) = self.chain_of(&chunk) else { return };
+            let is_small = chunk_bytes <= MOST_WHOLE_SHARD;
+            let part = match chain.codecs().last().map(|codec| &codec.codec) {
+                Some(Codec::Sharding(sharding)) if !(self.decodes && is_small) => index_part(sharding),
+                _ if self.decodes || self.subchunk.is_some() => Part::Whole,
+                _ => return,
+            };
+            each(&self.metadata.chunk_key_encoding.key(&chunk), part);
+        })
     }
 }
 
