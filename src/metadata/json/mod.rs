@@ -8,6 +8,8 @@ mod write;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::diagnostic::quantity::shortened;
+
 pub use number::Number;
 pub use object::Object;
 pub use parse::{JsonError, NotFiniteValues};
@@ -130,12 +132,7 @@ impl Json {
             return self.kind().to_owned();
         }
         // A character has at most four bytes.
-        let mut text = self.to_string_cut(4 * (MAX_CHARACTERS + 1));
-        if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
-            text.truncate(end);
-            text.push_str("...");
-        }
-        text
+        shortened(self.to_string_cut(4 * (MAX_CHARACTERS + 1)), MAX_CHARACTERS)
     }
 
     /// Returns RFC 6901 pointers to members whose name is repeated in their object, each once. There are at most

@@ -87,15 +87,16 @@ impl std::fmt::Display for Number {
 /// The limit of exponents. No literal has enough digits to compensate a greater one.
 const EXPONENT_LIMIT: i128 = 1 << 100;
 
-/// The exact value of a literal: `±digits × 10^exponent`, digits without leading and trailing zeros.
+/// The exact value of a literal: `±0.digits × 10^magnitude`, digits without leading and trailing zeros.
 ///
-/// Zero has no digits, and keeps its sign. All exponents beyond 2^100 are equal.
+/// Zero has no digits, the least magnitude, and keeps its sign. All exponents beyond 2^100 are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
+    /// The position of the first digit: 1 for units, 2 for tens.
+    magnitude: i128,
     /// In ASCII.
     digits: Vec<u8>,
-    exponent: i128,
 }
 
 impl Decimal {
@@ -107,53 +108,30 @@ impl Decimal {
         // Only digits and a sign remain, so only a large exponent can fail to parse.
         let most = if exponent.starts_with('-') { -EXPONENT_LIMIT } else { EXPONENT_LIMIT };
         let exponent: i128 = exponent.parse().unwrap_or(most);
-        let mut exponent = exponent.clamp(-EXPONENT_LIMIT, EXPONENT_LIMIT) - fraction.len() as i128;
-        while digits.last() == Some(&b'0') {
-            digits.pop();
-            exponent += 1;
-        }
         let leading_zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
         digits.drain(..leading_zeros);
-        if digits.is_empty() {
-            exponent = 0;
-        }
-        Decimal { negative, digits, exponent }
-    }
-
-    /// Returns true for zero of either sign.
-    pub fn is_zero(&self) -> bool {
-        self.digits.is_empty()
+        let magnitude = exponent.clamp(-EXPONENT_LIMIT, EXPONENT_LIMIT) + digits.len() as i128 - fraction.len() as i128;
+        let significant = digits.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
+        digits.truncate(significant);
+        Decimal { negative, magnitude: if digits.is_empty() { i128::MIN } else { magnitude }, digits }
     }
 
     /// Returns the value if it is integral and fits, else `None`.
     pub fn to_i128(&self) -> Option<i128> {
-        if self.is_zero() {
+        if self.digits.is_empty() {
             return Some(0);
         }
-        if self.exponent < 0 || self.magnitude() > 39 {
-            return None;
-        }
-        let zeros = usize::try_from(self.exponent).ok()?;
+        let length = usize::try_from(self.magnitude).ok().filter(|length| (self.digits.len()..=39).contains(length))?;
         let mut literal = String::from(if self.negative { "-" } else { "" });
         literal.push_str(std::str::from_utf8(&self.digits).ok()?);
-        literal.extend(std::iter::repeat_n('0', zeros));
+        literal.extend(std::iter::repeat_n('0', length - self.digits.len()));
         literal.parse().ok()
     }
 
     /// Compares the absolute values, exactly.
     pub fn compare_magnitude(&self, other: &Decimal) -> Ordering {
-        match (self.is_zero(), other.is_zero()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            // Without trailing zeros, the digits sort as strings do.
-            (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
-        }
-    }
-
-    /// Returns the position of the first digit: 1 for units, 2 for tens.
-    fn magnitude(&self) -> i128 {
-        self.exponent + self.digits.len() as i128
+        // Without trailing zeros, the digits sort as strings do.
+        (self.magnitude, &self.digits).cmp(&(other.magnitude, &other.digits))
     }
 }
 
