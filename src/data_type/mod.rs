@@ -21,7 +21,7 @@ use crate::metadata::json::{Json, Object};
 pub use configuration::{DataTypeError, Field, FillValueError, StructType};
 pub use layout::{ByteSwap, Run};
 pub use registry::{meant_types, registered_types};
-pub use scalar::{scalar_argument, value_from_json, value_to_json};
+pub use scalar::{value_from_json, value_to_json};
 
 /// A Zarr v3 data type: of the core, of the registry, or of those that zarr-python adds. This is the only list of them.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use super::float::{canonical_nan, infinity, nearest, shortest};
 use super::{FillValueError, Read};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, integer_of, is_of_type, low_bits};
-use crate::metadata::json::{Json, JsonError, Number};
+use crate::metadata::json::{Json, Number};
 
 /// Reads a value of a number type to its bits, zero-extended to 64. Strings are not accepted as integers here.
 ///
@@ -24,26 +24,18 @@ pub fn value_to_json(number_type: NumberType, bits: u64) -> Json {
     }
 }
 
+/// Returns the strings that stand for values of a float, with their bits. `None` for values that the type does not have.
+fn named_values(float: NumberType) -> [(&'static str, Option<u64>); 3] {
+    [("NaN", canonical_nan(float)), ("Infinity", infinity(float, false)), ("-Infinity", infinity(float, true))]
+}
+
 fn float_to_json(float: NumberType, bits: u64) -> Json {
     if let Some(number) = shortest(float, bits) {
         return Json::Number(number);
     }
-    if canonical_nan(float) == Some(bits) {
-        return Json::from("NaN");
-    }
-    for (negative, name) in [(false, "Infinity"), (true, "-Infinity")] {
-        if infinity(float, negative) == Some(bits) {
-            return Json::from(name);
-        }
-    }
-    Json::from(format!("0x{bits:0width$x}", width = float.size() * 2))
-}
-
-/// Parses a value from an argument of the command line: JSON text, or a bare `NaN`, `Infinity` or `-Infinity`.
-pub fn scalar_argument(text: &str) -> Result<Json, JsonError> {
-    match text.trim() {
-        bare @ ("NaN" | "Infinity" | "-Infinity") => Ok(Json::from(bare)),
-        _ => Json::parse_str(text),
+    match named_values(float).into_iter().find(|(_, value)| *value == Some(bits)) {
+        Some((name, _)) => Json::from(name),
+        None => Json::from(format!("0x{bits:0width$x}", width = float.size() * 2)),
     }
 }
 
@@ -75,16 +67,14 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
             }
             bits
         }
-        Json::String(text) => match &**text {
-            "NaN" => canonical_nan(float),
-            "Infinity" => infinity(float, false),
-            "-Infinity" => infinity(float, true),
-            "+Infinity" => {
-                let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
-                notes.push(Diagnostic::new(code::PLUS_INFINITY, message));
-                infinity(float, false)
-            }
-            other => hexadecimal(other, float.size() * 2).filter(|&bits| is_of_type(bits, float)),
+        Json::String(text) if **text == *"+Infinity" => {
+            let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
+            notes.push(Diagnostic::new(code::PLUS_INFINITY, message));
+            infinity(float, false)
+        }
+        Json::String(text) => match named_values(float).into_iter().find(|(name, _)| **text == **name) {
+            Some((_, bits)) => bits,
+            None => hexadecimal(text, float.size() * 2).filter(|&bits| is_of_type(bits, float)),
         },
         _ => None,
     };
