@@ -36,6 +36,6 @@ pub use progress::{ObjectReport, Progress, Share, Silent};
 use route::CopyPass;
 pub use route::{CopyJob, Intermediate, Rechunk, Route, Schedule, Staged, SubchunkChange};
 pub use subchunk_writer::SubchunkEncoder;
-use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order, in_order};
+use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order, cells_in_order, in_order};
 pub use transfer::Transfer;
 pub use unfinished::{bytes_of, remove_unfinished};

@@ -15,12 +15,16 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Returns the positions of a box of subchunks of one object, in the object's order.
 pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
-    let order = side.subchunk_order();
-    let lengths: Vec<u64> = order.iter().map(|dimension| subchunks.shape[*dimension]).collect();
+    cells_in_order(subchunks, side.subchunk_order())
+}
+
+/// Returns the positions in a box. The last dimension of `order` runs fastest.
+pub(super) fn cells_in_order(cells: Region, order: Vec<usize>) -> impl Iterator<Item = Vec<u64>> {
+    let lengths: Vec<u64> = order.iter().map(|dimension| cells.shape[*dimension]).collect();
     Region::whole(&lengths).cells().map(move |place| {
-        let mut subchunk = subchunks.start.clone();
-        place.iter().zip(&order).for_each(|(index, dimension)| subchunk[*dimension] += index);
-        subchunk
+        let mut position = cells.start.clone();
+        place.iter().zip(&order).for_each(|(index, dimension)| position[*dimension] += index);
+        position
     })
 }
 

@@ -11,7 +11,7 @@ mod staged;
 #[cfg(test)]
 mod tests;
 
-use super::Groups;
+use super::{Groups, cells_in_order};
 use crate::diagnostic::quantity::bytes;
 use crate::grid::{Grid, Region, volume, zip_with};
 use axis::{Axis, divisors};
@@ -157,16 +157,11 @@ impl RechunkPlan {
 
     /// Returns the blocks of a group, in the order of their subchunks in an object.
     pub fn blocks(&self, group: u64) -> Vec<Region> {
-        let (order, whole) = (&self.grids.order, Region::whole(&self.grids.shape));
-        let group = self.groups().region(group).common(&whole);
-        let blocks = zip_with(&group.shape, &self.block_shape, u64::div_ceil);
-        let in_order: Vec<u64> = order.iter().map(|dimension| blocks[*dimension]).collect();
-        let block = |place: Vec<u64>| {
-            let mut position = vec![0; order.len()];
-            place.iter().zip(order).for_each(|(index, dimension)| position[*dimension] = *index);
-            Region::chunk(&position, &self.block_shape).moved_by(&group.start).common(&group)
-        };
-        Region::whole(&in_order).cells().map(block).collect()
+        let group = self.groups().region(group).common(&Region::whole(&self.grids.shape));
+        let blocks = Region::whole(&zip_with(&group.shape, &self.block_shape, u64::div_ceil));
+        cells_in_order(blocks, self.grids.order.clone())
+            .map(|position| Region::chunk(&position, &self.block_shape).moved_by(&group.start).common(&group))
+            .collect()
     }
 
     fn product(&self, count: impl Fn(Axis, u64) -> u64) -> u128 {
