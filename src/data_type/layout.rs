@@ -27,8 +27,8 @@ impl ByteSwap {
     /// Makes the swap of some fields of a struct. The fields of a nested struct follow in its position. A field without
     /// an entry is not swapped.
     pub fn of_fields(data_type: &DataType, is_swapped: &[bool]) -> Self {
-        let (mut runs, mut is_swapped) = (Vec::new(), is_swapped.iter().copied());
-        data_type.collect_swapped(&mut is_swapped, &mut runs);
+        let (mut runs, mut is_swapped) = (Vec::new(), is_swapped.iter());
+        data_type.collect_runs(&mut || is_swapped.next() == Some(&true), &mut runs);
         ByteSwap { runs, size: data_type.size().unwrap_or(0) }
     }
 
@@ -61,7 +61,7 @@ impl DataType {
     /// Returns the components of an element, in the order of their bytes. Empty for types that are not decoded.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
-        self.collect_runs(&mut runs);
+        self.collect_runs(&mut || true, &mut runs);
         runs
     }
 
@@ -70,31 +70,19 @@ impl DataType {
         ByteSwap::new(self).apply(elements);
     }
 
-    /// Adds the runs of swapped fields, and single bytes for all others.
-    fn collect_swapped(&self, is_swapped: &mut impl Iterator<Item = bool>, runs: &mut Vec<Run>) {
-        if let DataType::Struct(structure) = self {
-            structure.fields().iter().for_each(|field| field.data_type.collect_swapped(is_swapped, runs));
-        } else if is_swapped.next() == Some(true) {
-            self.collect_runs(runs);
-        } else {
-            push_run(runs, Run { width: 1, count: self.size().unwrap_or(0) });
-        }
-    }
-
-    fn collect_runs(&self, runs: &mut Vec<Run>) {
+    /// Adds the runs of an element, or of each field of a struct for which `is_swapped` returns true. Other fields
+    /// become single bytes.
+    fn collect_runs(&self, is_swapped: &mut dyn FnMut() -> bool, runs: &mut Vec<Run>) {
         match self {
             DataType::Struct(structure) => {
-                structure.fields().iter().for_each(|field| field.data_type.collect_runs(runs));
+                structure.fields().iter().for_each(|field| field.data_type.collect_runs(is_swapped, runs));
             }
+            _ if !is_swapped() => push_run(runs, Run { width: 1, count: self.size().unwrap_or(0) }),
             DataType::Optional(inner) => {
                 push_run(runs, Run { width: 1, count: 1 });
-                inner.collect_runs(runs);
+                inner.collect_runs(&mut || true, runs);
             }
-            plain => {
-                if let Some(run) = plain.run() {
-                    push_run(runs, run);
-                }
-            }
+            plain => plain.run().into_iter().for_each(|run| push_run(runs, run)),
         }
     }
 

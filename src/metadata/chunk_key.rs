@@ -8,22 +8,20 @@ use crate::diagnostic::{Diagnostic, code};
 
 /// The character between the indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
 pub enum Separator {
     /// `/`
     #[serde(rename = "/")]
-    Slash,
+    Slash = b'/',
     /// `.`
     #[serde(rename = ".")]
-    Dot,
+    Dot = b'.',
 }
 
 impl Separator {
     /// Returns the character.
     pub const fn character(self) -> char {
-        match self {
-            Separator::Slash => '/',
-            Separator::Dot => '.',
-        }
+        self as u8 as char
     }
 }
 

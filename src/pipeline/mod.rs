@@ -184,18 +184,11 @@ fn check_order(
     pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let kinds: Vec<_> = codecs.iter().map(KnownCodec::kind).collect();
-    if kinds.contains(&None) {
-        return; // The input and output of an unknown codec are unknown. It is reported separately.
-    }
+    // The input and output of an unknown codec are unknown. It is reported separately.
+    let Some(kinds) = codecs.iter().map(KnownCodec::kind).collect::<Option<Vec<_>>>() else { return };
     let mut is_bytes = false;
-    for (KnownCodec { codec, .. }, kind) in codecs.iter().zip(&kinds) {
-        let (takes_bytes, gives_bytes) = match kind {
-            Some(CodecKind::ArrayToArray) | None => (false, false),
-            Some(CodecKind::ArrayToBytes) => (false, true),
-            Some(CodecKind::BytesToBytes) => (true, true),
-        };
-        if takes_bytes != is_bytes {
+    for (KnownCodec { codec, .. }, kind) in codecs.iter().zip(kinds) {
+        if (kind == CodecKind::BytesToBytes) != is_bytes {
             let (found, wanted) = if is_bytes { ("bytes", "an array") } else { ("an array", "bytes") };
             let message = format!("codec `{}` takes {wanted}, but its input is {found}", codec.name);
             let help = "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes";
@@ -203,7 +196,7 @@ fn check_order(
             diagnostics.push(found.at_pointer(codec.pointer.clone()));
             return;
         }
-        is_bytes = gives_bytes;
+        is_bytes = kind != CodecKind::ArrayToArray;
     }
     // An empty list was reported when it was read.
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {

@@ -112,9 +112,7 @@ impl Object {
     pub fn duplicates(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names().collect();
         names.sort_unstable();
-        let mut repeated: Vec<&str> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
-        repeated.dedup();
-        repeated
+        names.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0]).collect()
     }
 
     /// Returns true if two objects mean the same, see [`Json::same_value`].
