@@ -25,15 +25,6 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Part of a larger operation with a single progress bar. Its start and end are not reported.
-pub struct SubProgress<'a>(pub &'a dyn Progress);
-
-impl Progress for SubProgress<'_> {
-    fn advance(&self, bytes: u64) {
-        self.0.advance(bytes);
-    }
-}
-
 /// Part of a larger operation whose length is known only when it begins. Its progress is scaled to a share of the whole
 /// that is known before.
 pub struct Share<'a> {

@@ -100,13 +100,14 @@ fn bind_other(
             (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
         }
         (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
-            other.bind(array).map(of_array).unwrap_or_else(|reason| {
+            let refused = |reason: String| {
                 let name = Json::from(codec.name.as_str()).excerpt();
                 let message = format!("zarrs refuses the codec {name} here: {reason}");
                 let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
                 diagnostics.push(found.at_pointer(codec.pointer.clone()));
                 (BoundConfiguration::Other, bytes_of(other.kind()))
-            })
+            };
+            other.bind(array).map_or_else(refused, of_array)
         }
         (kind, _) => (BoundConfiguration::Other, bytes_of(kind)),
     }

@@ -61,8 +61,9 @@ impl Units for Pass<'_, Rechunk> {
     fn reads_ahead(&self) -> PrefetchPlan<'_> {
         PrefetchPlan::of_array(&self.transfer.source, |group, each| {
             if !self.objects_left(group).is_empty() {
-                let blocks = self.route.plan.blocks(group);
-                blocks.iter().for_each(|block| self.reader(&Silent).reads(block, each));
+                for block in self.route.plan.blocks(group) {
+                    self.reader(&Silent).reads(&block, each);
+                }
             }
         })
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{Done, JobPlan, LockedDestination, Plan, PlannedArray, Verification, cannot_write, quality, verify};
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
-use crate::engine::progress::SubProgress;
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent, journal, unfinished};
 use crate::operation::{Budget, FaultClass, OperationError, QualityResult, Result, narrowed};
@@ -82,11 +81,10 @@ impl<'a> Writing<'a> {
         let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         let progress = self.job.progress;
         progress.start("transcode", known);
-        let piece = SubProgress(progress);
         let written = self.each(|array, driver| {
             // If the size of some arrays is known, the progress does not count the others.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
-            let progress: &dyn Progress = if is_told { &piece } else { &Silent };
+            let progress: &dyn Progress = if is_told { progress } else { &Silent };
             let between = match (&self.extent, array.plan.job.staged().is_some()) {
                 (Extent::FirstPasses, true) => return self.write_between(array, driver, progress),
                 (Extent::FirstPasses, false) => return Ok(ObjectReport::default()),
