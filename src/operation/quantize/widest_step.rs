@@ -194,20 +194,11 @@ struct Boundary {
     below: i64,
     /// Ordinal of a value whose code is greater.
     above: i64,
-    search: Search,
-}
-
-/// Choice of the next value to try.
-#[derive(Clone, Copy)]
-enum Search {
-    /// The boundary in exact arithmetic.
-    At(i64),
-    /// The boundary is above it: search upwards with growing strides.
-    Up(i64),
-    /// The boundary is below it: search downwards with growing strides.
-    Down(i64),
-    /// Bisection between the two sides.
-    Halve,
+    /// Ordinal that is tried next. The first is the boundary in exact arithmetic.
+    next: i64,
+    /// Distance to `next` from the ordinal before it, while the search goes in one direction with growing strides: 0 at
+    /// the beginning. `None`: bisection between the two sides.
+    stride: Option<i64>,
 }
 
 impl Boundary {
@@ -216,33 +207,21 @@ impl Boundary {
         self.below.saturating_add(1) >= self.above
     }
 
-    /// Returns the ordinal that is tried next.
-    fn next(&self) -> i64 {
-        let next = match self.search {
-            Search::At(ordinal) => ordinal,
-            Search::Up(stride) => self.below.saturating_add(stride),
-            Search::Down(stride) => self.above.saturating_sub(stride),
-            // The mean of two integers, rounded down, without overflow.
-            Search::Halve => (self.below & self.above) + ((self.below ^ self.above) >> 1),
+    /// Updates the boundary with the code of the value that was tried, and chooses the next one.
+    fn take(&mut self, code: i64) {
+        let (tried, direction) = if code <= self.code { (&mut self.below, 1) } else { (&mut self.above, -1) };
+        *tried = self.next;
+        self.stride = match self.stride {
+            Some(0) => Some(direction),
+            Some(stride) if stride.signum() == direction => Some(stride.saturating_mul(8)),
+            _ => None,
         };
-        next.clamp(self.below + 1, self.above - 1)
+        self.go(self.stride.map_or_else(|| self.below.midpoint(self.above), |stride| self.next.saturating_add(stride)));
     }
 
-    /// Updates the boundary with the code of the value that was tried.
-    fn take(&mut self, tried: i64, code: i64) {
-        let is_below = code <= self.code;
-        self.search = match self.search {
-            Search::At(_) if is_below => Search::Up(1),
-            Search::At(_) => Search::Down(1),
-            Search::Up(stride) if is_below => Search::Up(stride.saturating_mul(8)),
-            Search::Down(stride) if !is_below => Search::Down(stride.saturating_mul(8)),
-            _ => Search::Halve,
-        };
-        if is_below {
-            self.below = tried;
-        } else {
-            self.above = tried;
-        }
+    /// Tries an ordinal next, or the nearest one between the two sides.
+    fn go(&mut self, next: i64) {
+        self.next = next.min(self.above.saturating_sub(1)).max(self.below.saturating_add(1));
     }
 }
 
@@ -281,15 +260,18 @@ impl<'a> WorstError<'a> {
 
     /// Returns both sides of the boundaries above some codes, as ordinals. `None` if a value has no code.
     fn sides(&self, codes: &[i64], ends: (i64, i64)) -> Option<Vec<i64>> {
-        let boundary = |code: &i64| Boundary { code: *code, below: ends.0, above: ends.1, search: self.guess(*code) };
+        let boundary = |code: &i64| {
+            let next = self.guess(*code);
+            let mut boundary = Boundary { code: *code, below: ends.0, above: ends.1, next, stride: Some(0) };
+            boundary.go(next);
+            boundary
+        };
         let mut boundaries: Vec<Boundary> = codes.iter().map(boundary).collect();
         let mut open: Vec<&mut Boundary> = boundaries.iter_mut().filter(|one| !one.is_found()).collect();
         while !open.is_empty() {
-            let tried: Vec<i64> = open.iter().map(|boundary| boundary.next()).collect();
+            let tried: Vec<i64> = open.iter().map(|boundary| boundary.next).collect();
             let (codes, _) = self.encode(&tried)?;
-            for ((boundary, ordinal), code) in open.iter_mut().zip(tried).zip(codes) {
-                boundary.take(ordinal, code);
-            }
+            open.iter_mut().zip(codes).for_each(|(boundary, code)| boundary.take(code));
             open.retain(|boundary| !boundary.is_found());
         }
         Some(boundaries.iter().flat_map(|boundary| [boundary.below, boundary.above]).collect())
@@ -302,8 +284,8 @@ impl<'a> WorstError<'a> {
         })
     }
 
-    /// Returns the boundary above a code in exact arithmetic, from which the search starts.
-    fn guess(&self, code: i64) -> Search {
+    /// Returns the ordinal of the boundary above a code in exact arithmetic, from which the search starts.
+    fn guess(&self, code: i64) -> i64 {
         let edge = match self.finder.rounding {
             Rounding::NearestEven | Rounding::NearestAway => 0.5,
             Rounding::TowardsNegative => 1.0,
@@ -312,7 +294,7 @@ impl<'a> WorstError<'a> {
         };
         let (scale, offset) = self.parameters();
         let value = self.finder.float.round((float_of(code) + edge) / scale + offset, Rounding::NearestEven);
-        Search::At(self.finder.float.ordinal(value.clamp(self.ends.0, self.ends.1)))
+        self.finder.float.ordinal(value.clamp(self.ends.0, self.ends.1))
     }
 
     fn parameters(&self) -> (f64, f64) {
