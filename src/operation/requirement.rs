@@ -6,18 +6,8 @@ use std::str::FromStr;
 use super::transcode_result::{NO_KS_TEST, QuantizationResult};
 
 /// All measures, by their names in `--json`.
-const MEASURES: [&str; 10] = [
-    "bias",
-    "psnr",
-    "pearson",
-    "relative_error_share",
-    "ks_p",
-    "dssim",
-    "zeros_kept",
-    "signs_kept",
-    "max_abs_error",
-    "rms_error",
-];
+const MEASURES: &str =
+    "bias, psnr, pearson, relative_error_share, ks_p, dssim, zeros_kept, signs_kept, max_abs_error, rms_error";
 
 /// Returns the measure of a quantisation by its name. The error is the reason why it is not defined.
 fn measured(name: &str, result: &QuantizationResult) -> Result<f64, &'static str> {
@@ -92,9 +82,8 @@ impl FromStr for Requirement {
         let (name, rest) = text.split_at(at);
         let relation = RELATIONS.into_iter().find(|sign| rest.starts_with(sign));
         let relation = relation.ok_or_else(|| format!("`{text}`: the relations are >=, <=, >, < and =="))?;
-        let measure = MEASURES.into_iter().find(|known| *known == name.trim());
-        let measure =
-            measure.ok_or_else(|| format!("`{}` is not a measure; there are {}", name.trim(), MEASURES.join(", ")))?;
+        let measure = MEASURES.split(", ").find(|known| *known == name.trim());
+        let measure = measure.ok_or_else(|| format!("`{}` is not a measure; there are {MEASURES}", name.trim()))?;
         let number = rest[relation.len()..].trim();
         let value = number.parse::<f64>().ok().filter(|value| !value.is_nan());
         let value = value.ok_or_else(|| format!("`{number}` is not a number; {form}"))?;

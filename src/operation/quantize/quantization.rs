@@ -7,7 +7,7 @@ use crate::codec::kinds::{cast_value, scale_offset};
 use crate::codec::{StepOrigin, ValueProgram, ValueStep};
 use crate::data_type::{DataType, FillValue, value_to_json};
 use crate::diagnostic::{Diagnostic, code, quantity};
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, integer_bits};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeOptions as KernelOptions};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -187,7 +187,7 @@ impl Quantization {
     fn casts(&self) -> (CastOptions, CastOptions) {
         let float = FloatType(self.source);
         let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
-        let bits_of = |code: i64| code.cast_unsigned() & mask(self.target);
+        let bits_of = |code: i64| integer_bits(code.cast_unsigned(), self.target.element());
         let map = special.into_iter().filter_map(|(value, code)| Some((float.bits(value), bits_of(code?))));
         let encode: Vec<(u64, u64)> = map.collect();
         let more = self.more_nan_codes.iter().map(|code| (bits_of(*code), float.bits(f64::NAN)));
@@ -226,7 +226,7 @@ impl Quantization {
 
     /// Returns the value of a code, with the real decoder.
     pub(crate) fn value_of(&self, code: i64) -> Option<f64> {
-        Some(FloatType(self.source).value(self.decoded(code.cast_unsigned() & mask(self.target))?))
+        Some(FloatType(self.source).value(self.decoded(integer_bits(code.cast_unsigned(), self.target.element()))?))
     }
 
     /// Returns the bits of a code's value, with the real decoder.
@@ -327,7 +327,9 @@ impl Quantization {
     pub(crate) fn metadata(&self) -> Vec<CodecMetadata> {
         let scaling = self.scale_offset();
         let (mut encode, decode) = self.casts();
-        let entry = self.reader_workaround.map(|(value, code)| (value, code.cast_unsigned() & mask(self.target)));
+        let entry = self
+            .reader_workaround
+            .map(|(value, code)| (value, integer_bits(code.cast_unsigned(), self.target.element())));
         encode.scalar_map.extend(entry);
         let scales = self.is_open || scaling.offset().is_some() || scaling.scale().is_some();
         let scaled = scales.then(|| scale_offset::to_metadata(&scaling));
@@ -376,9 +378,4 @@ impl Quantization {
         }
         draft.set_attributes(attributes);
     }
-}
-
-/// Returns a mask of the bits of an element.
-fn mask(number_type: NumberType) -> u64 {
-    u64::MAX >> (64 - number_type.size() * 8)
 }

@@ -5,10 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::data_type::FillValue;
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, FloatFormat, NumberType, element_bits, integer_of};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding};
@@ -150,11 +149,7 @@ impl FloatType {
     /// Returns the smallest power of two that is at least a unit in the last place of `value`, and is a normal number.
     pub(crate) fn unit_in_last_place(self, value: f64) -> f64 {
         let significand_bits = self.0.significand_bits().map_or(53, u32::cast_signed);
-        let least_exponent = match self.0.element() {
-            ElementType::Float16 => -14,
-            ElementType::Float32 => -126,
-            _ => -1022,
-        };
+        let least_exponent = self.0.float_format().map_or(-1022, FloatFormat::least_exponent);
         let exponent = if value == 0.0 { least_exponent } else { exponent_of(value) };
         2_f64.powi((exponent - (significand_bits - 1)).max(least_exponent))
     }
@@ -259,7 +254,7 @@ impl RangeFinder {
         let code = code.get_mut(..self.target.size())?;
         let value = FillValue::from_bits(self.float.0, self.float.bits(value));
         quantize.convert(&value.0, code, &mut figures).ok()?;
-        Some(integer_of(self.target, code))
+        i64::try_from(integer_of(element_bits(code), self.target.element())).ok()
     }
 
     /// Returns the options of the kernel for this scaling. Values out of range are errors.
@@ -298,16 +293,6 @@ impl RangeFinder {
             Scaling::new(Some(value - step), Some(1.0 / step))
         };
         self.encode(scaling, value).map(|_| scaling).ok_or(RangeFault::NotFound)
-    }
-}
-
-pub(crate) fn integer_of(number_type: NumberType, bytes: &[u8]) -> i64 {
-    let bits = element_bits(bytes);
-    let unused = 64 - u32::try_from(number_type.size() * 8).unwrap_or(64);
-    if number_type.element().is_signed_integer() {
-        (bits << unused).cast_signed() >> unused
-    } else {
-        bits.cast_signed()
     }
 }
 

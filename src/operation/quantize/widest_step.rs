@@ -9,9 +9,9 @@
 //! them are decoded to the same value, so the error is greatest at an end of the interval. The ends are found by
 //! bisection over the bit patterns, for all codes together, with the kernel that quantises the data.
 
-use super::range::{Fitted, RangeFault, exponent_of, float_of, integer_of};
+use super::range::{Fitted, RangeFault, exponent_of, float_of};
 use super::{Codes, RangeFinder, Scaling};
-use crate::element::NumberType;
+use crate::element::{NumberType, element_bits, integer_of};
 use crate::kernel::Rounding;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 
@@ -20,15 +20,6 @@ const FEW: i64 = 1 << 10;
 
 /// Number of boundaries that are checked at the end: all of a type of up to 16 bits.
 const ALL: i64 = 1 << 16;
-
-/// The result of trying a scale.
-enum Attempt {
-    Kept(Fitted),
-    /// The error is greater at some code.
-    Exceeded,
-    /// The greatest value has no code: the step must be wider.
-    TooFewCodes,
-}
 
 impl RangeFinder {
     /// Returns the widest step from `lo` to `hi` whose error is at most `allowed`.
@@ -70,13 +61,9 @@ struct WidestSearch<'a> {
 
 impl WidestSearch<'_> {
     /// Returns the least scale that keeps the error, assuming that all larger ones keep it too.
-    fn narrowed(&self) -> Result<Fitted, Attempt> {
+    fn narrowed(&self) -> Result<Fitted, RangeFault> {
         let few = self.first_kept(0, FEW)?;
-        let all = self.first_kept(few, ALL)?;
-        match self.attempt(all, ALL) {
-            Attempt::Kept(widest) => Ok(widest),
-            other => Err(other),
-        }
+        self.attempt(self.first_kept(few, ALL)?, ALL)
     }
 
     /// Returns the least power of two below `scale` that keeps the error. A product with a power of two is exact. If
@@ -89,11 +76,9 @@ impl WidestSearch<'_> {
         }
         while power < scale {
             match self.attempt_scale(power, FEW) {
-                Attempt::TooFewCodes => return None,
-                Attempt::Kept(_) if let Attempt::Kept(widest) = self.attempt_scale(power, ALL) => {
-                    return Some(widest);
-                }
-                Attempt::Kept(_) | Attempt::Exceeded => power *= 2.0,
+                Err(RangeFault::TooFewCodes) => return None,
+                Ok(_) if let Ok(widest) = self.attempt_scale(power, ALL) => return Some(widest),
+                _ => power *= 2.0,
             }
         }
         None
@@ -106,16 +91,15 @@ impl WidestSearch<'_> {
         let codes = WorstError::new(self.finder, scaling, self.ends)?.codes();
         let is_fine = scaling.scale.unwrap_or(1.0) >= self.begin;
         match self.check(scaling, ALL) {
-            Attempt::Kept(widest) => Some(widest),
-            Attempt::Exceeded if is_fine => Some(Fitted { scaling, codes, is_proved: false }),
-            Attempt::Exceeded | Attempt::TooFewCodes => None,
+            Err(RangeFault::TooCoarse) if is_fine => Some(Fitted { scaling, codes, is_proved: false }),
+            checked => checked.ok(),
         }
     }
 
     /// Returns the fewest ulps from `begin`, at least `from`, with which the error is kept at `most` boundaries.
     /// Doubles until it is kept, then bisects.
-    fn first_kept(&self, from: u64, most: i64) -> Result<u64, Attempt> {
-        let exceeds = |ulps| matches!(self.attempt(ulps, most), Attempt::Exceeded);
+    fn first_kept(&self, from: u64, most: i64) -> Result<u64, RangeFault> {
+        let exceeds = |ulps| self.attempt(ulps, most) == Err(RangeFault::TooCoarse);
         if !exceeds(from) {
             return Ok(from);
         }
@@ -123,8 +107,8 @@ impl WidestSearch<'_> {
         let mut ulps = from + 1;
         while exceeds(ulps) {
             failed = ulps;
-            gap = gap.checked_mul(2).ok_or(Attempt::Exceeded)?;
-            ulps = from.checked_add(gap).ok_or(Attempt::Exceeded)?;
+            gap = gap.checked_mul(2).ok_or(RangeFault::TooCoarse)?;
+            ulps = from.checked_add(gap).ok_or(RangeFault::TooCoarse)?;
         }
         while ulps - failed > 1 {
             let middle = failed + (ulps - failed) / 2;
@@ -134,28 +118,25 @@ impl WidestSearch<'_> {
     }
 
     /// Tries the scale `ulps` above `begin`.
-    fn attempt(&self, ulps: u64, most: i64) -> Attempt {
-        let float = self.finder.float;
-        let scale = i64::try_from(ulps).ok().and_then(|ulps| float.neighbour(self.begin, ulps));
-        scale.map_or(Attempt::TooFewCodes, |scale| self.attempt_scale(scale, most))
+    fn attempt(&self, ulps: u64, most: i64) -> Result<Fitted, RangeFault> {
+        let scale = i64::try_from(ulps).ok().and_then(|ulps| self.finder.float.neighbour(self.begin, ulps));
+        self.attempt_scale(scale.ok_or(RangeFault::TooFewCodes)?, most)
     }
 
-    fn attempt_scale(&self, scale: f64, most: i64) -> Attempt {
-        self.anchored(scale).map_or(Attempt::Exceeded, |scaling| self.check(scaling, most))
+    fn attempt_scale(&self, scale: f64, most: i64) -> Result<Fitted, RangeFault> {
+        self.check(self.anchored(scale).ok_or(RangeFault::TooCoarse)?, most)
     }
 
-    fn check(&self, scaling: Scaling, most: i64) -> Attempt {
-        let Some(worst) = WorstError::new(self.finder, scaling, self.ends) else {
-            return Attempt::TooFewCodes;
-        };
+    /// Returns the codes of a scaling that keeps the error at `most` boundaries. [`RangeFault::TooCoarse`] if it does
+    /// not.
+    fn check(&self, scaling: Scaling, most: i64) -> Result<Fitted, RangeFault> {
+        let worst = WorstError::new(self.finder, scaling, self.ends).ok_or(RangeFault::TooFewCodes)?;
         let codes = worst.codes();
         // With too many codes for a proof the data are measured, so fewer boundaries are enough.
         let steps = codes.last - codes.first;
         let looked_at = if steps > ALL { most.min(ALL / 8) } else { most };
-        if !worst.keeps(self.allowed, looked_at) {
-            return Attempt::Exceeded;
-        }
-        Attempt::Kept(Fitted { scaling, codes, is_proved: steps <= most })
+        let fitted = Fitted { scaling, codes, is_proved: steps <= most };
+        worst.keeps(self.allowed, looked_at).then_some(fitted).ok_or(RangeFault::TooCoarse)
     }
 
     /// Returns the scaling with this scale that encodes the least value to the first code.
@@ -183,8 +164,8 @@ struct WorstError<'a> {
     kernel: Quantize,
     /// The codes of `ends`.
     codes: (i64, i64),
-    /// The least and the greatest value.
-    ends: (f64, f64),
+    /// Ordinals of the least and the greatest value.
+    ends: (i64, i64),
 }
 
 /// The boundary between two codes: the greatest value with `code` or less, and the least value with more.
@@ -232,9 +213,9 @@ impl<'a> WorstError<'a> {
     fn new(finder: &'a RangeFinder, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Self> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
-        let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends: (lo, hi) };
-        let float = finder.float;
-        let codes = worst.encode(&[float.ordinal(lo), float.ordinal(hi)])?.0;
+        let ends = (finder.float.ordinal(lo), finder.float.ordinal(hi));
+        let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends };
+        let codes = worst.encode(&[ends.0, ends.1])?.0;
         Some(WorstError { codes: (*codes.first()?, *codes.last()?), ..worst })
     }
 
@@ -247,23 +228,18 @@ impl<'a> WorstError<'a> {
     /// Returns whether the error is at most `allowed` at the ends of the codes, for both the codecs and CF attributes.
     /// With more than `most` boundaries, it checks only that many, densest at the ends of the range.
     fn keeps(&self, allowed: f64, most: i64) -> bool {
-        let float = self.finder.float;
-        let ends = (float.ordinal(self.ends.0), float.ordinal(self.ends.1));
         let codes: Vec<i64> = sample(self.codes, most).collect();
         // An exceeded limit is exceeded at many codes, so the first blocks show it.
-        self.keeps_at(&[ends.0, ends.1], allowed)
-            && codes.rchunks(BLOCK).all(|codes| {
-                let sides = self.sides(codes, ends);
-                sides.is_some_and(|sides| self.keeps_at(&sides, allowed))
-            })
+        self.keeps_at(&[self.ends.0, self.ends.1], allowed)
+            && codes.rchunks(BLOCK).all(|codes| self.sides(codes).is_some_and(|sides| self.keeps_at(&sides, allowed)))
     }
 
     /// Returns both sides of the boundaries above some codes, as ordinals. `None` if a value has no code.
-    fn sides(&self, codes: &[i64], ends: (i64, i64)) -> Option<Vec<i64>> {
+    fn sides(&self, codes: &[i64]) -> Option<Vec<i64>> {
         let boundary = |code: &i64| {
-            let next = self.guess(*code);
-            let mut boundary = Boundary { code: *code, below: ends.0, above: ends.1, next, stride: Some(0) };
-            boundary.go(next);
+            let (below, above) = self.ends;
+            let mut boundary = Boundary { code: *code, below, above, next: 0, stride: Some(0) };
+            boundary.go(self.guess(*code));
             boundary
         };
         let mut boundaries: Vec<Boundary> = codes.iter().map(boundary).collect();
@@ -294,7 +270,7 @@ impl<'a> WorstError<'a> {
         };
         let (scale, offset) = self.parameters();
         let value = self.finder.float.round((float_of(code) + edge) / scale + offset, Rounding::NearestEven);
-        self.finder.float.ordinal(value.clamp(self.ends.0, self.ends.1))
+        self.finder.float.ordinal(value)
     }
 
     fn parameters(&self) -> (f64, f64) {
@@ -322,7 +298,8 @@ impl<'a> WorstError<'a> {
         let mut codes = vec![0; ordinals.len() * target.size()];
         let mut figures = QuantizeFigures::default();
         self.kernel.convert(&elements, &mut codes, &mut figures).ok()?;
-        let codes = codes.chunks_exact(target.size()).map(|code| integer_of(target, code)).collect();
+        let integer = |code| i64::try_from(integer_of(element_bits(code), target.element())).ok();
+        let codes = codes.chunks_exact(target.size()).map(integer).collect::<Option<_>>()?;
         Some((codes, figures))
     }
 }

@@ -96,7 +96,7 @@ pub(super) struct Planner<'a> {
     pub is_in_tree: bool,
     pub run: &'a RunOptions,
     /// For a job in parts: the least number of parts into which the work can be cut.
-    pub least_parts: u64,
+    pub least_parts: Option<u64>,
     pub budget: Budget,
     /// Lists the chunks, and has the interrupt of a first pass.
     pub driver: &'a Driver,
@@ -155,10 +155,7 @@ impl Plan {
         // Blocks have their own schedule, for as many threads as it allows.
         let schedules = || self.job.rechunks().map(|rechunk| rechunk.schedule);
         let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
-        let mut bytes = unit.saturating_mul(threads as u64);
-        for schedule in schedules() {
-            bytes = bytes.max(schedule.bytes);
-        }
+        let mut bytes = schedules().map(|schedule| schedule.bytes).fold(unit.saturating_mul(threads as u64), u64::max);
         for transfer in &compared {
             bytes = bytes.max(compared_in(transfer, budget.narrowed(threads))?.schedule.bytes);
         }
@@ -182,11 +179,9 @@ impl Plan {
                 destination
             }
             _ => {
-                match self.changed.repacking.as_ref().map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()))
-                {
-                    Some(codes) => side(node, metadata, &codes, store, 0, false)?,
-                    None => side(node, metadata, pipeline, store, 0, false)?,
-                }
+                let repacking = self.changed.repacking.as_ref();
+                let codes = repacking.map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()));
+                side(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
             }
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })

@@ -55,10 +55,11 @@ pub(super) struct Planning<'a> {
 }
 
 impl Planning<'_> {
-    /// Returns the least number of parts of an array: its share of those of the job, by bytes.
-    fn least_parts(&self, array: &OpenedArray) -> u64 {
-        let share = u128::from(bytes_of(array)) * u128::from(self.run.partitions.unwrap_or(1));
-        u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX)
+    /// Returns the least number of parts of an array: its share of those of the job, by bytes. `None` for a job that is
+    /// not in parts.
+    fn least_parts(&self, array: &OpenedArray) -> Option<u64> {
+        let share = u128::from(bytes_of(array)) * u128::from(self.run.partitions?);
+        Some(u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX))
     }
 
     /// Settles all arrays. Those that read no chunk are settled many at a time, first passes run one after the other.
@@ -72,9 +73,8 @@ impl Planning<'_> {
         let quick = self.driver.map_plain(&arrays, |array| {
             is_quick(array).then(|| self.plan_array(array.clone(), &self.driver.alone(), &Silent))
         });
-        let passes = arrays.iter().zip(&quick);
-        let passes = passes.map(|(array, quick)| if quick.is_some() { (0, 0) } else { first_pass_bytes(array) });
-        let passes: Vec<(u64, u64)> = passes.collect();
+        let passes = |(array, quick): (_, &Option<_>)| if quick.is_some() { (0, 0) } else { first_pass_bytes(array) };
+        let passes: Vec<(u64, u64)> = arrays.iter().zip(&quick).map(passes).collect();
         let whole = passes.iter().fold(0_u64, |all, (bytes, _)| all.saturating_add(*bytes));
         if self.is_tree && whole > 0 {
             self.progress.start("first pass", Some(whole));

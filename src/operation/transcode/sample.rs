@@ -154,7 +154,7 @@ impl Sampler<'_> {
             target: metadata::in_memory(&source.store),
             is_in_tree: false,
             run: &run,
-            least_parts: 1,
+            least_parts: None,
             budget: self.budget,
             driver: self.driver,
             cache: &ChunkCache::default(),

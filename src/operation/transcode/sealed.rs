@@ -69,11 +69,10 @@ impl SealedPlan {
         let arrays: Vec<SealedArray> = wanted.map(|(_, array)| array.clone()).collect();
         let folders: HashSet<&str> = arrays.iter().map(|array| array.path.trim_start_matches('/')).collect();
         let is_of_them = |key: &str| folders.contains(key.rsplit_once('/').map_or("", |(folder, _)| folder));
-        let source = self.source.iter().filter(|(key, _)| is_of_them(key));
-        let source = source.map(|(key, digest)| (key.clone(), digest.clone())).collect();
-        let documents = self.documents.iter().filter(|(key, _)| is_of_them(key)).cloned().collect();
-        let (program, store, only) = (self.program.clone(), self.store.clone(), self.only.clone());
-        SealedPlan { program, store, source, only, documents, arrays, ..*self }
+        let mut some = self.clone();
+        some.source.retain(|key, _| is_of_them(key));
+        some.documents.retain(|(key, _)| is_of_them(key));
+        SealedPlan { arrays, ..some }
     }
 
     /// Returns the identity of the plan: what determines the content of DEST. Threads, memory and block shapes may

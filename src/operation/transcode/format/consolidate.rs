@@ -21,6 +21,11 @@ impl NodeDocument {
     pub(crate) fn new(json: Json) -> Self {
         NodeDocument { bytes: json.to_document(), json }
     }
+
+    /// Returns the document with the bytes of the document that was read, if that is the same.
+    pub(crate) fn or_as_read(json: Json, read: Option<&Json>, bytes: &[u8]) -> Self {
+        if read == Some(&json) { NodeDocument { json, bytes: bytes.to_vec() } } else { Self::new(json) }
+    }
 }
 
 /// All documents by their keys in the store, the root's last: those of the arrays as given, those of the groups as they

@@ -11,14 +11,13 @@ pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
     let mut warnings = Vec::new();
     for (name, value) in members {
         let shown = Json::from(name.as_str()).excerpt();
-        let message = if attributes.contains(&name) {
-            format!("the member {shown}, which v2 does not have, is left out: an attribute has its name")
+        let what = if attributes.contains(&name) {
+            "is left out: an attribute has its name"
         } else {
-            format!("the member {shown}, which v2 does not have, becomes an attribute")
-        };
-        if !attributes.contains(&name) {
             attributes.insert(name, value);
-        }
+            "becomes an attribute"
+        };
+        let message = format!("the member {shown}, which v2 does not have, {what}");
         warnings.push(Diagnostic::new(code::V2_MEMBER_UNKNOWN, message));
     }
     warnings

@@ -245,18 +245,13 @@ pub(crate) fn documents(
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
-    let as_text = |json: Json, read: Option<&Json>, bytes: Option<&Vec<u8>>| match bytes.filter(|_| read == Some(&json))
-    {
-        Some(bytes) => NodeDocument { bytes: bytes.clone(), json },
-        None => NodeDocument::new(json),
-    };
     let mut documents = NodeDocuments::new();
-    let (read, bytes) = (&source.documents.attributes, &source.documents.attributes_bytes);
+    let Documents { attributes: read, attributes_bytes, bytes, .. } = &source.documents;
     if !attributes.is_empty() || read.is_some() {
-        let document = as_text(Json::Object(attributes), read.as_ref(), bytes.as_ref());
-        documents.push((".zattrs".to_owned(), document));
+        let bytes = attributes_bytes.as_deref().unwrap_or_default();
+        documents.push((".zattrs".to_owned(), NodeDocument::or_as_read(attributes.into(), read.as_ref(), bytes)));
     }
-    let document = as_text(array, original.as_ref(), Some(&source.documents.bytes));
+    let document = NodeDocument::or_as_read(array, original.as_ref(), bytes);
     documents.push((".zarray".to_owned(), document));
     Ok((documents, warnings))
 }

@@ -1,12 +1,12 @@
 //! Notes of completed parts about each array: one object per part, named by its number.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan_file::{PartsPlan, PassName, PassPlan};
+use crate::array::ChunkSet;
 use crate::engine::ObjectReport;
 use crate::engine::route::staged::Intermediate;
 use crate::kernel::quantize::float_bits;
@@ -55,7 +55,7 @@ pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool> {
 pub(super) struct DoneParts<'a> {
     place: &'a Node,
     folder: String,
-    passes: BTreeMap<&'static str, BTreeSet<u64>>,
+    passes: BTreeMap<&'static str, ChunkSet>,
 }
 
 impl<'a> DoneParts<'a> {
@@ -64,27 +64,27 @@ impl<'a> DoneParts<'a> {
         DoneParts { place, folder: plan.folder(), passes: BTreeMap::new() }
     }
 
-    fn of(&mut self, pass: PassName) -> Result<&BTreeSet<u64>> {
-        let unknown = match self.passes.entry(pass.name()) {
-            Entry::Occupied(known) => return Ok(known.into_mut()),
-            Entry::Vacant(unknown) => unknown,
-        };
-        let (folder, mut parts) = (format!("{}/done/{pass}", self.folder), BTreeSet::new());
+    fn of(&mut self, pass: PassName) -> Result<ChunkSet> {
+        if let Some(known) = self.passes.get(pass.name()) {
+            return Ok(known.clone());
+        }
+        let (folder, mut parts) = (format!("{}/done/{pass}", self.folder), Vec::new());
         let listed = self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
         listed.map_err(cannot_write)?;
-        Ok(unknown.insert(parts))
+        let parts = ChunkSet::from_iter(parts);
+        self.passes.insert(pass.name(), parts.clone());
+        Ok(parts)
     }
 
     /// Returns the completed parts of a pass.
-    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<Vec<u64>> {
-        let done = self.of(pass.name)?;
-        Ok(done.iter().copied().filter(|part| *part < pass.partitions()).collect())
+    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<ChunkSet> {
+        Ok(self.of(pass.name)?.common(&ChunkSet::full(pass.partitions())))
     }
 
     /// Returns the notes of the parts of a pass.
     pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>> {
         let (place, folder) = (self.place, format!("{}/done/{pass}", self.folder));
-        let parts: Vec<u64> = self.of(pass)?.iter().copied().collect();
+        let parts: Vec<u64> = self.of(pass)?.iter().collect();
         let mut noted = Noted::new();
         // Notes that are fetched together are requested together.
         for parts in parts.chunks(place.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
@@ -129,24 +129,18 @@ impl<'a> DoneParts<'a> {
     pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>> {
         let of = |pass: &PassPlan| {
             let (name, partitions, done) = (pass.name.name(), pass.partitions(), self.parts(pass)?);
-            let missing = listed((0..partitions).filter(|part| done.binary_search(part).is_err()));
-            Ok(PassStatus { name, partitions, done: done.len() as u64, missing })
+            let missing = listed(&ChunkSet::full(partitions).without(&done));
+            Ok(PassStatus { name, partitions, done: done.len(), missing })
         };
         plan.passes.iter().map(of).collect()
     }
 }
 
-/// Returns ascending indices in the notation of schedulers, with `first-last` for successive ones: `3,7-9`.
-fn listed(indices: impl IntoIterator<Item = u64>) -> String {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for index in indices {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == index => *last = index,
-            _ => ranges.push((index, index)),
-        }
-    }
-    let text = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+/// Returns indices in the notation of schedulers, with `first-last` for successive ones: `3,7-9`.
+fn listed(indices: &ChunkSet) -> String {
+    let text =
+        |(first, end): (u64, u64)| if first + 1 == end { first.to_string() } else { format!("{first}-{}", end - 1) };
+    indices.runs().map(text).collect::<Vec<_>>().join(",")
 }
 
 /// The work of a part on an array, and the result of reading it back. A part whose difference exceeded the limit has no
@@ -219,9 +213,9 @@ mod tests {
 
     #[test]
     fn indices_that_follow_each_other_are_a_range() {
-        assert_eq!(listed([]), "");
-        assert_eq!(listed([3, 7, 8, 9]), "3,7-9");
-        assert_eq!(listed([0, 1, 5]), "0-1,5");
+        for (indices, text) in [(&[][..], ""), (&[3, 7, 8, 9], "3,7-9"), (&[0, 1, 5], "0-1,5")] {
+            assert_eq!(listed(&indices.iter().copied().collect()), text);
+        }
     }
 
     #[test]

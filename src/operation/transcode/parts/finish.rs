@@ -1,6 +1,6 @@
 //! `--finish`: checks that all objects exist, and publishes DEST.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::done::{self, DoneParts, Noted, PartReport};
@@ -111,11 +111,11 @@ fn lost(
     JobPlan { arrays, driver, .. }: &JobPlan<'_>,
     reports: &[PartReport],
     counted: &Noted<PartReport>,
-) -> Result<Vec<u64>> {
+) -> Result<BTreeSet<u64>> {
     let Some(pass) = plan.passes.iter().find(|pass| pass.name == PassName::Write) else {
-        return Ok(Vec::new());
+        return Ok(BTreeSet::new());
     };
-    let mut lost = Vec::new();
+    let mut lost = BTreeSet::new();
     let stored = writing::stored(place, arrays, driver)?;
     for (((array, report), (present, bytes)), number) in arrays.iter().zip(reports).zip(stored).zip(0..) {
         if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
@@ -128,8 +128,6 @@ fn lost(
             lost.extend(parts);
         }
     }
-    lost.sort_unstable();
-    lost.dedup();
     Ok(lost)
 }
 

@@ -204,7 +204,7 @@ pub(super) fn settled(
     if let Some(settled) = plan.find_settled(place)? {
         return Ok(settled);
     }
-    if (done.parts(range)?.len() as u64) < range.partitions() {
+    if done.parts(range)?.len() < range.partitions() {
         return Ok(plan);
     }
     let found = done.noted(PassName::Range)?;

@@ -70,7 +70,7 @@ pub fn partition(
     result.partitions = pass.partitions();
     // Another pass may have more parts than this one.
     let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
-    if done_parts.parts(pass)?.binary_search(&wanted.index).is_ok() {
+    if done_parts.parts(pass)?.contains(wanted.index) {
         return Ok(result);
     }
     let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
@@ -116,7 +116,7 @@ fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: PartitionR
         None => plan.passes.len().saturating_sub(1),
     };
     for pass in &plan.passes[..place] {
-        let missing = pass.partitions().saturating_sub(done.parts(pass)?.len() as u64);
+        let missing = pass.partitions().saturating_sub(done.parts(pass)?.len());
         match (missing, wanted.pass) {
             (0, _) => {}
             (_, None) => return Ok(pass),

@@ -109,23 +109,16 @@ pub(super) fn check(
         return Ok(());
     }
     let (_, pipeline, mut found) = draft::build(draft, &source.store)?;
-    if is_open {
-        found.retain(|found| !is_of_fill(found));
-    }
+    let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
+    // v2 has its own names.
+    found.retain(|found| !(is_open && is_of_fill(found)) && !(draft.zarr_format == 2 && about_names(found)));
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::WriteAnyFillValue,
         (false, true) => Profile::Write,
         // The chain has changed the fill value in SOURCE already.
         (false, false) => Profile::Read,
     };
-    let (mut errors, mut accepted): (Vec<_>, Vec<_>) =
-        profile.judged(found).into_iter().partition(Diagnostic::is_error);
-    let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
-    if draft.zarr_format == 2 {
-        // v2 has its own names.
-        accepted.retain(|found| !about_names(found));
-        errors.retain(|found| !about_names(found));
-    }
+    let (errors, accepted): (Vec<_>, Vec<_>) = profile.judged(found).into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(refusal(&culprit(options, &errors, &source.store), &errors));
     }

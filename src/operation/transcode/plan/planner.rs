@@ -17,8 +17,8 @@ use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::plan::SourceArray;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
 use crate::operation::{
-    ChangeOptions, Compression, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict, Quantization,
-    QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
+    ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
+    Quantization, QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
 };
 use crate::store::Node;
 
@@ -316,10 +316,10 @@ impl Planner<'_> {
             let is_fill_given = options.fill_value.is_some() || is_settled;
             return version_2::documents(source, draft, options, is_fill_given);
         }
-        let json = draft.document.clone();
-        let is_same = source.documents.zarr_format == 3 && json == source.documents.document;
-        let bytes = if is_same { source.documents.bytes.clone() } else { json.to_document() };
-        Ok((vec![("zarr.json".to_owned(), NodeDocument { json, bytes })], Vec::new()))
+        let Documents { zarr_format, document: read, bytes, .. } = &source.documents;
+        let document =
+            NodeDocument::or_as_read(draft.document.clone(), Some(read).filter(|_| *zarr_format == 3), bytes);
+        Ok((vec![("zarr.json".to_owned(), document)], Vec::new()))
     }
 
     /// Applies the options that change values or the chain to the draft.

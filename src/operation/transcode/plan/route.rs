@@ -109,7 +109,8 @@ impl<'a> Choice<'a> {
             ],
             None => [source.metadata.codecs.clone(), destination.draft.codecs.clone()],
         };
-        self.has_same_grid()
+        !source.metadata.skips()
+            && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
             && version_2::same_codecs(&from, &to)
             && (changed.repacking.is_some() || source.data_type == destination.pipeline.input.data_type)
             && matches!(changed.change, ValueChange::None)
@@ -125,10 +126,6 @@ impl<'a> Choice<'a> {
     /// Returns whether no chunk of SOURCE is absent, as far as is known.
     fn has_all_chunks(&self) -> bool {
         self.present.is_some_and(|present| present.len() == self.source().metadata.num_chunks())
-    }
-
-    fn has_same_grid(&self) -> bool {
-        !self.source().metadata.skips() && self.source().metadata.grid.has_chunks_of(&self.destination.metadata.grid)
     }
 
     /// Returns both arrays with bound chains. Fails if elements have no fixed size.
@@ -207,11 +204,6 @@ impl<'a> Choice<'a> {
         self.planner.array.settled.as_ref()?.blocks.as_ref()
     }
 
-    /// For a job in parts: returns the least number of parts into which the work can be cut.
-    fn parts(&self) -> Option<u64> {
-        self.planner.run.partitions.map(|_| self.planner.least_parts)
-    }
-
     /// Returns the route of the objects.
     pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let store = &self.source().store;
@@ -269,7 +261,7 @@ impl<'a> Choice<'a> {
             Some(Blocks { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
             Some(_) => Begun::InOnePass,
             // A job in parts follows its plan, whatever was begun.
-            None if self.planner.run.resume && self.parts().is_none() => begun(&to.node, from)?,
+            None if self.planner.run.resume && self.planner.least_parts.is_none() => begun(&to.node, from)?,
             None => Begun::Nothing,
         };
         if let Begun::InTwoPasses(shape) = begun {
@@ -291,7 +283,7 @@ impl<'a> Choice<'a> {
 
     /// Returns both passes through intermediate data of a grid.
     fn staged(&self, from: &StoredArray, to: &StoredArray, shape: &StagingShape) -> Result<Staged> {
-        let (folder, is_outside) = match self.parts() {
+        let (folder, is_outside) = match self.planner.least_parts {
             // Parts read the output of other parts, on any machine.
             Some(_) => (folder_inside(&to.node), false),
             None => folder(&to.node),
@@ -348,7 +340,8 @@ impl<'a> Choice<'a> {
         let budget = self.planner.budget.bytes();
         let shape = self.given().and_then(|blocks| blocks.shapes.get(pass).cloned());
         let given = shape.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
-        let plan = given.unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.parts().unwrap_or(1)))?;
+        let plan = given
+            .unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.planner.least_parts.unwrap_or(1)))?;
         let schedule = Schedule::new(&plan, self.planner.budget.threads(), budget);
         Ok(Rechunk { plan, encoder, schedule })
     }
