@@ -14,6 +14,8 @@ use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, co
 /// The unfinished metadata of DEST.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
+    /// The location of SOURCE, for messages.
+    pub store: String,
     /// 2 or 3.
     pub zarr_format: u64,
     /// The document, in v3 form.
@@ -39,6 +41,7 @@ impl Draft {
     /// Returns a copy of the source's metadata.
     pub(super) fn new(source: &OpenedArray) -> Self {
         Draft {
+            store: source.store.clone(),
             zarr_format: source.documents.zarr_format,
             document: described(source),
             codecs: source.metadata.codecs.clone(),
@@ -237,11 +240,11 @@ pub(super) fn follow(draft: &mut Draft) {
 }
 
 /// Reads the draft as any reader would.
-pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>)> {
+pub(super) fn build(draft: &Draft) -> Result<(ArrayMetadata, Pipeline, Vec<Diagnostic>)> {
     let mut members = ArrayDocument::read(&draft.document);
     let mut found = std::mem::take(&mut members.diagnostics);
     let Some(mut metadata) = members.metadata() else {
-        return Err(refusal(&format!("the metadata made from `{store}` has errors"), &found));
+        return Err(refusal(&format!("the metadata made from `{}` has errors", draft.store), &found));
     };
     // No v3 document describes how a v2 codec interprets the bytes of an element.
     for (read, made) in metadata.codecs.iter_mut().zip(&draft.codecs) {
@@ -258,16 +261,16 @@ pub(super) fn build(draft: &Draft, store: &str) -> Result<(ArrayMetadata, Pipeli
 }
 
 /// Returns the size of an element at the innermost compressor, in bytes.
-pub(super) fn innermost_element_size(draft: &Draft, store: &str) -> usize {
-    let built = build(draft, store).ok();
-    let encoded = built.and_then(|(_, pipeline, _)| innermost_encoded_size(&pipeline));
+pub(super) fn innermost_element_size(draft: &Draft) -> usize {
+    let encoded = build(draft).ok().and_then(|(_, pipeline, _)| {
+        let chain = innermost(&pipeline);
+        let mut arrays = chain.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
+        arrays.next_back().unwrap_or(&chain.input).data_type.size()
+    });
     encoded.or_else(|| draft.data_type.size()).unwrap_or(1)
 }
 
-fn innermost_encoded_size(pipeline: &Pipeline) -> Option<usize> {
-    if let Some((_, sharding)) = pipeline.sharding() {
-        return innermost_encoded_size(&sharding.inner);
-    }
-    let mut arrays = pipeline.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
-    arrays.next_back().unwrap_or(&pipeline.input).data_type.size()
+/// Returns the chain of an innermost chunk.
+pub(super) fn innermost(pipeline: &Pipeline) -> &Pipeline {
+    pipeline.sharding().map_or(pipeline, |(_, sharding)| innermost(&sharding.inner))
 }

@@ -244,7 +244,7 @@ impl RangeFinder {
         };
         let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
         let scaling = Scaling::new(Some(offset), Some(scale));
-        (offset.is_finite() && self.are_inside(scaling, (lo, hi))).then_some(scaling)
+        (offset.is_finite() && self.codes_of(scaling, (lo, hi)).is_some()).then_some(scaling)
     }
 
     /// Returns the code of a value with the real kernel. `None` if the kernel returns an error.
@@ -340,7 +340,7 @@ impl RangeFinder {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
         let scaling = Scaling::new(None, Some(scale));
         let (lo, hi) = range.unwrap_or_default();
-        let fits = range.is_none() || self.are_inside(scaling, (lo, hi));
+        let fits = range.is_none() || self.codes_of(scaling, (lo, hi)).is_some();
         if fits { Ok(scaling) } else { Err(RangeFault::TooFewCodes) }
     }
 
@@ -365,10 +365,11 @@ impl RangeFinder {
         let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
         let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
         let mut scalings = multiples.map(|multiple| Scaling::new(Some(offset(multiple)), Some(scale)));
-        scalings.find(|scaling| self.are_inside(*scaling, (lo, hi))).ok_or(RangeFault::TooFewCodes)
+        scalings.find(|scaling| self.codes_of(*scaling, (lo, hi)).is_some()).ok_or(RangeFault::TooFewCodes)
     }
 
-    fn are_inside(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> bool {
-        self.encode(scaling, lo).is_some() && self.encode(scaling, hi).is_some()
+    /// Returns the codes of a range, from its least value to its greatest. `None` if one of these has no code.
+    pub(super) fn codes_of(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Codes> {
+        Some(Codes { first: self.encode(scaling, lo)?, last: self.encode(scaling, hi)?, ..self.codes })
     }
 }

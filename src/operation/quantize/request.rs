@@ -307,7 +307,8 @@ impl<'a> Request<'a> {
     pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: ScaleSearch) -> Result<Fitted> {
         let codes = finder.codes;
         let plain = |scaling| Fitted { scaling, codes, is_proved: false };
-        let on_grid = |scaling| in_use(plain(scaling), finder, range);
+        let in_use = |scaling| range.and_then(|range| finder.codes_of(scaling, range)).unwrap_or(codes);
+        let on_grid = |scaling| Fitted { codes: in_use(scaling), ..plain(scaling) };
         let ends = range.unwrap_or_default();
         let fitted = match (fit, range) {
             (ScaleSearch::AllCodes, _) => return self.scaling(finder, range).map(plain),
@@ -396,11 +397,4 @@ fn infinite(store: &str, what: &str) -> OperationError {
     let help = "integers cannot store infinity; count it as missing with `--missing Infinity,-Infinity`, or map it with \
         `--codecs` and a `scalar_map`";
     OperationError::data(format!("`{store}` cannot be quantised: {what}")).with_help(help)
-}
-
-/// Returns a scaling with only those codes that the values of a range use.
-fn in_use(fitted: Fitted, finder: &RangeFinder, range: Option<(f64, f64)>) -> Fitted {
-    let code = |value| finder.encode(fitted.scaling, value);
-    let ends = range.and_then(|(lo, hi)| code(lo).zip(code(hi)));
-    Fitted { codes: ends.map_or(fitted.codes, |(first, last)| Codes { first, last, ..fitted.codes }), ..fitted }
 }

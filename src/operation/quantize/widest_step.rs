@@ -26,8 +26,7 @@ impl RangeFinder {
     pub(crate) fn widest(&self, (lo, hi): (f64, f64), allowed: f64) -> Result<Fitted, RangeFault> {
         if lo >= hi {
             let scaling = self.find(lo, hi)?;
-            let code = self.encode(scaling, lo).ok_or(RangeFault::NotFound)?;
-            let codes = Codes { first: code, last: code, ..self.codes };
+            let codes = self.codes_of(scaling, (lo, lo)).ok_or(RangeFault::NotFound)?;
             return Ok(Fitted { scaling, codes, is_proved: true });
         }
         let share = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };

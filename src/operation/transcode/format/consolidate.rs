@@ -39,7 +39,14 @@ pub(crate) fn with_copies(
     let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
     of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
     for group in of_groups {
-        let documents = group_documents(options, group, &nodes)?;
+        let writing = Writing { group, nodes: &nodes, consolidates: group.has_copies && !options.no_consolidate };
+        let read = group.documents.zarr_format;
+        let documents = match (read, options.change.zarr_format.unwrap_or(read)) {
+            (2, 2) => writing.version_2()?,
+            (2, _) => writing.version_3_of_2(),
+            (_, 2) => writing.version_2_of_3()?,
+            _ => writing.version_3(),
+        };
         nodes.insert(group.place.path.clone(), documents);
     }
     let root = nodes.remove("/").unwrap_or_default();
@@ -48,21 +55,6 @@ pub(crate) fn with_copies(
     });
     let text = |document: NodeDocument| String::from_utf8_lossy(&document.bytes).into_owned();
     Ok(below.chain(root).map(|(key, document)| (key, text(document))).collect())
-}
-
-/// Returns the documents of a group as they are written.
-fn group_documents(
-    options: &TranscodeOptions,
-    group: &GroupReading,
-    nodes: &BTreeMap<String, NodeDocuments>,
-) -> Result<NodeDocuments> {
-    let writing = Writing { group, nodes, consolidates: group.has_copies && !options.no_consolidate };
-    match (group.documents.zarr_format, options.change.zarr_format.unwrap_or(group.documents.zarr_format)) {
-        (2, 2) => writing.version_2(),
-        (2, _) => Ok(writing.version_3_of_2()),
-        (_, 2) => writing.version_2_of_3(),
-        _ => Ok(writing.version_3()),
-    }
 }
 
 const V3_KEY: &str = "zarr.json";

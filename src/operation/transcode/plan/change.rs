@@ -29,17 +29,15 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
     "scale_offset",
 ];
 
+/// The conversion of values, and the value of absent elements after it.
+type Converted = (ValueChange, Option<FillValue>);
+
 /// Changes the data type and fill value of the draft. Returns the conversion of the values, and the value of absent
 /// elements.
-pub(crate) fn convert(
-    source: &OpenedArray,
-    options: &ChangeOptions,
-    data_type: &DataType,
-    draft: &mut Draft,
-) -> Result<(ValueChange, Option<FillValue>)> {
-    if *data_type == source.data_type {
+pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut Draft) -> Result<Converted> {
+    let Some(data_type) = options.data_type.as_ref().filter(|wanted| **wanted != source.data_type) else {
         return Ok((ValueChange::None, source.fill_value.clone()));
-    }
+    };
     if source.data_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)) {
         draft.set_data_type(data_type.clone());
         if let Some(fill_value) = source.fill_value.clone() {
@@ -51,7 +49,7 @@ pub(crate) fn convert(
         let message = format!("`{}` is {}, which cannot be converted to {data_type}", source.store, source.data_type);
         return Err(OperationError::data(message).with_help("integers and real floats convert into each other"));
     };
-    refuse_bound_codecs(options, draft, (from, to))?;
+    refuse_bound_codecs(options, draft, [from, to])?;
     if options.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
         return Err(OperationError::data(format!("--out-of-range wrap is for integer types, and {to} is not one"))
             .with_help("use `--out-of-range clamp`, or leave it out"));
@@ -127,11 +125,7 @@ fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
 }
 
 /// Fails if codecs are configured for the old type of the values, the type changes, and there is no new chain.
-pub(crate) fn refuse_bound_codecs(
-    options: &ChangeOptions,
-    draft: &Draft,
-    (from, to): (NumberType, NumberType),
-) -> Result<()> {
+pub(crate) fn refuse_bound_codecs(options: &ChangeOptions, draft: &Draft, [from, to]: [NumberType; 2]) -> Result<()> {
     let names = draft::codec_names(&draft.codecs);
     let bound = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()));
     let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
@@ -181,11 +175,7 @@ pub(crate) fn is_packed_array(source: &OpenedArray) -> bool {
 }
 
 /// `--unpack`: changes the draft. Returns the conversion of the values, and the value of absent elements.
-pub(crate) fn unpack(
-    source: &OpenedArray,
-    options: &ChangeOptions,
-    draft: &mut Draft,
-) -> Result<(ValueChange, Option<FillValue>)> {
+pub(crate) fn unpack(source: &OpenedArray, options: &ChangeOptions, draft: &mut Draft) -> Result<Converted> {
     let codecs = &source.metadata.codecs;
     let of_attributes = if cf::has_packing(source) { cf::packing(source, options.data_type.as_ref())? } else { None };
     if of_attributes.is_none() && !is_packed(codecs) {
@@ -202,10 +192,7 @@ pub(crate) fn unpack(
         return Ok((change, Some(absent)));
     }
     follow_unpacked(draft);
-    match &options.data_type {
-        Some(data_type) => convert(source, options, data_type, draft),
-        None => Ok((ValueChange::None, source.fill_value.clone())),
-    }
+    convert(source, options, draft)
 }
 
 /// Returns a warning if float32 cannot distinguish the codes of a CF packing, or cannot represent one of them.

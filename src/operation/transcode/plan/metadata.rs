@@ -108,7 +108,7 @@ pub(super) fn check(
     if draft.is_as_read(source) {
         return Ok(());
     }
-    let (_, pipeline, mut found) = draft::build(draft, &source.store)?;
+    let (_, pipeline, mut found) = draft::build(draft)?;
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
     found.retain(|found| !(is_open && is_of_fill(found)) && !(draft.zarr_format == 2 && about_names(found)));

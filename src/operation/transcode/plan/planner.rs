@@ -2,7 +2,7 @@
 
 use super::change::{self, Changed};
 use super::route::Choice;
-use super::{Blocks, Plan, Planner, keep_bits, losses, metadata, predict, regrid, staging};
+use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid, staging};
 use crate::array::Listing;
 use crate::codec::ValueChange;
 use crate::data_type::registered_types;
@@ -14,7 +14,6 @@ use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::plan::SourceArray;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
 use crate::operation::{
     ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
@@ -222,9 +221,9 @@ impl Planner<'_> {
         version_2::set_format(&mut draft, source, options)?;
         let mut changed = self.change(quantization, &mut draft)?;
         warnings.extend(change::unpacked_warning(&changed.change));
-        self.complete_chain(&mut draft, &changed, &source.store);
+        self.complete_chain(&mut draft, &changed);
         let element_bytes = self.element_bytes(&draft);
-        let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes, &source.store);
+        let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes);
         regridded.map_err(|error| match path.trim_start_matches('/') {
             path if self.is_in_tree => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
             _ => error,
@@ -237,7 +236,7 @@ impl Planner<'_> {
             Some(Predict::None) | None => {}
         }
         if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
-            predict::keep_readable(&mut draft, &source.store)?;
+            predict::keep_readable(&mut draft)?;
         }
         if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
             warnings.extend(readers::work_around(quantization, &mut draft, true));
@@ -276,11 +275,11 @@ impl Planner<'_> {
 
     /// Applies `--compress`, or completes `--codecs`: both depend on the element size. Without `--codecs`, codes of 8
     /// bits become 16 bits for pcodec, which encodes no narrower ones.
-    fn complete_chain(&self, draft: &mut Draft, changed: &Changed, store: &str) {
+    fn complete_chain(&self, draft: &mut Draft, changed: &Changed) {
         let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
         let target = changed.quantization.as_ref().map(|quantization| quantization.target);
         if compressor.is_some() || codecs.is_some() {
-            let size = target.map_or_else(|| draft::innermost_element_size(draft, store), NumberType::size);
+            let size = target.map_or_else(|| draft::innermost_element_size(draft), NumberType::size);
             draft.edit_innermost(|chain| match compressor {
                 Some(Compression::Codecs(codecs)) => draft::compress(chain, codecs, size),
                 // It is chosen before: the chain is as it was.
@@ -330,11 +329,13 @@ impl Planner<'_> {
             return Ok(Changed { absent, repacking: Some(repacking), ..Changed::default() });
         }
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
-        let (change, absent) = match &options.data_type {
+        let (change, absent) = if options.unpack {
             // Unpacking comes first: everything else changes the floats.
-            _ if options.unpack => change::unpack(source, options, draft)?,
-            Some(data_type) if !keeps_type => change::convert(source, options, data_type, draft)?,
-            _ => (ValueChange::None, source.fill_value.clone()),
+            change::unpack(source, options, draft)?
+        } else if keeps_type {
+            (ValueChange::None, source.fill_value.clone())
+        } else {
+            change::convert(source, options, draft)?
         };
         if let Some(codecs) = &options.codecs {
             draft.set_codecs(draft::read_chain(codecs, "--codecs")?);
@@ -344,7 +345,7 @@ impl Planner<'_> {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
-            change::refuse_bound_codecs(options, draft, (quantization.source, quantization.target))?;
+            change::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
                 mask_by_nan(draft);

@@ -8,7 +8,7 @@
 use super::regrid::Names;
 use crate::codec::Effect;
 use crate::metadata::{CodecMetadata, Json, Object, v2};
-use crate::operation::draft::{DELTA, PCODEC, build, has_differences};
+use crate::operation::draft::{DELTA, PCODEC, build, has_differences, innermost};
 use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
@@ -23,7 +23,7 @@ pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, o
     let names = Names { source: &source.metadata, asked: options.dimension_names.as_deref() };
     let places = along.iter().map(|dimension| names.place_or_number("--predict", dimension));
     let mut places = places.collect::<Result<Vec<usize>, _>>()?;
-    let (_, pipeline, _) = build(draft, store)?;
+    let (_, pipeline, _) = build(draft)?;
     let mut chain = &pipeline;
     while let Some((stages, sharding)) = chain.sharding() {
         for stage in &chain.stages[..stages] {
@@ -95,11 +95,11 @@ fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) 
 
 /// Adds a `cast_value` to the same type after each difference that numcodecs 0.17 decodes wrongly. If `transpose`
 /// returns a chunk as a view in Fortran order, it reads the chunk in memory order. The cast copies such a chunk.
-pub(super) fn keep_readable(draft: &mut Draft, store: &str) -> Result<()> {
+pub(super) fn keep_readable(draft: &mut Draft) -> Result<()> {
     if !has_differences(&draft.codecs) {
         return Ok(());
     }
-    let (metadata, pipeline, _) = build(draft, store)?;
+    let (metadata, pipeline, _) = build(draft)?;
     let has_one_shape = metadata.grid.uniform().is_some() || pipeline.sharding().is_some();
     let copies = copies(innermost(&pipeline), has_one_shape);
     if !copies.is_empty() {
@@ -135,8 +135,4 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
         since = array.map(|array| (place + 1, array, (0..array.shape.len()).collect()));
     }
     copies
-}
-
-fn innermost(pipeline: &Pipeline) -> &Pipeline {
-    pipeline.sharding().map_or(pipeline, |(_, sharding)| innermost(&sharding.inner))
 }

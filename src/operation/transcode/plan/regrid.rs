@@ -9,33 +9,27 @@ use crate::pipeline::Pipeline;
 
 const SHARDING: &str = "sharding_indexed";
 
-/// Changes the chunk grid of the draft. If shards are added or removed, also changes its chain. `element_bytes`
-/// converts sizes of `auto` to elements.
-pub(crate) fn apply(
-    draft: &mut Draft,
-    options: &ChangeOptions,
-    source: &ArrayMetadata,
-    element_bytes: u64,
-    store: &str,
-) -> Result<()> {
+/// Changes the chunk grid of the draft. If shards are added or removed, also changes its chain. `element` is the
+/// size of an element in bytes, for sizes of `auto`.
+pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMetadata, element: u64) -> Result<()> {
     if source.skips() && source.grid.uniform().is_none() && options.chunk_shape.is_none() {
         // The selected chunks are not those of the present grid.
-        return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
+        return Err(of_several_shapes(&draft.store, "chunks", "--chunk-shape"));
     }
     if options.chunk_shape.is_none() && options.shard_shape.is_none() {
         return Ok(());
     }
     let source = &source.by_itself();
-    let (metadata, pipeline, _) = draft::build(draft, store)?;
+    let (metadata, pipeline, _) = draft::build(draft)?;
     let shards = Shards::new(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(metadata.grid.largest(), |shards| &shards.inner);
     let is_cut_anew = options.chunk_shape.is_some();
     if metadata.grid.uniform().is_none() {
         match &options.shard_shape {
-            None if shards.is_some() => return Err(of_several_shapes(store, "shards", "--shard-shape")),
+            None if shards.is_some() => return Err(of_several_shapes(&draft.store, "shards", "--shard-shape")),
             Some(ShardRequest::Shape(_)) if shards.is_none() && !is_cut_anew => {
-                return Err(of_several_shapes(store, "chunks", "--chunk-shape"));
+                return Err(of_several_shapes(&draft.store, "chunks", "--chunk-shape"));
             }
             Some(ShardRequest::None) if shards.is_none() && !is_cut_anew => return Ok(()),
             _ => {}
@@ -44,7 +38,7 @@ pub(crate) fn apply(
     let subchunk = match &options.chunk_shape {
         Some(ShapeRequest::Auto(bytes)) => {
             let kept = shards.as_ref().map(|_| metadata.grid.largest());
-            fit(&names.lengths_that_fill(options.shard_shape.as_ref(), kept)?, bytes / element_bytes)
+            fit(&names.lengths_that_fill(options.shard_shape.as_ref(), kept)?, bytes / element)
         }
         Some(request) => names.resolve("--chunk-shape", request, present, |_, axis| axis)?,
         None => present.to_vec(),
@@ -54,7 +48,7 @@ pub(crate) fn apply(
         (Some(ShardRequest::Shape(request)), shards) => {
             let base = if shards.is_some() { metadata.grid.largest() } else { &subchunk };
             let shard = match request {
-                ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element_bytes),
+                ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element),
                 // A shard of the whole axis ends with its last inner chunk.
                 _ => names.resolve("--shard-shape", request, base, |dimension, axis| {
                     axis.checked_next_multiple_of(subchunk[dimension]).unwrap_or(axis)
