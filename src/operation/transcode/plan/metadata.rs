@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::change;
+use super::{SourceArray, change};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::edit::codecs_json;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
@@ -99,12 +99,12 @@ pub(crate) fn unkept(error: StoreError, store: &str) -> OperationError {
 /// Checks the draft: the document, the chain, and the fill value in it. A new chain is normalized. While the range of
 /// the codes `is_open`, it is not known whether the fill value survives.
 pub(super) fn check(
-    options: &ChangeOptions,
+    array: &SourceArray,
     is_open: bool,
     draft: &mut Draft,
-    source: &OpenedArray,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
+    let SourceArray { opened: source, change: options, .. } = array;
     if draft.is_as_read(source) {
         return Ok(());
     }

@@ -131,7 +131,7 @@ impl Planner<'_> {
         let mut warnings = known_warnings(source, &listing);
         let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
-        metadata::check(options, is_open, &mut draft, source, &mut warnings)?;
+        metadata::check(&self.array, is_open, &mut draft, &mut warnings)?;
         let (mut documents, mut told) = self.documents(&draft, false)?;
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;

@@ -37,8 +37,7 @@ pub(crate) fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
         let work = destination.below(&RUN_FOLDER);
         return Ok(if work.exists().map_err(unreadable)? { Begun::InOnePass } else { Begun::Nothing });
     };
-    let document = std::str::from_utf8(&text).ok().and_then(|text| Json::parse_str(text).ok());
-    let shape = document.and_then(|document| shape_of(&document, &from.metadata));
+    let shape = Json::parse(&text).ok().and_then(|document| shape_of(&document, &from.metadata));
     shape.map(Begun::InTwoPasses).ok_or_else(|| {
         OperationError::environment(format!("the intermediate data at `{}` are not of this array", place.name()))
             .with_help("remove the unfinished destination, and begin again")
