@@ -50,19 +50,14 @@ pub(crate) struct Quantization {
     /// Whether the range is not known yet, because the plan reads no chunk.
     #[serde(skip)]
     pub is_open: bool,
-    /// Whether TYPE was given, or was determined by measuring.
-    #[serde(skip, default = "settled")]
-    pub is_target_settled: bool,
+    /// Whether TYPE was neither given nor determined by measuring.
+    #[serde(skip)]
+    pub is_target_open: bool,
     /// An entry of `scalar_map.encode` only for some readers: the encoded 0 as bits of the float type, and a code. No
     /// element has this value.
     pub reader_workaround: Option<(u64, i64)>,
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
-}
-
-/// Default of `is_target_settled`: a serialised quantisation was settled before.
-fn settled() -> bool {
-    true
 }
 
 /// Returns the value nearest to `decode(encode(fill))` that survives the cast and the whole chain bit for bit. It is
@@ -123,7 +118,7 @@ impl Quantization {
             grid_step: None,
             is_proved: true,
             is_open: false,
-            is_target_settled: true,
+            is_target_open: false,
             reader_workaround: None,
             warnings: Vec::new(),
         }
@@ -131,14 +126,14 @@ impl Quantization {
 
     /// Returns whether all parameters are known and none depends on the data.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.is_open && self.is_target_settled
+        !self.is_open && !self.is_target_open
     }
 
     /// Returns whether the codes are known. In an open plan all codes of the type must be used, and a NaN code reserved
     /// in any case.
     pub(crate) fn are_codes_settled(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
-        self.is_target_settled && (!self.is_open || is_whole_type)
+        !self.is_target_open && (!self.is_open || is_whole_type)
     }
 
     /// Returns whether different values would all become equal: their range is at most twice `--max-error`.

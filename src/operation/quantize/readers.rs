@@ -47,9 +47,9 @@ pub(crate) fn chain(quantization: &Quantization, source: &OpenedArray) -> Result
 
 /// Returns a warning if CF has no such type for the codes: for float32 it has only 8 and 16 bits (CF 8.1).
 pub(crate) fn cf_warning(quantization: &Quantization) -> Option<Diagnostic> {
-    let Quantization { form, source, target, is_target_settled, .. } = quantization;
+    let Quantization { form, source, target, is_target_open, .. } = quantization;
     let is_beyond = *form == QuantizeForm::Cf && source.bits() == 32 && target.bits() > 16;
-    (is_beyond && *is_target_settled).then(|| {
+    (is_beyond && !*is_target_open).then(|| {
         let message = format!("CF has no {target} for packed {source} (section 8.1): of {source}, 8 and 16 bits only");
         let help =
             "readers that unpack to float32 may lose bits; use uint8, uint16 or a larger error, or `--as codecs`";

@@ -125,7 +125,7 @@ impl<'a> Request<'a> {
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
             let mut settled = self.first_fit(|target, fit| self.resolve(target, &survey, fit))?;
             settled.is_open = !settled.is_proved;
-            settled.is_target_settled = settled.is_proved || self.quantize.data_type.is_some();
+            settled.is_target_open = settled.is_open && self.quantize.data_type.is_none();
             return Ok(settled);
         }
         // The widest type, so that the resources of the plan are enough for any.
@@ -137,7 +137,7 @@ impl<'a> Request<'a> {
             settled => settled?,
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
-        quantization.is_target_settled = self.quantize.data_type.is_some();
+        quantization.is_target_open = self.quantize.data_type.is_none();
         quantization.warnings.clear();
         Ok(quantization)
     }

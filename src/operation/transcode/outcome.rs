@@ -289,7 +289,7 @@ fn quantization_result(quantization: &Quantization) -> QuantizationResult {
     let codes = quantization.are_codes_settled().then_some(&quantization.codes);
     QuantizationResult {
         form: quantization.form.name(),
-        data_type: quantization.is_target_settled.then(|| quantization.target.name()),
+        data_type: (!quantization.is_target_open).then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
         offset: settled.then(|| quantization.literal(scaling.offset.unwrap_or(0.0))),
         scale: has_step.then(|| quantization.literal(scaling.scale.unwrap_or(1.0))),

@@ -16,27 +16,38 @@ use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
 use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm, Result};
 
-/// Converts a v2 array to the document, attributes and dimension names that it would have in v3.
-pub(crate) fn in_v3_form(mut source: OpenedArray) -> OpenedArray {
-    if source.documents.zarr_format != 2 {
-        return source;
+/// An array as plans take it, and as it is written where it is copied: a chunk length of 0 along a dimension of length
+/// 0 is 1 (SEMANTICS D9). A v2 array gets the document, attributes and dimension names that it would have in v3.
+pub(crate) fn as_source(mut opened: OpenedArray) -> OpenedArray {
+    let is_v2 = opened.documents.zarr_format == 2;
+    if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
+        let chunk_shape = opened.metadata.grid.largest();
+        if is_v2 {
+            set_member(&mut opened.documents.document, "chunks", chunk_shape.to_vec());
+        } else {
+            set_chunk_shape(&mut opened.documents.document, chunk_shape);
+        }
+        opened.documents.bytes = opened.documents.document.to_document();
     }
-    let metadata = &mut source.metadata;
+    if !is_v2 {
+        return opened;
+    }
+    let metadata = &mut opened.metadata;
     let names = xarray::dimension_names(&metadata.attributes, metadata.shape.len());
     if names.is_some() {
         metadata.attributes.remove(DIMENSIONS);
-        let mask = match source.documents.document.get("fill_value") {
+        let mask = match opened.documents.document.get("fill_value") {
             Some(Json::Null) | None => {
-                metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&source.data_type, json))
+                metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&opened.data_type, json))
             }
-            Some(_) => source.fill_value.clone(),
+            Some(_) => opened.fill_value.clone(),
         };
-        if let Some(mask) = mask.and_then(|mask| xarray::encode(&source.data_type, &mask)) {
+        if let Some(mask) = mask.and_then(|mask| xarray::encode(&opened.data_type, &mask)) {
             metadata.attributes.insert(FILL_VALUE, mask);
         }
     }
-    source.documents.document = document(metadata, names);
-    source
+    opened.documents.document = document(metadata, names);
+    opened
 }
 
 fn document(metadata: &ArrayMetadata, dimension_names: Option<Vec<Json>>) -> Json {
@@ -461,19 +472,4 @@ fn set_chain(document: &mut Json, chain: &V2Chain, before: Option<&V2Chain>) {
 /// Returns whether two chains are the same, also in members that v3 does not have.
 pub(crate) fn same_codecs(a: &[CodecMetadata], b: &[CodecMetadata]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_value(b))
-}
-
-/// An array as plans take it, and as it is written where it is copied: a chunk length of 0 along a dimension of length 0 is 1
-/// (SEMANTICS D9).
-pub(crate) fn as_source(mut opened: OpenedArray) -> OpenedArray {
-    if opened.warnings.iter().any(|known| known.is(code::CHUNK_SHAPE_ZERO_EMPTY)) {
-        let chunk_shape = opened.metadata.grid.largest();
-        if opened.documents.zarr_format == 2 {
-            set_member(&mut opened.documents.document, "chunks", chunk_shape.to_vec());
-        } else {
-            set_chunk_shape(&mut opened.documents.document, chunk_shape);
-        }
-        opened.documents.bytes = opened.documents.document.to_document();
-    }
-    in_v3_form(opened)
 }

@@ -138,10 +138,6 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn folder(&self) -> String {
-        self.plan.log(self.pass, self.index)
-    }
-
     /// Writes what is not written yet, and makes it durable. Returns the counts by array number. `None` if another run
     /// has completed the part.
     fn run(
@@ -167,7 +163,8 @@ impl Part<'_> {
             (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
         });
         let (fingerprint, assigned) = (self.plan.sealed.fingerprint(), assigned.collect());
-        let claim = job.output.clone().claim_part(&self.folder(), &fingerprint, assigned, left)?;
+        let claim =
+            job.output.clone().claim_part(&self.plan.log(self.pass, self.index), &fingerprint, assigned, left)?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // The job may have been removed and planned again while this process was stopped.
@@ -200,6 +197,6 @@ impl Part<'_> {
 
     /// Removes its log, after the part is noted as done.
     fn clear(&self, place: &Node) -> Result<()> {
-        place.child(&self.folder()).and_then(|folder| folder.remove_root()).map_err(cannot_write)
+        place.child(&self.plan.log(self.pass, self.index)).and_then(|folder| folder.remove_root()).map_err(cannot_write)
     }
 }

@@ -129,8 +129,7 @@ impl ScriptedJob {
 
     /// Returns the memory of a part's process, in MiB. Chunk data in flight are most of it, but not all.
     fn process_mebibytes(&self) -> u64 {
-        const MEBIBYTE: u64 = 1 << 20;
-        (self.memory_bytes.div_ceil(MEBIBYTE)).saturating_mul(5) / 4 + 256
+        self.memory_bytes.div_ceil(1 << 20).saturating_mul(5) / 4 + 256
     }
 
     /// Returns the passes in words: `range in 8 parts, write in 12`.

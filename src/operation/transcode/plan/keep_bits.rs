@@ -21,10 +21,6 @@ use crate::pipeline::{Completeness, Pipeline};
 const NAME: &str = "quantization";
 const BITS: &str = "quantization_nsb";
 
-/// Attributes of an earlier rounding: by algorithms that count digits, and additional ones of the netCDF library.
-const DIGITS: &str = "quantization_nsd";
-const OF_NETCDF: &str = "_Quantize";
-
 /// The codec name that zarr-python knows. It does not know the registered name, `bitround`.
 const CODEC: &str = "numcodecs.bitround";
 
@@ -107,7 +103,8 @@ pub(super) fn apply(
 
 /// Sets the attributes of a rounding, and removes those of an earlier one.
 fn describe(container: &str, bits: u32, draft: &mut Draft) {
-    let is_stale = |name: &str| name == DIGITS || name.starts_with(OF_NETCDF);
+    // Attributes of an earlier rounding: by algorithms that count digits, and additional ones of the netCDF library.
+    let is_stale = |name: &str| name == "quantization_nsd" || name.starts_with("_Quantize");
     let mut attributes: Object = draft.attributes().into_iter().filter(|(name, _)| !is_stale(name)).collect();
     attributes.insert(NAME, container);
     attributes.insert(BITS, u64::from(bits));

@@ -140,7 +140,7 @@ impl Planner<'_> {
         }
         if let Some(quantization) = &changed.quantization {
             // A type that may not be chosen needs no warning.
-            warnings.retain(|known| quantization.is_target_settled || !known.is(code::CAST_VALUE_LOSSY));
+            warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning());
             let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
@@ -403,7 +403,7 @@ fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
 /// Returns a warning that few readers know `packbits` and the types that it stores.
 fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
     let target = quantization.target;
-    let packed = quantization.is_packed() && quantization.is_target_settled;
+    let packed = quantization.is_packed() && !quantization.is_target_open;
     let form = if quantization.form == QuantizeForm::Codecs { "the codes are" } else { "the array is" };
     packed.then(|| {
         let is_registered = registered_types().any(|name| name == target.name());
