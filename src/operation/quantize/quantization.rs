@@ -126,7 +126,7 @@ impl Quantization {
 
     /// Returns whether all parameters are known and none depends on the data.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.is_open && !self.is_target_open
+        !(self.is_open || self.is_target_open)
     }
 
     /// Returns whether the codes are known. In an open plan all codes of the type must be used, and a NaN code reserved

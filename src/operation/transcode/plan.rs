@@ -167,22 +167,18 @@ impl Plan {
         let (store, mut route) = (&self.source.store, job.route.clone());
         let DestinationMetadata { metadata, pipeline, .. } = &self.destination;
         let (node, metadata) = (job.transfer.destination.node.clone(), metadata.clone());
-        let destination = match &mut route {
-            Route::VariableSize(variable_size) => {
-                let destination = opaque_array(node, metadata, pipeline, store)?;
-                if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
-                    let source = job.transfer.source.subchunk_chain();
-                    let lost =
-                        || OperationError::data(format!("the metadata written for `{store}` cannot be read back"));
-                    **recoding = Recoding::new(source, destination.subchunk_chain()).ok_or_else(lost)?;
-                }
-                destination
+        let destination = if let Route::VariableSize(variable_size) = &mut route {
+            let destination = opaque_array(node, metadata, pipeline, store)?;
+            if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
+                let source = job.transfer.source.subchunk_chain();
+                let lost = || OperationError::data(format!("the metadata written for `{store}` cannot be read back"));
+                **recoding = Recoding::new(source, destination.subchunk_chain()).ok_or_else(lost)?;
             }
-            _ => {
-                let repacking = self.changed.repacking.as_ref();
-                let codes = repacking.map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()));
-                side(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
-            }
+            destination
+        } else {
+            let repacking = self.changed.repacking.as_ref();
+            let codes = repacking.map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()));
+            side(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }

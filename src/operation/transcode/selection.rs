@@ -232,11 +232,7 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
 
 /// Returns the paths of the arrays that patterns match, of their coordinates, and of arrays in their CF attributes.
 /// Also returns the groups above them.
-pub(super) fn kept<'a>(
-    patterns: &[PathPattern],
-    arrays: impl Iterator<Item = (&'a str, &'a OpenedArray)>,
-) -> HashSet<String> {
-    let arrays: Vec<(&str, &OpenedArray)> = arrays.collect();
+pub(super) fn kept(patterns: &[PathPattern], arrays: &[(&str, &OpenedArray)]) -> HashSet<String> {
     let is_asked = |path: &str| patterns.iter().any(|pattern| pattern.matches(path));
     let mut waiting: Vec<&(&str, &OpenedArray)> = arrays.iter().filter(|(path, _)| is_asked(path)).collect();
     let mut kept = HashSet::from(["/".to_owned()]);

@@ -130,7 +130,8 @@ impl Source {
         let open = |reading| opened(reading).map(as_source);
         let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
         if !options.only.is_empty() {
-            let kept = selection::kept(&options.only, paths.iter().map(String::as_str).zip(&arrays));
+            let known: Vec<_> = paths.iter().map(String::as_str).zip(&arrays).collect();
+            let kept = selection::kept(&options.only, &known);
             let pairs = paths.into_iter().zip(arrays).filter(|(path, _)| kept.contains(path));
             (paths, arrays) = pairs.unzip();
             groups.retain(|group| kept.contains(&group.place.path));

@@ -111,7 +111,8 @@ pub(super) fn check(
     let (_, pipeline, mut found) = draft::build(draft)?;
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
-    found.retain(|found| !(is_open && is_of_fill(found)) && !(draft.zarr_format == 2 && about_names(found)));
+    let is_v2 = draft.zarr_format == 2;
+    found.retain(|found| !((is_open && is_of_fill(found)) || (is_v2 && about_names(found))));
     let profile = match (options.no_fill_check, draft.new_chain) {
         (true, _) => Profile::WriteAnyFillValue,
         (false, true) => Profile::Write,
