@@ -52,13 +52,7 @@ pub(super) fn verify(
         Job::Copy(job) => copies(plan, job, share, driver, progress),
     };
     progress.finish();
-    held(plan, verified?)
-}
-
-/// Fails if something differs.
-pub(super) fn held(plan: &Plan, verification: Verification) -> Result<Verification> {
-    let result = &verification.result;
-    if result.equal { Ok(verification) } else { Err(differs(plan, result)) }
+    verified
 }
 
 /// Returns the error for a wrong DEST: a filter does not decode what it encoded, or else the storage is faulty.
@@ -120,16 +114,17 @@ fn copies(
             }
         })?;
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
-    let (max_abs_error, bound) = of_codes(plan).unwrap_or((0.0, None));
-    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error: Some(max_abs_error), bound };
-    Ok(Verification { result, codes: None, warning: None })
+    let (max_abs_error, bound) = of_codes(plan).unzip();
+    let max_abs_error = max_abs_error.or(Some(0.0));
+    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
+    if result.equal { Ok(Verification { result, codes: None, warning: None }) } else { Err(differs(plan, &result)) }
 }
 
 /// Returns the greatest difference between the values of equal codes in SOURCE and DEST, and its limit. It was checked
 /// for every code. `None` if DEST has the same form.
-fn of_codes(plan: &Plan) -> Option<(f64, Option<f64>)> {
+fn of_codes(plan: &Plan) -> Option<(f64, f64)> {
     let repacking = plan.changed.repacking.as_ref()?;
-    Some((repacking.difference?, Some(repacking.limit)))
+    Some((repacking.difference?, repacking.limit))
 }
 
 /// Returns whether two objects have the same bytes, and the number of bytes read. Reads them piece by piece.
@@ -200,11 +195,11 @@ fn values(
         Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer, Compared::default())?,
     };
     let compared = compared.map_err(|fault| plan.explain(fault))?;
-    Ok(concluded(plan, compared, &comparison))
+    concluded(plan, compared, &comparison)
 }
 
-/// Returns the verification from a comparison of values.
-pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Verification {
+/// Returns the verification from a comparison of values. Fails if something differs.
+pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Result<Verification> {
     let quantization = plan.changed.quantization.as_ref();
     // Elements that neither side stores are compared by their fill values.
     let all = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
@@ -213,16 +208,19 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
         compared.max_abs_error = compared.max_abs_error.max(error);
         compared.elements = all;
     }
-    let of_codes = of_codes(plan);
-    compared.max_abs_error = of_codes.map_or(compared.max_abs_error, |(difference, _)| difference);
-    let bound = quantization.map(Quantization::bound).or(of_codes.and_then(|(_, limit)| limit));
+    let (difference, limit) = of_codes(plan).unzip();
+    compared.max_abs_error = difference.unwrap_or(compared.max_abs_error);
+    let bound = quantization.map(Quantization::bound).or(limit);
     let tolerance = comparison.max_loss.filter(|loss| loss.is_finite());
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
     let Compared { elements, differing, max_abs_error } = compared;
     let (equal, bound) = (differing == 0 && within, bound.or(tolerance));
     let result = VerifyResult { equal, elements, differing, max_abs_error: Some(max_abs_error), bound };
-    let rounds = quantization.is_some() || plan.changed.rounding.is_some() || of_codes.is_some();
-    let message = format!("the destination's chain rounds values by up to {}", compared.max_abs_error);
-    let warning = (!rounds && compared.max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
-    Verification { result, codes: comparison.codes(), warning }
+    if !equal {
+        return Err(differs(plan, &result));
+    }
+    let rounds = quantization.is_some() || plan.changed.rounding.is_some() || difference.is_some();
+    let message = format!("the destination's chain rounds values by up to {max_abs_error}");
+    let warning = (!rounds && max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
+    Ok(Verification { result, codes: comparison.codes(), warning })
 }

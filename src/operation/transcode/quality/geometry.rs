@@ -141,8 +141,8 @@ impl Geometry {
     /// Returns whether the thread that reads a piece also compares its levels. It has them whole, and still in its
     /// caches.
     pub(super) fn compares_pieces(&self) -> bool {
-        let threads = self.threads as u64;
-        !self.reads_twice() && self.pieces_per_level() == 1 && self.num_pieces() >= threads.saturating_mul(TURNS)
+        let are_whole = self.no_levels.is_none() && !self.reads_twice() && self.pieces_per_level() == 1;
+        are_whole && self.num_pieces() >= (self.threads as u64).saturating_mul(TURNS)
     }
 
     /// Returns the runs of pieces that are in memory at the same time: whole levels, or overlapping parts of them.
@@ -153,18 +153,14 @@ impl Geometry {
             let run = (most / per_level).max(1) * per_level;
             return (0..all).step_by(as_index(run)).map(|first| first..(first + run).min(all)).collect();
         }
-        let forward = most.saturating_sub(self.overlap()).max(1);
+        let overlap = self.overlap();
+        let forward = most.saturating_sub(overlap).max(1);
+        let count = per_level.saturating_sub(overlap).div_ceil(forward).max(1);
         let mut slabs = Vec::new();
         for first in (0..all).step_by(as_index(per_level)) {
             let end = first + per_level;
-            let mut at = first;
-            loop {
-                slabs.push(at..(at + forward + self.overlap()).min(end));
-                if at + forward + self.overlap() >= end {
-                    break;
-                }
-                at += forward;
-            }
+            let starts = (0..count).map(|run| first + run * forward);
+            slabs.extend(starts.map(|start| start..(start + forward + overlap).min(end)));
         }
         slabs
     }
@@ -188,6 +184,52 @@ impl Geometry {
     /// Returns the region of a piece, cut at the edge of the array.
     pub(super) fn region(&self, index: u64) -> Region {
         Region::chunk(&unravel(index, &self.grid), &self.piece).common(&Region::whole(&self.shape))
+    }
+
+    /// Returns the index of a level, from a piece and the level's index in it.
+    fn level_of(&self, piece: u64, place: u64) -> usize {
+        let region = self.region(piece);
+        let inside = unravel(place, leading(&region.shape));
+        let at: Vec<u64> = inside.iter().zip(&region.start).map(|(inside, start)| inside + start).collect();
+        as_index(ravel(&at, leading(&self.shape)))
+    }
+
+    /// Returns the bands of windows in a run of pieces that were not compared in the run before it. `range_of` has the
+    /// index of a level, and its index in its pieces. Levels with an empty range are skipped.
+    pub(super) fn bands(
+        &self,
+        slab: &Range<u64>,
+        range_of: impl Fn(usize, usize) -> Option<(f64, f64)>,
+    ) -> Vec<LevelBand> {
+        let Some((rows, _, piece_rows)) = self.level() else { return Vec::new() };
+        let (per_level, radius) = (self.pieces_per_level(), RADIUS as u64);
+        let mut bands = Vec::new();
+        let mut piece = slab.start;
+        while piece < slab.end {
+            let number = piece % per_level;
+            let first_piece = piece - number;
+            let end = (first_piece + per_level).min(slab.end);
+            let last_row = ((end - first_piece) * piece_rows).min(rows);
+            // A run that begins within levels skips the windows whose rows were all in the run before it, which also has
+            // the pieces of the overlap.
+            let skipped = if number == 0 { 0 } else { ((number + self.overlap()) * piece_rows).min(rows) - 2 * radius };
+            let count = leading(&self.region(first_piece).shape).iter().product::<u64>();
+            for place in 0..count {
+                let level = self.level_of(first_piece, place);
+                let Some((least, greatest)) = range_of(level, as_index(place)).filter(|(least, most)| least <= most)
+                else {
+                    continue;
+                };
+                let range = LevelRange { least, greatest };
+                let firsts = (skipped + radius..last_row.saturating_sub(radius)).step_by(as_index(BAND));
+                bands.extend(firsts.map(|first| {
+                    let middles = first..(first + BAND).min(last_row - radius);
+                    LevelBand { level, range, first_piece, place, middles }
+                }));
+            }
+            piece = end;
+        }
+        bands
     }
 }
 
@@ -231,11 +273,8 @@ impl<'a> Levels<'a> {
 
     /// Widens the ranges by those of the levels in a piece.
     pub(super) fn widen(&mut self, piece: u64, ranges: &[(f64, f64)]) {
-        if self.ranges.is_empty() {
-            return;
-        }
         for (place, found) in ranges.iter().enumerate() {
-            let level = level_of(self.geometry, piece, place as u64);
+            let level = self.geometry.level_of(piece, place as u64);
             if let Some(range) = self.ranges.get_mut(level) {
                 *range = (range.0.min(found.0), range.1.max(found.1));
             }
@@ -244,7 +283,7 @@ impl<'a> Levels<'a> {
 
     /// Returns the bands of windows in a run of pieces that were not compared in the run before it.
     pub(super) fn bands(&self, slab: &Range<u64>) -> Vec<LevelBand> {
-        bands(self.geometry, slab, |level, _| self.ranges.get(level).copied())
+        self.geometry.bands(slab, |level, _| self.ranges.get(level).copied())
     }
 
     pub(super) fn add(&mut self, band: &LevelBand, similarity: Similarity) {
@@ -260,61 +299,6 @@ impl<'a> Levels<'a> {
         let least = means.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some((unravel(least.0 as u64, leading(&self.geometry.shape)), least.1))
     }
-}
-
-/// Returns the index of a level, from a piece and the level's index in it.
-fn level_of(geometry: &Geometry, piece: u64, place: u64) -> usize {
-    let region = geometry.region(piece);
-    let inside = unravel(place, leading(&region.shape));
-    let at: Vec<u64> = inside.iter().zip(&region.start).map(|(inside, start)| inside + start).collect();
-    as_index(ravel(&at, leading(&geometry.shape)))
-}
-
-/// Returns the bands of windows in a run of pieces that were not compared in the run before it. `range_of` has the
-/// index of a level, and its index in its pieces. Levels with an empty range are skipped.
-pub(super) fn bands(
-    geometry: &Geometry,
-    slab: &Range<u64>,
-    range_of: impl Fn(usize, usize) -> Option<(f64, f64)>,
-) -> Vec<LevelBand> {
-    let Some((rows, _, piece_rows)) = geometry.level() else { return Vec::new() };
-    let (per_level, radius) = (geometry.pieces_per_level(), RADIUS as u64);
-    let mut bands = Vec::new();
-    let mut piece = slab.start;
-    while piece < slab.end {
-        let number = piece % per_level;
-        let first_piece = piece - number;
-        let end = (first_piece + per_level).min(slab.end);
-        // A run that begins within levels skips the windows whose rows were all in the run before it.
-        let first_row = number * piece_rows;
-        let last_row = ((end - first_piece) * piece_rows).min(rows);
-        let from = if number == 0 { radius } else { compared_rows(geometry, first_row) };
-        let count = leading(&geometry.region(first_piece).shape).iter().product::<u64>();
-        for place in 0..count {
-            let level = level_of(geometry, first_piece, place);
-            let Some((least, greatest)) =
-                range_of(level, as_index(place)).filter(|(least, greatest)| least <= greatest)
-            else {
-                continue;
-            };
-            let range = LevelRange { least, greatest };
-            let mut first = from;
-            while first + radius < last_row {
-                let middles = first..(first + BAND).min(last_row - radius);
-                first = middles.end;
-                bands.push(LevelBand { level, range, first_piece, place, middles });
-            }
-        }
-        piece = end;
-    }
-    bands
-}
-
-/// Returns the middle row of the first window that is whole in this run and in no run before it. The run begins at a
-/// row within levels. The run before it also has the pieces of the overlap.
-fn compared_rows(geometry: &Geometry, first_row: u64) -> u64 {
-    let (rows, _, piece_rows) = geometry.level().unwrap_or((0, 0, 1));
-    (first_row + geometry.overlap() * piece_rows).min(rows) - RADIUS as u64
 }
 
 /// Returns the shape without the last two dimensions.

@@ -2,23 +2,30 @@
 //!
 //! DEST is read back after its chunks are written and before it is published. After a resumed run all of it is read,
 //! and from every kind of store what is really stored. Both sides are read as floats: it does not matter which codec
-//! rounded them.
+//! rounded them. The elements are converted to float64, piece by piece.
 
 mod geometry;
-mod pieces;
 
-use std::sync::{Mutex, PoisonError};
+use std::mem::take;
+use std::ops::{AddAssign, Range};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use self::geometry::{Geometry, Levels};
-use self::pieces::{QualityWalk, ValueBuffers, Values, possible_values};
-use super::verify::{Compared, Comparison, concluded, held};
+use self::geometry::{Geometry, LevelBand, Levels};
+use super::verify::{Compared, Comparison, Scratch, concluded};
 use super::{Plan, Verification};
-use crate::array::{ChunkFault, Fault, StoredArray};
-use crate::engine::{Driver, Pairs, Progress};
-use crate::kernel::quality::distribution::{PairCounts, p_value};
-use crate::kernel::quality::similarity::SimilarityScan;
+use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
+use crate::codec::{Tiles, ValueChange, ValueProgram, conversion, element_bits, fault, region};
+use crate::element::{ElementType, NumberType};
+use crate::engine::{Driver, Pair, Pairs, Progress};
+use crate::kernel::quality::Widening;
+use crate::kernel::quality::distribution::{MOST_VALUES, PairCounts, PossibleValues, p_value};
+use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
-use crate::operation::{Budget, OperationError, QualityResult, Result, narrowed};
+use crate::operation::quantize::{Codes, push_element};
+use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, narrowed};
+
+/// Number of values that are converted and measured at a time: both sides stay in a first-level cache.
+const STRETCH: usize = 1 << 10;
 
 /// Returns whether values are quantised, or rounded to bits.
 pub(super) fn is_lossy(plan: &Plan) -> bool {
@@ -39,35 +46,37 @@ pub(super) fn measure(
     progress: &dyn Progress,
 ) -> Result<Option<(QualityResult, Option<Verification>)>> {
     let Some(job) = plan.job.objects().filter(|_| is_lossy(plan)) else { return Ok(None) };
-    let quantization = plan.changed.quantization.as_ref();
     // Readers bind the chain of DEST's documents, so it is bound again here.
     let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let geometry = &Geometry::new(transfer, budget)?;
-    let driver = &narrowed(driver, geometry.threads)?;
+    let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
     let sides = [&transfer.source, &transfer.destination];
-    let values = [Values::of_source(sides[0], &plan.changed.change), Values::new(sides[1], quantization)];
+    let quantization = plan.changed.quantization.as_ref();
+    let values = [Values::of_source(sides[0], &plan.changed.change), Values::of_destination(sides[1], quantization)];
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
-    // The pieces are not the chunks of DEST.
-    let comparison = verifies.then(|| Comparison::of(plan, job, true));
-    let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
-    let pieces = QualityWalk {
+    let walk = QualityWalk {
         geometry,
         pairs,
         values,
         possible: possible_values(plan),
-        comparison,
+        // The pieces are not the chunks of DEST.
+        comparison: verifies.then(|| Comparison::of(plan, job, true)),
         fills,
         is_void: absent.iter().all(|value| !value.is_finite()),
-        driver,
+        driver: &narrowed(driver, geometry.threads)?,
         progress,
         scan: PairScan::default(),
         similarity: SimilarityScan::default(),
-        spare: Mutex::default(),
+        counts: Pool::default(),
+        spare: Pool::default(),
     };
-    let (result, compared) = measured(&pieces).map_err(|ChunkFault { fault, .. }| {
+    progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
+    let found = walk.run();
+    progress.finish();
+    let found = found.map_err(|ChunkFault { fault, .. }| {
         let message = format!("the quality of `{}` cannot be measured", plan.source.store);
         match fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
@@ -75,64 +84,372 @@ pub(super) fn measure(
             cause => OperationError::environment(message).because(cause),
         }
     })?;
-    let concluded = pieces.comparison.as_ref().map(|comparison| concluded(plan, compared, comparison));
-    Ok(Some((result, concluded.map(|concluded| held(plan, concluded)).transpose()?)))
+    let verified = walk.comparison.as_ref().map(|comparison| concluded(plan, found.compared, comparison));
+    Ok(Some((walk.result(&found), verified.transpose()?)))
 }
 
-fn measured(pieces: &QualityWalk<'_>) -> Result<(QualityResult, Compared), ChunkFault> {
-    let (geometry, progress) = (pieces.geometry, pieces.progress);
-    progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
-    let mut sums = (PairSums::default(), Compared::default());
-    let counts = ThreadCounts::default();
-    let mut levels = Levels::new(geometry);
-    let walked = pieces.walk(&counts, &mut sums, &mut levels);
-    progress.finish();
-    walked?;
-    let distance = pieces.possible.as_ref().map(|possible| possible.distance(counts.merged()));
-    Ok((result(&sums.0, distance, &levels, geometry), sums.1))
-}
-
-/// Counts, one set for each thread.
+/// Values that threads take, use alone, and give back.
 #[derive(Debug, Default)]
-struct ThreadCounts(Mutex<Vec<PairCounts>>);
+struct Pool<T>(Mutex<Vec<T>>);
 
-impl ThreadCounts {
-    /// Calls `work` with counts that no other thread uses.
-    fn with<R>(&self, work: impl FnOnce(&mut PairCounts) -> R) -> R {
-        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = all().pop();
-        let mut own = own.unwrap_or_default();
-        let done = work(&mut own);
-        all().push(own);
-        done
+impl<T: Default> Pool<T> {
+    fn all(&self) -> MutexGuard<'_, Vec<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn merged(self) -> PairCounts {
-        let mut all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut merged = all.pop().unwrap_or_default();
-        for counts in &all {
-            merged.merge(counts);
-        }
-        merged
+    fn take(&self) -> T {
+        let known = self.all().pop();
+        known.unwrap_or_default()
     }
 }
 
-fn result(sums: &PairSums, distance: Option<u64>, levels: &Levels, geometry: &Geometry) -> QualityResult {
-    let least = levels.least();
-    let distance = distance.filter(|_| sums.points > 0);
-    QualityResult {
-        points: sums.points,
-        bias: sums.bias(),
-        psnr: sums.psnr(),
-        pearson: sums.pearson(),
-        relative_error_share: sums.large_error_share(),
-        #[expect(clippy::cast_precision_loss, reason = "counts rounded to 53 bits: a ratio of 16 digits")]
-        ks_statistic: distance.map(|distance| distance as f64 / sums.points as f64),
-        ks_p: distance.map(|distance| p_value(sums.points, distance)),
-        dssim: least.as_ref().map(|(_, dssim)| *dssim),
-        dssim_level: least.as_ref().map(|(level, _)| level.clone()),
-        zeros_kept: sums.zeros_kept_share(),
-        signs_kept: sums.signs_kept_share(),
-        no_dssim: least.is_none().then(|| geometry.no_levels.unwrap_or("no window of 11 x 11 has a value")),
+/// The elements of both sides of a piece. Empty if no point of it counts.
+type BlockPair = [Vec<u8>; 2];
+
+#[derive(Debug, Default)]
+struct NumberBuffers {
+    numbers: [Vec<f64>; 2],
+    values: ValueBuffers,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    /// Fill values of a piece that is stored on neither side.
+    filled: BlockPair,
+    numbers: NumberBuffers,
+    rows: Band,
+    scratch: Scratch,
+}
+
+/// The next step for a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NextStep {
+    Forget,
+    /// Keeps it, to compare its levels with those of its neighbours.
+    Keep,
+    /// Compares its levels, which are whole.
+    Compare,
+}
+
+#[derive(Default)]
+struct Measured {
+    sums: PairSums,
+    verified: Compared,
+    /// The least and greatest value of both sides in each level.
+    ranges: Vec<(f64, f64)>,
+    /// The piece itself, if it is kept.
+    piece: Option<BlockPair>,
+    /// Its levels, if they are compared.
+    compared: Vec<(LevelBand, Similarity)>,
+}
+
+/// A unit is one piece.
+impl AddAssign for Measured {
+    fn add_assign(&mut self, other: Measured) {
+        *self = other;
     }
+}
+
+/// The sums of all pieces, and their levels.
+struct Found<'a> {
+    sums: PairSums,
+    compared: Compared,
+    levels: Levels<'a>,
+}
+
+/// The inputs of the walks.
+struct QualityWalk<'a> {
+    geometry: &'a Geometry,
+    pairs: Pairs<'a>,
+    values: [Values; 2],
+    /// The values that DEST can contain, if they are few.
+    possible: Option<PossibleValues>,
+    /// With `--verify`: the expected values of DEST.
+    comparison: Option<Comparison>,
+    /// The fill value of either side, as one element.
+    fills: BlockPair,
+    /// Whether absent elements of SOURCE are not counted.
+    is_void: bool,
+    driver: &'a Driver,
+    progress: &'a dyn Progress,
+    scan: PairScan,
+    similarity: SimilarityScan,
+    /// Counts of the possible values, one set for each thread.
+    counts: Pool<PairCounts>,
+    /// Buffers of earlier pieces, for reuse.
+    spare: Pool<BlockPair>,
+}
+
+impl<'a> QualityWalk<'a> {
+    /// Measures all pieces.
+    fn run(&self) -> Result<Found<'a>, ChunkFault> {
+        let geometry = self.geometry;
+        let mut found =
+            Found { sums: PairSums::default(), compared: Compared::default(), levels: Levels::new(geometry) };
+        let keeps = geometry.no_levels.is_none() && !geometry.compares_pieces();
+        if !keeps || geometry.reads_twice() {
+            let then = if geometry.compares_pieces() { NextStep::Compare } else { NextStep::Forget };
+            self.measure(&ChunkSet::full(geometry.num_pieces()), true, then, &mut found)?;
+        }
+        for slab in if keeps { geometry.slabs() } else { Vec::new() } {
+            let pieces = ChunkSet::of_range(slab.clone());
+            let mut kept = self.measure(&pieces, !geometry.reads_twice(), NextStep::Keep, &mut found)?;
+            self.compare(&slab, &kept, &mut found.levels)?;
+            self.spare.all().append(&mut kept);
+        }
+        Ok(found)
+    }
+
+    fn result(&self, Found { sums, levels, .. }: &Found<'_>) -> QualityResult {
+        let least = levels.least();
+        let counts = take(&mut *self.counts.all()).into_iter().reduce(|mut all, counts| {
+            all.merge(&counts);
+            all
+        });
+        let distance = self.possible.as_ref().map(|possible| possible.distance(counts.unwrap_or_default()));
+        let distance = distance.filter(|_| sums.points > 0);
+        QualityResult {
+            points: sums.points,
+            bias: sums.bias(),
+            psnr: sums.psnr(),
+            pearson: sums.pearson(),
+            relative_error_share: sums.large_error_share(),
+            #[expect(clippy::cast_precision_loss, reason = "counts rounded to 53 bits: a ratio of 16 digits")]
+            ks_statistic: distance.map(|distance| distance as f64 / sums.points as f64),
+            ks_p: distance.map(|distance| p_value(sums.points, distance)),
+            zeros_kept: sums.zeros_kept_share(),
+            signs_kept: sums.signs_kept_share(),
+            no_dssim: least.is_none().then(|| self.geometry.no_levels.unwrap_or("no window of 11 x 11 has a value")),
+            dssim: least.as_ref().map(|(_, dssim)| *dssim),
+            dssim_level: least.map(|(level, _)| level),
+        }
+    }
+
+    /// Reads pieces, measures their points if that is asked for, and adds the results in order. Levels are compared only
+    /// where the points are measured. Returns the pieces that are kept.
+    fn measure(
+        &self,
+        pieces: &ChunkSet,
+        is_measured: bool,
+        then: NextStep,
+        all: &mut Found<'_>,
+    ) -> Result<Vec<BlockPair>, ChunkFault> {
+        let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
+            let Buffers { filled, numbers, rows, scratch } = buffers;
+            let piece = self.elements(pair, filled);
+            let mut measured = Measured::default();
+            if let Some(comparison) = self.comparison.as_ref().filter(|_| is_measured) {
+                measured.verified = comparison.compare(pair, scratch)?;
+            }
+            if is_measured {
+                let mut counts = self.counts.take();
+                for elements in self.geometry.levels_of(pair.region) {
+                    let mut level = PairSums::default();
+                    self.each_stretch(piece, elements, numbers, |x, y| {
+                        level.merge(&self.scan.run(x, y));
+                        if let Some(possible) = &self.possible {
+                            possible.count(x, y, &mut counts);
+                        }
+                    });
+                    measured.ranges.push(level.joint_range());
+                    measured.sums.merge(&level);
+                }
+                self.counts.all().push(counts);
+            }
+            if then == NextStep::Compare {
+                let index = self.geometry.number_of(pair.region);
+                let own = self.geometry.bands(&(index..index + 1), |_, place| measured.ranges.get(place).copied());
+                for band in own {
+                    let similarity = self.similarity(&band, (index, &[piece]), (rows, numbers));
+                    measured.compared.push((band, similarity));
+                }
+            }
+            if then == NextStep::Keep {
+                let mut kept = self.spare.take();
+                for (kept, elements) in kept.iter_mut().zip(piece) {
+                    kept.clear();
+                    kept.extend_from_slice(elements);
+                }
+                measured.piece = Some(kept);
+            }
+            let size: usize = self.fills.iter().map(Vec::len).sum();
+            self.progress.advance(pair.region.num_elements().saturating_mul(size as u64));
+            Ok(measured)
+        };
+        let mut kept = Vec::new();
+        let fold = |index, measured: Measured| {
+            all.sums.merge(&measured.sums);
+            all.compared += measured.verified;
+            all.levels.widen(index, &measured.ranges);
+            measured.compared.iter().for_each(|(band, similarity)| all.levels.add(band, *similarity));
+            kept.extend(measured.piece);
+        };
+        self.pairs.fold(self.driver, (pieces, None), visit, fold)?;
+        Ok(kept)
+    }
+
+    /// Compares the levels of pieces that are in memory.
+    fn compare(&self, slab: &Range<u64>, kept: &[BlockPair], levels: &mut Levels) -> Result<(), ChunkFault> {
+        let bands = levels.bands(slab);
+        let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
+        let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
+            Ok(self.similarity(&bands[region::as_index(item)], (slab.start, &kept), (rows, numbers)))
+        };
+        let numbers = ChunkSet::full(bands.len() as u64);
+        let fold = |item, similarity| levels.add(&bands[region::as_index(item)], similarity);
+        let compared = self.driver.run_ahead(&numbers, &[], work, fold);
+        compared.map_err(|fault| ChunkFault { index: slab.start, ..fault })
+    }
+
+    /// Returns the elements of a piece. Empty if SOURCE stores nothing of it and the fill value is NaN: no point
+    /// counts.
+    fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut BlockPair) -> [&'p [u8]; 2] {
+        match pair.is_stored {
+            [false, _] if self.is_void => [&[]; 2],
+            [false, false] => {
+                let count = region::as_index(pair.region.num_elements());
+                *filled = self.fills.each_ref().map(|fill| fill.repeat(count));
+                filled.each_ref().map(Vec::as_slice)
+            }
+            _ => pair.elements,
+        }
+    }
+
+    /// Passes the numbers of some elements of a piece to `visit`, a stretch at a time.
+    fn each_stretch(
+        &self,
+        piece: [&[u8]; 2],
+        elements: Range<usize>,
+        buffers: &mut NumberBuffers,
+        mut visit: impl FnMut(&[f64], &[f64]),
+    ) {
+        let NumberBuffers { numbers: [x, y], values } = buffers;
+        for start in elements.clone().step_by(STRETCH) {
+            let end = (start + STRETCH).min(elements.end);
+            for (side, numbers) in [&mut *x, &mut *y].into_iter().enumerate() {
+                let size = self.fills[side].len();
+                let bytes = piece[side].get(start * size..end * size).unwrap_or_default();
+                self.values[side].convert(bytes, numbers, values);
+            }
+            visit(x, y);
+        }
+    }
+
+    /// Returns the SSIM of the windows of a band. `first` is the index of the first piece in `kept`.
+    fn similarity(
+        &self,
+        band: &LevelBand,
+        (first, kept): (u64, &[[&[u8]; 2]]),
+        (rows, numbers): (&mut Band, &mut NumberBuffers),
+    ) -> Similarity {
+        let geometry = self.geometry;
+        let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
+        rows.begin(region::as_index(width));
+        let radius = RADIUS as u64;
+        let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
+        while row < end {
+            let number = row / piece_rows;
+            let index = band.first_piece + number;
+            let until = end.min((number + 1) * piece_rows);
+            let shape = geometry.region(index).shape;
+            let own_rows = shape[shape.len() - 2];
+            let element = |row: u64| region::as_index((band.place * own_rows + row - number * piece_rows) * width);
+            let own = element(row)..element(until);
+            match index.checked_sub(first).and_then(|place| kept.get(region::as_index(place))) {
+                Some(piece) if !piece[0].is_empty() => {
+                    self.each_stretch(*piece, own, numbers, |x, y| {
+                        rows.append(&self.similarity, x, y, band.range);
+                    });
+                }
+                _ => rows.append_gap(own.len()),
+            }
+            row = until;
+        }
+        self.similarity.run(rows)
+    }
+}
+
+/// The conversion of a side's elements to numbers.
+#[derive(Debug)]
+struct Values {
+    /// The decoding of packed integers.
+    decoding: Option<ValueProgram>,
+    number_type: Option<NumberType>,
+    widening: Widening,
+}
+
+#[derive(Debug, Default)]
+struct ValueBuffers {
+    decoded: Vec<u8>,
+    tiles: Tiles,
+}
+
+impl Values {
+    /// Returns the conversion of SOURCE, with the unpacking of a change.
+    fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
+        let Some(unpack) = change.unpacking() else { return Self::of_destination(side, None) };
+        let mut decoding = ValueProgram::new(unpack.source().size());
+        conversion::push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
+        Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
+    }
+
+    /// Returns the conversion of DEST, with or without a quantisation.
+    fn of_destination(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
+        let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
+        let (decoding, float) = packed.map(Quantization::reader).unzip();
+        let number_type = float.map(|float| float.0).or_else(|| side.chain.decoded().data_type.real_number());
+        Values { decoding, number_type, widening: Widening::default() }
+    }
+
+    /// Replaces `numbers` with the values of elements. NaN for elements without a value.
+    fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, buffers: &mut ValueBuffers) {
+        let mut elements = elements;
+        if let Some(decoding) = &self.decoding {
+            let ValueBuffers { decoded, tiles } = buffers;
+            if decoding.run(elements, decoded, tiles, None).is_err() {
+                // A code without a value, which only damage can cause.
+                numbers.clear();
+                numbers.resize(elements.len() / decoding.sizes().0.max(1), f64::NAN);
+                return;
+            }
+            elements = decoded;
+        }
+        if self.number_type == Some(NumberType::of(ElementType::Float32)) {
+            numbers.resize(elements.len() / size_of::<f32>(), 0.0);
+            return self.widening.run(elements, numbers);
+        }
+        numbers.clear();
+        let Some(number_type) = self.number_type else { return };
+        if number_type == NumberType::of(ElementType::Float64) {
+            numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
+        } else {
+            let elements = elements.chunks_exact(number_type.size());
+            numbers.extend(elements.map(|element| fault::number_value(number_type, element_bits(element))));
+        }
+    }
+}
+
+/// Returns the values that a quantised or rounded DEST can contain. `None` if there are more than [`MOST_VALUES`].
+fn possible_values(plan: &Plan) -> Option<PossibleValues> {
+    if let Some(quantization) = &plan.changed.quantization {
+        return PossibleValues::of_codes(of_codes(quantization)?);
+    }
+    let rounding = plan.changed.rounding.as_ref()?;
+    PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?)
+}
+
+/// Returns the values of all codes of numbers. `None` if they are many, or one has no value.
+fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
+    let Codes { first, last, .. } = quantization.codes;
+    let count = usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
+    let mut encoded = Vec::with_capacity((count + 1) * quantization.target.size());
+    for code in first..=last {
+        push_element(&mut encoded, quantization.target, code.cast_unsigned());
+    }
+    let (mut decoded, (reader, float)) = (Vec::new(), quantization.reader());
+    reader.run(&encoded, &mut decoded, &mut Tiles::default(), None).ok()?;
+    let values = Values { decoding: None, number_type: Some(float.0), widening: Widening::default() };
+    let mut numbers = Vec::new();
+    values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
+    numbers.iter().all(|value| value.is_finite()).then_some(numbers)
 }
