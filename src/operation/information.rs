@@ -55,15 +55,9 @@ struct Counting<'a> {
 type Border = (usize, Vec<u64>);
 
 impl BitSurvey<'_> {
-    /// Returns the bytes that a thread needs for a chunk: its elements, their patterns, and which are missing.
-    pub(super) fn unit_bytes(side: &StoredArray) -> u64 {
-        let patterns = side.subchunk_chain().decoded_bytes().saturating_mul(4);
-        side.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES)
-    }
-
     /// Returns the maximum bytes of stored faces. Chunks are read in grid order. Faces of the first dimension are
     /// therefore stored until a layer of chunks is read. The chunks that are read meanwhile need as many again.
-    pub(super) fn waiting_bytes(side: &StoredArray, size: usize) -> u64 {
+    fn waiting_bytes(side: &StoredArray, size: usize) -> u64 {
         let shape = &side.metadata.shape;
         let chunk = &side.chain.decoded().shape;
         let layer = |dimension: usize| -> u64 {
@@ -77,7 +71,9 @@ impl BitSurvey<'_> {
     /// Returns the number of threads for which a budget has memory.
     pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize> {
         let waiting = Self::waiting_bytes(side, size);
-        let unit = Self::unit_bytes(side);
+        // A thread needs the elements of a chunk, their patterns, and which are missing.
+        let patterns = side.subchunk_chain().decoded_bytes().saturating_mul(4);
+        let unit = side.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES);
         let store = side.node.name();
         let Some(left) = budget.bytes().checked_sub(waiting).filter(|left| *left >= unit) else {
             let needed = waiting.saturating_add(unit);
@@ -137,13 +133,10 @@ impl Accumulator for Counting<'_> {
         let (Chunk { region: chunk, elements }, (block, counter)) = (chunk, buffers);
         let size = self.survey.size();
         let counter = counter.get_or_insert_with(|| PairCounter::new(size));
-        let block = match elements {
-            Some(elements) => {
-                self.survey.fill_block(elements, block);
-                Some(&*block)
-            }
-            None => None,
-        };
+        let block = elements.map(|elements| {
+            self.survey.fill_block(elements, block);
+            &*block
+        });
         let ones = block.map(|block| counter.ones(block));
         let shape: Vec<usize> = chunk.shape.iter().map(|length| as_index(*length)).collect();
         for (dimension, counted) in part.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use super::document::read_documents;
 use super::inspect_result::{PreviewAxis, PreviewIndex};
 use super::open::{opened, read_array_of};
 use super::{CfNumbers, CfOptions, LevelResult, NodePath, OpenedArray, stored_array};
-use crate::array::{ChunkSet, Fault, OpenedObject, StoredArray};
+use crate::array::{ChunkFault, ChunkSet, Fault, OpenedObject, StoredArray};
 use crate::codec::region::as_index;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Silent};
 use crate::grid::{Region, ravel};
@@ -291,10 +291,9 @@ impl Accumulator for SliceReader<'_> {
                 let at = as_index(origin + row * strides[0] + column * strides[1]) * size;
                 let element = elements.get(at..at + size);
                 let value = element.map_or(f64::NAN, |element| self.numbers.value(element));
-                let counts = value.is_finite() || (!right.is_mean && !value.is_nan());
                 let pixel = part.at(y, x);
                 pixel.seen += 1;
-                if counts {
+                if self.counts(value) {
                     pixel.sum += value;
                     pixel.count += 1;
                 }
@@ -331,12 +330,21 @@ impl<'a> SliceReader<'a> {
         SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(fill.as_bytes())) }
     }
 
+    /// Reads the slice from some objects. Returns its [`values`](Self::values).
+    pub(super) fn read(&self, fold: Fold<'_>, name: &str, objects: &ChunkSet) -> Result<Vec<f64>, ChunkFault> {
+        fold.run_over(objects, name, self).map(|picture| self.values(&picture.part))
+    }
+
+    fn counts(&self, value: f64) -> bool {
+        value.is_finite() || (!self.slice.sides[1].is_mean && !value.is_nan())
+    }
+
     /// Returns the value of each pixel in row-major order, with absent elements that have a value. NaN if nothing
     /// counted.
     #[expect(clippy::cast_precision_loss, reason = "a mean of a few million values")]
     pub(super) fn values(&self, picture: &Pixels) -> Vec<f64> {
         let [down, right] = &self.slice.sides;
-        let absent_counts = self.absent.is_finite() || (!right.is_mean && !self.absent.is_nan());
+        let absent_counts = self.counts(self.absent);
         let mut values = Vec::with_capacity(picture.of_rows.len());
         let mut pixels = picture.of_rows.iter().copied();
         for row in picture.rows.clone() {
@@ -390,10 +398,8 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     }
     let numbers = CfNumbers::new(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
     let slice = Slice::in_middle(&array.metadata.shape, &[&array], 2)?;
-    let reader = SliceReader::new(&slice, &coordinate, &numbers);
     let fold = Fold { array: &array, driver, progress: &Silent };
-    let read = fold.run_over(&slice.objects(&array), "latitudes", &reader).ok()?;
-    Some(reader.values(&read.part))
+    SliceReader::new(&slice, &coordinate, &numbers).read(fold, "latitudes", &slice.objects(&array)).ok()
 }
 
 #[cfg(test)]

@@ -197,8 +197,7 @@ fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> 
         fault => fault.to_string(),
     };
     let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
-    let reason = Some(format!("chunk {key} of {}: {cause}", array.store));
-    Ok(AgainstNode { reason, ..AgainstNode::default() })
+    Ok(not_compared(format!("chunk {key} of {}: {cause}", array.store)))
 }
 
 impl Values {

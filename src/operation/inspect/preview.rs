@@ -61,10 +61,9 @@ impl Contents<'_> {
         }
         let reader = SliceReader::new(slice, self.source, numbers);
         let fold = Fold { array, driver: self.driver, progress: self.progress };
-        let picture = fold.run_over(&objects, "preview", &reader);
-        let picture = picture.map_err(|fault| explain(fault, &array.metadata, store, None))?;
+        let values = reader.read(fold, "preview", &objects);
+        let mut values = values.map_err(|fault| explain(fault, &array.metadata, store, None))?;
         let is_mean = slice.sides[1].is_mean;
-        let mut values = reader.values(&picture.part);
         values.iter_mut().filter(|value| !is_mean && value.is_infinite()).for_each(|value| *value = f64::NAN);
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let (axes, at) = slice.axes(&self.source.metadata);
@@ -119,8 +118,7 @@ impl Contents<'_> {
                 both.1.values(&found.part.1)
             })
         } else {
-            let found = fold.run_over(&slice.objects(array), "picture", &reader);
-            found.map(|found| reader.values(&found.part))
+            reader.read(fold, "picture", &slice.objects(array))
         };
         match picture {
             Ok(values) => {

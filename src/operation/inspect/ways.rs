@@ -8,7 +8,7 @@ use crate::element::NumberType;
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
-use crate::operation::transcode::{Estimate, Sample, SampleSize, SampleSpec, Sampler, Trial, as_source};
+use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
     OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
@@ -132,10 +132,9 @@ impl Contents<'_> {
     }
 
     fn way_result(&self, name: String, options: String, trial: &Trial, listing: &Listing) -> WayResult {
-        let estimate: &Estimate = &trial.estimate;
         let metadata = &self.source.metadata;
         let objects = if trial.fills { metadata.num_chunks() } else { listing.present.len() };
-        let bytes = estimate.bytes_stored(&self.source.pipeline, objects);
+        let bytes = trial.bytes_stored(&self.source.pipeline, objects);
         let ratio = (bytes > 0).then(|| approximate(listing.present_bytes) / approximate(bytes));
         let codes = trial.quantization.as_ref().map(|quantization| quantization.target.to_string());
         WayResult {
@@ -145,9 +144,9 @@ impl Contents<'_> {
             max_abs_error: Some(trial.figures.max_abs_error),
             rms_error: Some(trial.figures.rms_error()),
             bytes_stored: Some(bytes),
-            is_exact: estimate.is_exact,
+            is_exact: trial.is_exact,
             ratio,
-            seconds: Some(estimate.seconds),
+            seconds: Some(trial.seconds),
             command: Some(command(self.source, &options)),
             options: Some(options),
             ..WayResult::default()
@@ -167,7 +166,7 @@ impl Contents<'_> {
 
     /// Returns the statistics of the sample.
     fn values_of(&self, sample: &Sample, budget: Budget, missing: Option<&Missing>) -> Result<StatsResult> {
-        let (array, store) = (sample.array(), &self.source.store);
+        let (array, store) = (&sample.array, &self.source.store);
         let options = CfOptions { missing: missing.cloned(), unpacks: false };
         let numbers = CfNumbers::new(array, &options)?;
         let numbers = numbers.ok_or_else(|| OperationError::data(format!("`{store}` has no numbers")))?;

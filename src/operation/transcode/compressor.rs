@@ -1,7 +1,7 @@
 //! `--compress auto` and `--predict auto`: the best of several chains, found by encoding a sample of the written data.
 
 use super::plan::predict::lengths;
-use super::sample::{Estimate, Sample, SampleSize, SampleSpec};
+use super::sample::{Sample, SampleSize, SampleSpec, Trial, whole_bytes};
 use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
@@ -102,21 +102,20 @@ struct Trying<'a> {
 }
 
 impl Trying<'_> {
-    /// Returns the size of the sample with differences along some dimensions before a chain. Without `words`: the chain
-    /// of the options.
-    fn estimate(&self, words: Option<&str>, dimensions: &[String]) -> Result<Estimate> {
+    /// Tries differences along some dimensions before a chain. Without `words`: the chain of the options.
+    fn trial(&self, words: Option<&str>, dimensions: &[String]) -> Result<Trial> {
         let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
         let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
-        Ok(self.sampler.try_way(self.sample, &options, self.settled)?.estimate)
+        self.sampler.try_way(self.sample, &options, self.settled)
     }
 
     /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
     /// makes it larger is not tried again. At the end, each of them is tried as the last one, which is the last in
     /// memory.
     fn predict(&self, words: Option<&str>, among: &[String]) -> Result<Vec<String>> {
-        let (mut chosen, mut least) = (Vec::new(), self.estimate(words, &[])?.found);
+        let (mut chosen, mut least) = (Vec::new(), self.trial(words, &[])?.found);
         let mut among = among.to_vec();
         while chosen.len() < MOST_DIFFERENCES {
             among.retain(|name| chosen.iter().filter(|known| *known == name).count() < 2);
@@ -140,7 +139,7 @@ impl Trying<'_> {
 
     /// Returns the bytes of the sample for each choice of dimensions for differences.
     fn sizes(&self, words: Option<&str>, tried: Vec<Vec<String>>) -> Result<Vec<(f64, Vec<String>)>> {
-        let size = |dimensions: Vec<String>| Ok((self.estimate(words, &dimensions)?.found, dimensions));
+        let size = |dimensions: Vec<String>| Ok((self.trial(words, &dimensions)?.found, dimensions));
         tried.into_iter().map(size).collect()
     }
 }
@@ -201,11 +200,11 @@ impl Sampler<'_> {
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
         for predict in &predictions {
             for words in chains(goal).iter().filter(|words| are_numbers || **words != draft::PCODEC) {
-                let (bytes, reason) = match trying.estimate(Some(words), predict) {
-                    Ok(estimate) => {
+                let (bytes, reason) = match trying.trial(Some(words), predict) {
+                    Ok(trial) => {
                         // One ratio for all, so that they compare like their sizes in the sample.
-                        let times = *times.get_or_insert(estimate.bytes / estimate.found.max(1.0));
-                        (Some(Estimate { bytes: estimate.found * times, ..estimate }.whole_bytes()), None)
+                        let times = *times.get_or_insert(trial.bytes / trial.found.max(1.0));
+                        (Some(whole_bytes(trial.found * times)), None)
                     }
                     Err(error) if is_unfit(&error, Some(words)) => (None, Some(error.in_one_line())),
                     Err(error) => return Err(error),

@@ -4,7 +4,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull},
+};
+use std::iter::successors;
 
 use super::plan::regrid::as_option;
 use super::sample::{SampleSize, SampleSpec};
@@ -162,7 +166,6 @@ impl Sampler<'_> {
             // Only the values show that absent chunks are written.
             drawing.fills = true;
         };
-        let estimate = trial.estimate;
         let destination = &plan.destination;
         let is_sharded = destination.pipeline.sharding().is_some() && !is_copy;
         let shards = is_sharded.then(|| sample.shards_held_by(&trial.array, &destination.metadata.grid));
@@ -173,13 +176,12 @@ impl Sampler<'_> {
             // A copied shard includes its index.
             _ => {
                 let objects = if is_copy { 0 } else { shards.unwrap_or_else(|| plan.job.num_written()) };
-                (estimate.bytes_stored(&destination.pipeline, objects), estimate.is_exact)
+                (trial.bytes_stored(&destination.pipeline, objects), trial.is_exact)
             }
         };
         // SOURCE may be read more than once for each chunk.
         let times = approximate(plan.job.num_passes()) * plan.job.read_amplification().max(1.0);
-        let seconds = estimate.seconds * times;
-        Ok(EstimateResult { bytes_stored, is_exact, seconds, sample: sample.result() })
+        Ok(EstimateResult { bytes_stored, is_exact, seconds: trial.seconds * times, sample: sample.result() })
     }
 }
 
@@ -196,7 +198,13 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
         temporary = 0;
     }
     if let Some(staged) = staged.filter(|staged| staged.is_outside) {
-        check_scratch(&staged.staging.node, temporary)?;
+        let folder = &staged.staging.node;
+        let free = room_of(folder)?.bytes();
+        if temporary > free {
+            let help = "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough";
+            let taken = format!("{} of intermediate data", bytes(temporary));
+            return Err(no_room_for_passes(&taken, folder, free).with_help(help));
+        }
         temporary = 0;
     }
     if filled == 0 && temporary == 0 {
@@ -217,15 +225,6 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
     let help = "keep the fill value, so that missing chunks stay missing, or use a larger file system";
     let has_room = filled <= room.blocks.min(room.files);
     if has_room { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
-}
-
-/// Checks that the intermediate data fit into a folder of their own.
-fn check_scratch(folder: &Node, temporary: u64) -> Result<()> {
-    let free = room_of(folder)?.bytes();
-    let help =
-        "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough";
-    let taken = format!("{} of intermediate data", bytes(temporary));
-    if temporary <= free { Ok(()) } else { Err(no_room_for_passes(&taken, folder, free).with_help(help)) }
 }
 
 fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
@@ -278,15 +277,9 @@ fn space_help(needed: u64, room: &FreeSpace) -> String {
 
 /// Returns whether the disk, a quota or a limit of the process is exhausted.
 fn is_out_of_space(error: &OperationError) -> bool {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-            return matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
-        }
-        cause = error.source();
-    }
-    false
+    let mut causes = successors(error.source(), |&error| error.source());
+    let cause = causes.find_map(|error| error.downcast_ref::<io::Error>());
+    cause.is_some_and(|error| matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull))
 }
 
 #[cfg(test)]

@@ -49,9 +49,9 @@ pub fn comparisons(
     let quantised = || result.nodes.iter().filter_map(|node| Some((node, node.quantization.as_ref()?)));
     let pixels = pixels(quantised().count());
     let stores = [options.source.afresh(), options.destination.afresh()];
+    let comparing = Comparing { options, stores, pixels, progress, interrupt };
     let mut compared = Vec::new();
     for (node, quantization) in quantised().take(MOST_ARRAYS) {
-        let comparing = Comparing { options, stores: &stores, pixels, progress, interrupt };
         let comparison = match comparing.compare(node, quantization) {
             Ok(comparison) => Ok(comparison),
             Err(error) if error.class() == FaultClass::Interrupted => return Err(error),
@@ -65,7 +65,7 @@ pub fn comparisons(
 /// The inputs for the pictures of SOURCE and DEST.
 struct Comparing<'a> {
     options: &'a TranscodeOptions,
-    stores: &'a [Location; 2],
+    stores: [Location; 2],
     pixels: u64,
     progress: &'a dyn Progress,
     interrupt: &'a Interrupt,
@@ -100,21 +100,19 @@ impl Comparing<'_> {
         let in_source = slice.moved_by(&source.opened.metadata.skipped);
         let mut before = self.read(&source, &in_source, &driver)?;
         let mut after = self.read(&destination, &slice, &driver)?;
-        if quantization.form == "plain" {
-            for code in &mut after {
-                *code = decoded(*code, quantization);
+        let mut errors = Vec::with_capacity(after.len());
+        for (before, after) in before.iter_mut().zip(&mut after) {
+            if quantization.form == "plain" {
+                *after = decoded(*after, quantization);
             }
-        }
-        for (before, after) in before.iter_mut().zip(&after) {
             if after.is_nan() {
                 // It was NaN, or a missing value.
                 *before = f64::NAN;
             }
+            errors.push(*after - *before);
         }
-        let errors: Vec<f64> = before.iter().zip(&after).map(|(before, after)| after - before).collect();
-        let greatest =
-            errors.iter().filter(|error| error.is_finite()).fold(0.0, |most: f64, error| most.max(error.abs()));
-        let most = quantization.bound.map_or(greatest, |bound| greatest.max(bound));
+        let finite = errors.iter().filter(|error| error.is_finite()).map(|error| error.abs());
+        let most = finite.chain(quantization.bound).fold(0.0, f64::max);
         let values = Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0)));
         let errors = Histogram::of(&errors, BINS, (-most, most));
         let is_upside_down = is_upside_down(&source.opened, &slice, &driver);
@@ -124,11 +122,9 @@ impl Comparing<'_> {
 
     fn read(&self, readable: &Readable, slice: &Slice, driver: &Driver) -> Result<Vec<f64>> {
         let Readable { opened, array, numbers } = readable;
-        let reader = SliceReader::new(slice, opened, numbers);
         let fold = Fold { array, driver, progress: self.progress };
-        let picture = fold.run_over(&slice.objects(array), "picture", &reader);
-        let picture = picture.map_err(|fault| explain(fault, &array.metadata, &opened.store, None))?;
-        Ok(reader.values(&picture.part))
+        let values = SliceReader::new(slice, opened, numbers).read(fold, "picture", &slice.objects(array));
+        values.map_err(|fault| explain(fault, &array.metadata, &opened.store, None))
     }
 }
 

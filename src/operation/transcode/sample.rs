@@ -21,8 +21,8 @@ use crate::operation::{
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
-pub(crate) use trial::{Estimate, Trial};
 use trial::{Population, spread};
+pub(crate) use trial::{Trial, whole_bytes};
 
 /// Name of the only array in the log of a sample.
 const ARRAY: &str = "/";
@@ -45,7 +45,7 @@ pub(crate) struct Sampler<'a> {
 #[derive(Debug)]
 pub(crate) struct Sample {
     /// The array that contains them.
-    array: OpenedArray,
+    pub array: OpenedArray,
     /// The chunks of its grid that the whole array would store.
     present: ChunkSet,
     /// The written chunks, including absent ones if they may not stay absent.
@@ -292,13 +292,11 @@ fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
 
 /// Returns the chunks that are stored in an array in memory. Chunks of only the fill value are not written.
 fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
-    let mut held = Vec::new();
-    for chunk in chunks.iter() {
-        if stored_bytes(&array.node, &array.metadata, chunk)? > 0 {
-            held.push(chunk);
-        }
-    }
-    Ok(ChunkSet::from_iter(held))
+    let held = chunks.iter().filter_map(|chunk| match stored_bytes(&array.node, &array.metadata, chunk) {
+        Ok(0) => None,
+        found => Some(found.map(|_| chunk)),
+    });
+    held.collect()
 }
 
 /// Returns the bytes of a chunk in memory. 0 if it is absent.

@@ -187,11 +187,10 @@ impl<'a> Writing<'a> {
         let run = &self.job.options.run;
         let by = (self.job.budget, &self.job.driver);
         let measured = self.job.arrays.iter().zip(verified).map(|(array, verified)| {
-            let measured = if self.measures(array) {
-                quality::measure(&array.plan, run.verify, by, self.job.progress)?
-            } else {
-                None
-            };
+            if !run.quality {
+                return Ok(None);
+            }
+            let measured = quality::measure(&array.plan, run.verify, by, self.job.progress)?;
             let Some((quality, found)) = measured else { return Ok(None) };
             *verified = found;
             Ok(Some(quality))

@@ -1,7 +1,7 @@
 //! The existing content of DEST, and errors before writing. The claim of a run to DEST, which is made durable,
 //! published or given up.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::{Output, cannot_write};
@@ -106,8 +106,11 @@ impl Output {
     fn write_documents(&self, documents: &[(String, String)], driver: &Driver) -> Result<(), StoreError> {
         let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
         // Each document below the root is written atomically, and parents after their children.
-        for level in by_depth(others) {
-            let written = driver.map_plain(&level, |(key, document)| self.data().replace(key, document.as_bytes()));
+        let depth = |(key, _): &&(String, String)| key.matches('/').count();
+        let mut deepest_first: Vec<&(String, String)> = others.iter().collect();
+        deepest_first.sort_by_key(|document| Reverse(depth(document)));
+        for level in deepest_first.chunk_by(|one, other| depth(one) == depth(other)) {
+            let written = driver.map_plain(level, |(key, document)| self.data().replace(key, document.as_bytes()));
             written.into_iter().collect::<Result<(), _>>()?;
         }
         if !others.is_empty() {
@@ -127,15 +130,6 @@ impl Output {
             }
         }
     }
-}
-
-/// Returns the documents by the depth of their nodes, the deepest first.
-fn by_depth(documents: &[(String, String)]) -> Vec<Vec<&(String, String)>> {
-    let mut levels: BTreeMap<usize, Vec<&(String, String)>> = BTreeMap::new();
-    for document in documents {
-        levels.entry(document.0.matches('/').count()).or_default().push(document);
-    }
-    levels.into_values().rev().collect()
 }
 
 /// Returns an error with a further next step.

@@ -22,8 +22,14 @@ const MOST_POSITIONS: usize = 100;
 /// The sample after a change.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    /// The estimate for the chunks of the whole array, without shard indexes.
-    pub estimate: Estimate,
+    /// Estimated bytes of the chunks of the whole array, without shard indexes.
+    pub bytes: f64,
+    /// Bytes of the chunks of the sample.
+    pub found: f64,
+    /// Whether the size is exact: all chunks were tried, or all have the same size.
+    pub is_exact: bool,
+    /// Estimated wall time of the passes over SOURCE in seconds, including decoding and encoding.
+    pub seconds: f64,
     /// The quantisation, with the range of the sample.
     pub quantization: Option<Quantization>,
     /// Number of significand bits that are kept.
@@ -36,37 +42,24 @@ pub(crate) struct Trial {
     pub array: OpenedArray,
 }
 
-/// The estimated size and error of a whole array.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Estimate {
-    /// Bytes of its chunks.
-    pub bytes: f64,
-    /// Bytes of the chunks of the sample.
-    pub found: f64,
-    /// Whether the size is exact: all chunks were tried, or all have the same size.
-    pub is_exact: bool,
-    /// Wall time of the passes over SOURCE in seconds, including decoding and encoding.
-    pub seconds: f64,
-}
-
-impl Estimate {
+impl Trial {
     /// Returns the bytes of all objects: the chunks, and the indexes of `num_objects` shards.
     pub(crate) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
         // Shards without any chunk are not written.
         let shards = if self.bytes > 0.0 { num_objects } else { 0 };
         let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
-        indexes.saturating_add(self.whole_bytes())
+        indexes.saturating_add(whole_bytes(self.bytes))
     }
+}
 
-    /// Returns the bytes of the chunks.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a sum of sizes times a ratio of counts: neither below 0 nor near the end of 64 bits"
-    )]
-    pub(crate) fn whole_bytes(&self) -> u64 {
-        self.bytes.round() as u64
-    }
+/// Rounds estimated bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a sum of sizes times a ratio of counts: neither below 0 nor near the end of 64 bits"
+)]
+pub(crate) fn whole_bytes(bytes: f64) -> u64 {
+    bytes.round() as u64
 }
 
 impl Sample {
@@ -76,11 +69,6 @@ impl Sample {
         let positions = self.drawn.iter().take(MOST_POSITIONS).map(|chunk| position(chunk, metadata)).collect();
         let chunk_shape = metadata.grid.largest().to_vec();
         SampleResult { chunks, of, chunk_shape, positions, bytes_read: self.bytes_read }
-    }
-
-    /// Returns the array that contains its chunks.
-    pub(crate) fn array(&self) -> &OpenedArray {
-        &self.array
     }
 
     /// Returns the drawn chunks that are stored in an array. It is the array of the sample or of a trial.
@@ -151,20 +139,18 @@ impl Sampler<'_> {
         growing += begun.elapsed();
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
-        let mut estimate = Estimate { seconds, ..Self::estimate(sample, &plan)? };
+        let (bytes, found, is_exact) = Self::estimate(sample, &plan)?;
         // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
-        if is_cut_off || (finds_bits && !sample.is_whole) {
-            estimate.is_exact = false;
-        }
+        let is_exact = is_exact && !is_cut_off && (sample.is_whole || !finds_bits);
         let (array, figures) = (Self::open(&plan)?, report.figures);
         let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
-        Ok(Trial { estimate, quantization, bits, figures, fills, array })
+        Ok(Trial { bytes, found, is_exact, seconds, quantization, bits, figures, fills, array })
     }
 
-    /// Returns the estimate for all chunks. It scales the sample if all chunks have the same size. Otherwise it uses
-    /// the bytes of the chunks of SOURCE, or their elements.
-    fn estimate(sample: &Sample, plan: &Plan) -> Result<Estimate> {
+    /// Returns the estimated bytes of all chunks, those of the sample, and whether the estimate is exact. It scales the
+    /// sample if all chunks have the same size. Otherwise it uses the bytes of the chunks of SOURCE, or their elements.
+    fn estimate(sample: &Sample, plan: &Plan) -> Result<(f64, f64, bool)> {
         let Sample { array, drawn, is_whole, .. } = sample;
         let (metadata, pipeline) = (&array.metadata, &plan.destination.pipeline);
         let (mut sizes, mut inside, mut encoded) = (Vec::new(), 0_u64, 0_u64);
@@ -191,7 +177,7 @@ impl Sampler<'_> {
             None => ratio(inside) * elements,
         };
         let are_alike = sizes.len() > 1 && sizes.iter().all(|size| *size > 0 && *size == sizes[0]);
-        Ok(Estimate { bytes, found, is_exact: *is_whole || (is_fixed && are_alike), seconds: 0.0 })
+        Ok((bytes, found, *is_whole || (is_fixed && are_alike)))
     }
 }
 
