@@ -110,23 +110,21 @@ impl Comparison<'_> {
         self.arrays_compared([&a, &b], progress).or_else(no_data)
     }
 
-    fn arrays_compared(&self, [a, b]: [&OpenedArray; 2], progress: &dyn Progress) -> Result<AgainstNode> {
-        let (budget, shape, other) = (Budget::new(self.common), &a.metadata.shape, &b.metadata.shape);
-        let elements = num_elements(shape).unwrap_or(u64::MAX);
+    fn arrays_compared(&self, arrays: [&OpenedArray; 2], progress: &dyn Progress) -> Result<AgainstNode> {
+        let [shape, other] = arrays.map(|array| &array.metadata.shape);
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
-        if have_any_length(&a.data_type, &b.data_type) {
+        let elements = num_elements(shape).unwrap_or(u64::MAX);
+        let pair = ArrayPair { arrays, elements, budget: Budget::new(self.common), driver: &self.driver };
+        if have_any_length(arrays.map(|array| &array.data_type)) {
             // The progress is unknown until all of it is done.
             progress.start("compare", Some(1));
-            let compared = compare_any_length([a, b], elements, budget, &self.driver);
+            let compared = pair.compare_any_length();
             progress.finish();
             return compared;
         }
-        let cf = (self.against.cf, [a, b].into_iter().find_map(float_type));
-        let tolerance = Tolerance { rtol: self.against.rtol, atol: self.against.atol };
-        let comparison = ArrayComparison::new([a, b], cf, tolerance, &self.driver)?;
-        comparison.compare([a, b], elements, (budget, &self.driver), progress)
+        pair.compare(&pair.bind(self.against)?, progress)
     }
 
     fn open(&self, store: &Location, path: &str) -> Result<OpenedArray> {
@@ -160,10 +158,10 @@ struct Values {
 
 /// Differences in a piece, or in all pieces so far.
 #[derive(Debug, Default)]
-struct Tally {
+pub(super) struct Tally {
     /// The elements that were compared. Units that neither side stores are not visited.
     elements: u64,
-    differing: u64,
+    pub(super) differing: u64,
     relative: Option<f64>,
     greatest: Option<Mismatch>,
 }
@@ -174,30 +172,6 @@ struct Mismatch {
     at: Vec<u64>,
     greatest: Greatest,
     values: [Vec<u8>; 2],
-}
-
-/// Returns the stored chunks of an array.
-fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
-    list(&array.node, &array.metadata, driver).map_err(|error| OperationError::cannot_list(&array.store, error))
-}
-
-/// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
-fn fault(ChunkFault { index, fault }: ChunkFault, [a, b]: [&OpenedArray; 2]) -> Result<AgainstNode> {
-    let (array, index, fault) = match fault {
-        Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
-        Fault::At { index, fault, .. } => (a, index, *fault),
-        fault => (a, index, fault),
-    };
-    if !fault.is_of_data() {
-        return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
-    }
-    let cause = match &fault {
-        // The position is already that in the array.
-        Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
-        fault => fault.to_string(),
-    };
-    let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
-    Ok(not_compared(format!("chunk {key} of {}: {cause}", array.store)))
 }
 
 impl Values {
@@ -218,60 +192,79 @@ impl Values {
     }
 }
 
-/// A comparison of two arrays of the same shape.
-struct ArrayComparison {
-    transfer: Transfer,
-    values: [Values; 2],
-    comparer: Comparer,
+/// Two arrays of the same shape, and the resources to compare them.
+struct ArrayPair<'a> {
+    arrays: [&'a OpenedArray; 2],
+    elements: u64,
+    budget: Budget,
+    driver: &'a Driver,
 }
 
-impl ArrayComparison {
+impl ArrayPair<'_> {
+    /// Returns the stored chunks of an array.
+    fn listed(&self, array: &OpenedArray) -> Result<Listing> {
+        let listing = list(&array.node, &array.metadata, self.driver);
+        listing.map_err(|error| OperationError::cannot_list(&array.store, error))
+    }
+
+    /// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
+    fn fault(&self, ChunkFault { index, fault }: ChunkFault) -> Result<AgainstNode> {
+        let [a, b] = self.arrays;
+        let (array, index, fault) = match fault {
+            Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
+            Fault::At { index, fault, .. } => (a, index, *fault),
+            fault => (a, index, fault),
+        };
+        if !fault.is_of_data() {
+            return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
+        }
+        let cause = match &fault {
+            // The position is already that in the array.
+            Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
+            fault => fault.to_string(),
+        };
+        let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
+        Ok(not_compared(format!("chunk {key} of {}: {cause}", array.store)))
+    }
+
     /// Binds and lists both arrays. An error of the data if they cannot be compared.
-    fn new(
-        arrays: [&OpenedArray; 2],
-        cf: (bool, Option<NumberType>),
-        tolerance: Tolerance,
-        driver: &Driver,
-    ) -> Result<Self> {
+    fn bind(&self, AgainstOptions { cf, rtol, atol, .. }: &AgainstOptions) -> Result<ArrayComparison> {
+        let cf = (*cf, self.arrays.into_iter().find_map(float_type));
         let bound = |array: &OpenedArray| {
-            let listing = listed(array, driver)?;
+            let listing = self.listed(array)?;
             let values = Values::new(array, cf)?;
             Ok::<_, OperationError>((stored_array(array)?.with_present(listing.known()), values))
         };
-        let ((source, of_a), (destination, of_b)) = (bound(arrays[0])?, bound(arrays[1])?);
-        let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, tolerance).map_err(OperationError::data)?;
+        let ((source, of_a), (destination, of_b)) = (bound(self.arrays[0])?, bound(self.arrays[1])?);
+        let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, Tolerance { rtol: *rtol, atol: *atol });
+        let comparer = comparer.map_err(OperationError::data)?;
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
     }
 
     /// Compares all elements. A chunk that cannot be decoded makes the arrays unequal. Machine faults are errors.
-    fn compare(
-        &self,
-        arrays: [&OpenedArray; 2],
-        elements: u64,
-        (budget, driver): (Budget, &Driver),
-        progress: &dyn Progress,
-    ) -> Result<AgainstNode> {
+    fn compare(&self, comparison: &ArrayComparison, progress: &dyn Progress) -> Result<AgainstNode> {
+        let ArrayPair { arrays, elements, budget, driver } = *self;
         let mut all = Tally::default();
         if elements == 0 {
-            return Ok(self.result(elements, all));
+            return Ok(comparison.result(elements, all));
         }
-        let sides = [&self.transfer.source, &self.transfer.destination];
+        let sides = [&comparison.transfer.source, &comparison.transfer.destination];
         if sides.iter().all(|side| side.objects().is_empty()) {
-            all += self.fill_values(elements, vec![0; sides[0].metadata.shape.len()]);
-            return Ok(self.result(elements, all));
+            all += comparison.fill_values(elements, vec![0; sides[0].metadata.shape.len()]);
+            return Ok(comparison.result(elements, all));
         }
-        let pairs = Pairs::new(&self.transfer, self.worker_bytes(), budget.threads(), budget.bytes());
+        let pairs = Pairs::new(&comparison.transfer, comparison.worker_bytes(), budget.threads(), budget.bytes());
         let purpose = || format!("to compare the chunks of `{}`", arrays[0].store);
         let pairs = pairs.map_err(|small| budget.too_small(small.least, &purpose()))?;
         let threads = pairs.schedule.threads;
         let driver = &narrowed(driver, threads)?;
         // A store that cannot list its keys may have chunks that the other one lacks.
-        let is_listed = self.transfer.destination.present.is_some();
+        let is_listed = comparison.transfer.destination.present.is_some();
         let units = if is_listed { pairs.units(None) } else { pairs.all_units() };
-        let element = self.values[0].data_type.size().unwrap_or(1) as u64;
+        let element = comparison.values[0].data_type.size().unwrap_or(1) as u64;
         let visit = |buffers: &mut [Vec<u8>; 2], pair: &Pair<'_>| {
-            let tally = self.piece(pair, buffers);
+            let tally = comparison.piece(pair, buffers);
             progress.advance(tally.elements.saturating_mul(element));
             Ok(tally)
         };
@@ -280,17 +273,72 @@ impl ArrayComparison {
         let outcome = pairs.fold(driver, (&units, None), visit, fold);
         progress.finish();
         if let Err(ended) = outcome {
-            return fault(ended, arrays);
+            return self.fault(ended);
         }
         // The first unit in C order that was not visited has the first of the other elements.
         let rest = elements.saturating_sub(all.elements);
         let first = (0..=units.len()).find(|unit| !units.contains(*unit)).filter(|_| rest > 0);
         if let Some(first) = first {
-            all += self.fill_values(rest, pairs.start_of(first));
+            all += comparison.fill_values(rest, pairs.start_of(first));
         }
-        Ok(self.result(elements, all))
+        Ok(comparison.result(elements, all))
     }
 
+    /// Opens an array of variable-length elements, with its stored chunks.
+    fn opened(&self, array: &OpenedArray) -> Result<StoredArray> {
+        let listing = self.listed(array)?;
+        let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
+        if VlenChain::new(side.subchunk_chain()).is_none() {
+            return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
+        }
+        Ok(side.with_present(listing.known()))
+    }
+
+    /// Compares elements of any length. A chunk that cannot be decoded makes them unequal. Machine faults are errors.
+    fn compare_any_length(&self) -> Result<AgainstNode> {
+        let ArrayPair { arrays, elements, budget, driver } = *self;
+        let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
+        let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
+        let (source, destination) = (self.opened(arrays[0])?, self.opened(arrays[1])?);
+        let fills = [&source, &destination]
+            .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
+        let Transfer { source, destination, .. } = &transfer;
+        // The objects with elements that either side stores.
+        let mut objects = ChunkSetBuilder::default();
+        objects.insert_all(&destination.objects());
+        objects.insert_all(&transfer.overlapped_among(&destination.metadata.grid, None));
+        let objects = objects.finish();
+        let sources = [source, destination].map(SubchunkSource::new);
+        let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
+            return Err(OperationError::data("their chunks cannot be decoded"));
+        };
+        let visit = |buffers: &mut _, _: &[u64], block: &Region| differences([&of_a, &of_b], block, buffers);
+        let mut all = Tally::default();
+        let compared = fold_subchunks(&transfer, &objects, (memory_share, driver), visit, |tally| all += tally);
+        if let Err(ended) = compared {
+            return self.fault(ended);
+        }
+        // Elements that neither side stores have the fill values.
+        let rest = elements.saturating_sub(all.elements);
+        let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
+        if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
+            let greatest = Greatest { index: 0, difference: None };
+            let place = Mismatch { at: destination.start_of(absent), greatest, values: fills };
+            all += Tally { differing: rest, greatest: Some(place), ..Tally::default() };
+        }
+        Ok(all.result(elements, arrays.map(|array| &array.data_type), false))
+    }
+}
+
+/// Both arrays of a pair with their chains bound, and the comparison of their values.
+struct ArrayComparison {
+    transfer: Transfer,
+    values: [Values; 2],
+    comparer: Comparer,
+}
+
+impl ArrayComparison {
     /// Returns the bytes that a thread needs in addition to blocks.
     fn worker_bytes(&self) -> u64 {
         let destination = &self.transfer.destination;
@@ -388,62 +436,16 @@ fn float(value: f64) -> Json {
 }
 
 /// True if elements of both types are text, or both bytes.
-fn have_any_length(a: &DataType, b: &DataType) -> bool {
-    matches!((a, b), (DataType::String, DataType::String) | (DataType::Bytes { .. }, DataType::Bytes { .. }))
-}
-
-/// Opens an array of variable-length elements, with its stored chunks.
-fn opened(array: &OpenedArray, driver: &Driver) -> Result<StoredArray> {
-    let listing = listed(array, driver)?;
-    let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
-    if VlenChain::new(side.subchunk_chain()).is_none() {
-        return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
-    }
-    Ok(side.with_present(listing.known()))
-}
-
-/// Compares elements of any length. A chunk that cannot be decoded makes them unequal. Machine faults are errors.
-fn compare_any_length(
-    [a, b]: [&OpenedArray; 2],
-    elements: u64,
-    budget: Budget,
-    driver: &Driver,
-) -> Result<AgainstNode> {
-    let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
-    let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
-    let (source, destination) = (opened(a, driver)?, opened(b, driver)?);
-    let fills = [&source, &destination]
-        .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
-    let transfer = Transfer { source, destination, absent_element: None, origin: None };
-    let Transfer { source, destination, .. } = &transfer;
-    // The objects with elements that either side stores.
-    let mut objects = ChunkSetBuilder::default();
-    objects.insert_all(&destination.objects());
-    objects.insert_all(&transfer.overlapped_among(&destination.metadata.grid, None));
-    let objects = objects.finish();
-    let sources = [source, destination].map(SubchunkSource::new);
-    let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
-        return Err(OperationError::data("their chunks cannot be decoded"));
-    };
-    let visit = |buffers: &mut _, _: &[u64], block: &Region| differences([&of_a, &of_b], block, buffers);
-    let mut all = Tally::default();
-    let compared = fold_subchunks(&transfer, &objects, (memory_share, driver), visit, |tally| all += tally);
-    if let Err(ended) = compared {
-        return fault(ended, [a, b]);
-    }
-    // Elements that neither side stores have the fill values.
-    let rest = elements.saturating_sub(all.elements);
-    let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
-    if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
-        let greatest = Greatest { index: 0, difference: None };
-        let place = Mismatch { at: destination.start_of(absent), greatest, values: fills };
-        all += Tally { differing: rest, greatest: Some(place), ..Tally::default() };
-    }
-    Ok(all.result(elements, [&a.data_type, &b.data_type], false))
+fn have_any_length(types: [&DataType; 2]) -> bool {
+    matches!(types, [DataType::String, DataType::String] | [DataType::Bytes { .. }, DataType::Bytes { .. }])
 }
 
 /// Compares the elements of a box.
-fn differences([a, b]: [&ElementReader; 2], block: &Region, buffers: &mut VariableSizeBuffers) -> Result<Tally, Fault> {
+pub(super) fn differences(
+    [a, b]: [&ElementReader; 2],
+    block: &Region,
+    buffers: &mut VariableSizeBuffers,
+) -> Result<Tally, Fault> {
     let (a, _) = a.read(block, &block.start, buffers)?;
     let (b, _) = b.read(block, &block.start, buffers)?;
     let mut differing = (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index));

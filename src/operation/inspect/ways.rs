@@ -39,7 +39,7 @@ impl Contents<'_> {
         let sampler = Sampler { budget: Budget::new(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
-        let draw = |fills| sampler.draw(&source, listing, &SampleSpec::as_it_is(&source, fills), size);
+        let draw = |fills| sampler.draw(&SampleSpec::as_it_is(&source, listing, fills), size);
         let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
         let values = self.values_of(&sample, sampler.budget, missing)?;
         let compress = (!self.is_compressed()).then_some(COMPRESSOR);

@@ -171,7 +171,7 @@ impl Sampler<'_> {
         options: &mut ChangeOptions,
     ) -> Result<Option<CompressionResult>> {
         let size = SampleSize::Always(chunks_of(plan));
-        let sample = self.draw(&plan.source, &plan.listing, &SampleSpec::new(plan, options), size)?;
+        let sample = self.draw(&SampleSpec::new(plan, options), size)?;
         let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;

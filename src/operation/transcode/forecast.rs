@@ -158,7 +158,7 @@ impl Sampler<'_> {
         let change = if is_copy { &plain } else { change };
         let mut drawing = SampleSpec::new(plan, change);
         let (sample, trial) = loop {
-            let sample = self.draw(&plan.source, &plan.listing, &drawing, SampleSize::ByDefault)?;
+            let sample = self.draw(&drawing, SampleSize::ByDefault)?;
             let trial = self.try_way(&sample, change, None)?;
             if drawing.fills || !trial.fills {
                 break (sample, trial);

@@ -64,14 +64,9 @@ pub(crate) struct Sample {
 
 impl Sampler<'_> {
     /// Draws a sample of SOURCE's chunks.
-    pub(crate) fn draw(
-        &self,
-        source: &OpenedArray,
-        listing: &Listing,
-        drawing: &SampleSpec,
-        size: SampleSize,
-    ) -> Result<Sample> {
-        let (plan, unit_shape) = self.plan_of_sample(source, listing, drawing)?;
+    pub(crate) fn draw(&self, drawing: &SampleSpec<'_>, size: SampleSize) -> Result<Sample> {
+        let SampleSpec { source, listing, .. } = *drawing;
+        let (plan, unit_shape) = self.plan_of_sample(drawing)?;
         let metadata = &plan.destination.metadata;
         let transfer = plan.job.objects().map(|job| &job.transfer);
         let overlapped = |transfer: &Transfer| transfer.overlapped_among(&metadata.grid, None);
@@ -118,13 +113,9 @@ impl Sampler<'_> {
 
     /// Returns the plan that reads SOURCE's chunks into memory, with another grid if requested. Also returns the shape
     /// of the chunks that are then read together.
-    fn plan_of_sample(
-        &self,
-        source: &OpenedArray,
-        listing: &Listing,
-        drawing: &SampleSpec,
-    ) -> Result<(Plan, Option<Vec<u64>>)> {
-        let plan = self.plan(source, &drawing.change, listing, None)?;
+    fn plan_of_sample(&self, drawing: &SampleSpec<'_>) -> Result<(Plan, Option<Vec<u64>>)> {
+        let SampleSpec { source, listing, change, .. } = drawing;
+        let plan = self.plan(source, change, listing, None)?;
         if Blocks::new(&plan.job).is_none() {
             return Ok((plan, None));
         }
@@ -132,7 +123,7 @@ impl Sampler<'_> {
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
         let settled = ResolvedPlan { quantization: None, blocks };
-        Ok((self.plan(source, &drawing.change, listing, Some(&settled))?, Some(shape)))
+        Ok((self.plan(source, change, listing, Some(&settled))?, Some(shape)))
     }
 
     /// Returns the plan of a change of an array, with a destination in memory.
@@ -211,30 +202,35 @@ pub(crate) enum SampleSize {
 }
 
 /// The chunks from which a sample is drawn.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct SampleSpec {
+#[derive(Debug, Clone)]
+pub(crate) struct SampleSpec<'a> {
+    source: &'a OpenedArray,
+    listing: &'a Listing,
     /// The change of SOURCE's chunks for the sample: another grid, and no shards.
     change: ChangeOptions,
     /// Whether absent chunks are written, too.
     pub(super) fills: bool,
 }
 
-impl SampleSpec {
+impl<'a> SampleSpec<'a> {
     /// Draws SOURCE's own chunks, and absent ones if they are written.
-    pub(crate) fn as_it_is(source: &OpenedArray, fills: bool) -> Self {
+    pub(crate) fn as_it_is(source: &'a OpenedArray, listing: &'a Listing, fills: bool) -> Self {
         let shard_shape = source.pipeline.sharding().map(|_| ShardRequest::None);
-        SampleSpec { change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
+        SampleSpec { source, listing, change: ChangeOptions { shard_shape, ..ChangeOptions::default() }, fills }
     }
 
     /// Draws chunks in the grid of a plan.
-    pub(super) fn new(plan: &Plan, options: &ChangeOptions) -> Self {
-        let (input, source) = (&plan.destination.pipeline.input, &plan.source);
+    pub(super) fn new(plan: &'a Plan, options: &ChangeOptions) -> Self {
+        let Plan { source, listing, destination, .. } = plan;
+        let input = &destination.pipeline.input;
         let keeps_fill = input.data_type == source.data_type && input.fill_value == source.fill_value;
         // Shards that are copied byte for byte need no memory for decoding.
-        let Some(job) = plan.job.objects() else { return SampleSpec::default() };
-        let mut drawing = Self::as_it_is(source, job.transfer.absent_element.is_some());
+        let Some(job) = plan.job.objects() else {
+            return SampleSpec { source, listing, change: ChangeOptions::default(), fills: false };
+        };
+        let mut drawing = Self::as_it_is(source, listing, job.transfer.absent_element.is_some());
         if Blocks::new(&plan.job).is_some() || job.makes_elements() {
-            let shape = plan.destination.pipeline.innermost_chunk_shape();
+            let shape = destination.pipeline.innermost_chunk_shape();
             drawing.change.chunk_shape = Some(ShapeRequest::Lengths(shape));
         }
         // If the fill value changes, chunks that contain only the old one are like any others.

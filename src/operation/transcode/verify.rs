@@ -33,26 +33,108 @@ pub(super) struct Verification {
     pub warning: Option<Diagnostic>,
 }
 
-/// The part of an array to read back: the objects of one pass, into intermediate data or DEST. `None`: everything.
-pub(super) type PassObjects<'a> = Option<(usize, &'a ChunkSet)>;
+/// An array to read back.
+pub(super) struct ReadBack<'a> {
+    pub plan: &'a Plan,
+    /// The objects of one pass, into intermediate data or DEST. `None`: everything.
+    pub share: Option<(usize, &'a ChunkSet)>,
+    pub budget: Budget,
+    pub driver: &'a Driver,
+    pub progress: &'a dyn Progress,
+}
 
-/// Reads DEST back. If it differs, this fails, and DEST is not kept.
-pub(super) fn verify(
-    plan: &Plan,
-    share: PassObjects<'_>,
-    (budget, driver): (Budget, &Driver),
-    progress: &dyn Progress,
-) -> Result<Verification> {
-    let present = &plan.listing.present;
-    let bytes = plan.source.pipeline.input.num_bytes();
-    let bytes = bytes.map(|bytes| bytes.saturating_mul(plan.job.num_passes()));
-    progress.start("verify", bytes.map(|bytes| bytes.saturating_mul(present.len())));
-    let verified = match &plan.job {
-        Job::Objects(job) => values(plan, job, share, (budget, driver), progress),
-        Job::Copy(job) => copies(plan, job, share, driver, progress),
-    };
-    progress.finish();
-    verified
+impl ReadBack<'_> {
+    /// Reads DEST back. If it differs, this fails, and DEST is not kept.
+    pub(super) fn verify(&self) -> Result<Verification> {
+        let Plan { source, listing, job, .. } = self.plan;
+        let bytes = source.pipeline.input.num_bytes();
+        let bytes = bytes.map(|bytes| bytes.saturating_mul(job.num_passes()).saturating_mul(listing.present.len()));
+        self.progress.start("verify", bytes);
+        let verified = match job {
+            Job::Objects(job) => self.values(job),
+            Job::Copy(job) => self.copies(job),
+        };
+        self.progress.finish();
+        verified
+    }
+
+    /// Compares copied objects byte by byte.
+    fn copies(&self, job: &CopyJob) -> Result<Verification> {
+        let ReadBack { plan, share, driver, progress, .. } = *self;
+        let [source, destination] = &job.nodes;
+        let mut differing = 0;
+        let work = |pieces: &mut [Vec<u8>; 2], index| {
+            let [from, to] = job.keys(index);
+            let (source, written) = (source.open(&from, job.most_bytes)?, destination.open(&to, job.most_bytes)?);
+            match (source, written) {
+                (Some(mut source), Some(mut written)) => {
+                    let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;
+                    progress.advance(job.decoded_bytes.unwrap_or(bytes));
+                    Ok(equal)
+                }
+                (source, written) => Ok(source.is_none() && written.is_none()),
+            }
+        };
+        let sides = [0, 1].map(|side| job.reads_of(side, |_| true));
+        let objects = share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some));
+        let fold = |_, equal: bool| differing += u64::from(!equal);
+        driver.run_ahead(&objects, &sides, work, fold).map_err(|fault| match fault.fault {
+            Fault::Interrupted(_) => OperationError::interrupted(),
+            cause => {
+                let [_, key] = job.keys(fault.index);
+                OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
+            }
+        })?;
+        let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
+        let (max_abs_error, bound) = of_codes(plan).unzip();
+        let max_abs_error = max_abs_error.or(Some(0.0));
+        let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
+        if result.equal { Ok(Verification { result, codes: None, warning: None }) } else { Err(differs(plan, &result)) }
+    }
+
+    /// Compares value by value.
+    fn values(&self, job: &ObjectJob) -> Result<Verification> {
+        let ReadBack { plan, share, budget, driver, progress } = *self;
+        // Readers bind the chain of DEST's documents, so it is bound again here.
+        let job = &plan.as_read(job)?;
+        let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
+        let reads = |pass| share.is_none_or(|(own, _)| own == pass);
+        let run = |comparison: &Comparison, transfer: &Transfer, mut all: Compared| {
+            let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
+            let driver = &narrowed(driver, pairs.schedule.threads)?;
+            let size = transfer.source.fill_value().len() as u64;
+            let visit = |scratch: &mut Scratch, pair: &Pair<'_>| {
+                let compared = comparison.compare(pair, scratch)?;
+                progress.advance(compared.elements.saturating_mul(size));
+                Ok(compared)
+            };
+            let run = pairs.fold(driver, (&pairs.units(objects), objects), visit, |_, compared| all += compared);
+            Ok::<_, OperationError>(run.map(|()| all))
+        };
+        let comparison = Comparison::of(plan, job, matches!(job.route, Route::Staged(_)));
+        let compared = match &job.route {
+            Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
+            Route::Staged(staged) => {
+                let mut between = Ok(Compared::default());
+                if reads(0) {
+                    let first = staged.first_transfer(transfer);
+                    let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
+                    between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
+                }
+                match between {
+                    Ok(between) if reads(1) => {
+                        let second = staged.second_transfer(transfer, None, driver);
+                        let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
+                        run(&comparison, &second, Compared { elements: 0, ..between })?.map_err(Staged::of_second)
+                    }
+                    between => between,
+                }
+            }
+            Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer, Compared::default())?,
+        };
+        let compared = compared.map_err(|fault| plan.explain(fault))?;
+        concluded(plan, compared, &comparison)
+    }
 }
 
 /// Returns the error for a wrong DEST: a filter does not decode what it encoded, or else the storage is faulty.
@@ -74,50 +156,6 @@ fn differs(plan: &Plan, result: &VerifyResult) -> OperationError {
         (format!("the destination differs from the expected values: {found}, {figures}"), help)
     };
     OperationError::data(message).with_help(help)
-}
-
-/// Compares copied objects byte by byte.
-fn copies(
-    plan: &Plan,
-    job: &CopyJob,
-    share: PassObjects<'_>,
-    driver: &Driver,
-    progress: &dyn Progress,
-) -> Result<Verification> {
-    let [source, destination] = &job.nodes;
-    let mut differing = 0;
-    let work = |pieces: &mut [Vec<u8>; 2], index| {
-        let [from, to] = job.keys(index);
-        let (source, written) = (source.open(&from, job.most_bytes)?, destination.open(&to, job.most_bytes)?);
-        match (source, written) {
-            (Some(mut source), Some(mut written)) => {
-                let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;
-                progress.advance(job.decoded_bytes.unwrap_or(bytes));
-                Ok(equal)
-            }
-            (source, written) => Ok(source.is_none() && written.is_none()),
-        }
-    };
-    let sides = [0, 1].map(|side| job.reads_of(side, |_| true));
-    driver
-        .run_ahead::<[Vec<u8>; 2], bool>(
-            &share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some)),
-            &sides,
-            work,
-            |_, equal| differing += u64::from(!equal),
-        )
-        .map_err(|fault| match fault.fault {
-            Fault::Interrupted(_) => OperationError::interrupted(),
-            cause => {
-                let [_, key] = job.keys(fault.index);
-                OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
-            }
-        })?;
-    let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
-    let (max_abs_error, bound) = of_codes(plan).unzip();
-    let max_abs_error = max_abs_error.or(Some(0.0));
-    let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
-    if result.equal { Ok(Verification { result, codes: None, warning: None }) } else { Err(differs(plan, &result)) }
 }
 
 /// Returns the greatest difference between the values of equal codes in SOURCE and DEST, and its limit. It was checked
@@ -147,55 +185,6 @@ fn same_bytes(
             return Ok((true, bytes));
         }
     }
-}
-
-/// Compares value by value.
-fn values(
-    plan: &Plan,
-    job: &ObjectJob,
-    share: PassObjects<'_>,
-    (budget, driver): (Budget, &Driver),
-    progress: &dyn Progress,
-) -> Result<Verification> {
-    // Readers bind the chain of DEST's documents, so it is bound again here.
-    let job = &plan.as_read(job)?;
-    let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
-    let reads = |pass| share.is_none_or(|(own, _)| own == pass);
-    let run = |comparison: &Comparison, transfer: &Transfer, mut all: Compared| {
-        let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
-        let driver = &narrowed(driver, pairs.schedule.threads)?;
-        let size = transfer.source.fill_value().len() as u64;
-        let visit = |scratch: &mut Scratch, pair: &Pair<'_>| {
-            let compared = comparison.compare(pair, scratch)?;
-            progress.advance(compared.elements.saturating_mul(size));
-            Ok(compared)
-        };
-        let run = pairs.fold(driver, (&pairs.units(objects), objects), visit, |_, compared| all += compared);
-        Ok::<_, OperationError>(run.map(|()| all))
-    };
-    let comparison = Comparison::of(plan, job, matches!(job.route, Route::Staged(_)));
-    let compared = match &job.route {
-        Route::VariableSize(variable_size) => variable_size_values(transfer, variable_size, objects, driver),
-        Route::Staged(staged) => {
-            let mut between = Ok(Compared::default());
-            if reads(0) {
-                let first = staged.first_transfer(transfer);
-                let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
-                between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
-            }
-            match between {
-                Ok(between) if reads(1) => {
-                    let second = staged.second_transfer(transfer, None, driver);
-                    let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
-                    run(&comparison, &second, Compared { elements: 0, ..between })?.map_err(Staged::of_second)
-                }
-                between => between,
-            }
-        }
-        Route::Move(_) | Route::Rechunk(_) => run(&comparison, transfer, Compared::default())?,
-    };
-    let compared = compared.map_err(|fault| plan.explain(fault))?;
-    concluded(plan, compared, &comparison)
 }
 
 /// Returns the verification from a comparison of values. Fails if something differs.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, JobPlan, LockedDestination, Plan, PlannedArray, Verification, cannot_write, quality, verify};
+use super::{
+    Done, JobPlan, LockedDestination, Plan, PlannedArray, Verification, cannot_write, quality, verify::ReadBack,
+};
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
@@ -163,7 +165,7 @@ impl<'a> Writing<'a> {
             if self.measures(array) {
                 return Ok(None);
             }
-            let share = Share::new(progress, bytes(array).unwrap_or(0), 1);
+            let progress = Share::new(progress, bytes(array).unwrap_or(0), 1);
             // Many small arrays are compared at the same time, each with its own share of the budget.
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
@@ -171,7 +173,7 @@ impl<'a> Writing<'a> {
             let objects = part.as_ref().and_then(|(pass, part)| Some((*pass, part.assigned.as_ref()?)));
             match objects.filter(|(_, objects)| !objects.is_empty()) {
                 None if part.is_some() => Ok(None),
-                objects => verify::verify(&array.plan, objects, (budget, driver), &share).map(Some),
+                share => ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some),
             }
         });
         progress.finish();

@@ -17,6 +17,7 @@ use crate::engine::{Driver, ObjectJob, Pair, Transfer};
 use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::operation::Quantization;
+use crate::operation::against::differences;
 use crate::operation::transcode::Plan;
 use crate::operation::transcode::plan::losses::kept;
 
@@ -229,7 +230,7 @@ pub(super) fn variable_size_values(
     let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
         let elements = block.num_elements();
         let differing = match (&readers, &variable_size.way) {
-            (Some((from, to)), _) => differing(from, to, block, buffers)?,
+            (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
             (_, SubchunkChange::Recode(recoding)) => {
                 let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
                 if is_same { 0 } else { elements }
@@ -240,19 +241,6 @@ pub(super) fn variable_size_values(
     };
     fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| all += compared)?;
     Ok(all)
-}
-
-/// Returns the number of elements of a box that differ.
-fn differing(
-    from: &ElementReader<'_, '_>,
-    to: &ElementReader<'_, '_>,
-    block: &Region,
-    buffers: &mut VariableSizeBuffers,
-) -> Result<u64, Fault> {
-    let (expected, _) = from.read(block, &block.start, buffers)?;
-    let (found, _) = to.read(block, &block.start, buffers)?;
-    let count = expected.places.len();
-    Ok((0..count).filter(|index| expected.element(*index) != found.element(*index)).count() as u64)
 }
 
 /// Returns whether both sides are the same after decoding the codecs that differ.
