@@ -2,19 +2,17 @@
 
 use super::contents::{Contents, command, has_missing, missing_option};
 use crate::array::Listing;
-use crate::codec::kinds::BytesSize;
 use crate::diagnostic::quantity::approximate;
 use crate::element::NumberType;
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
-use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source};
+use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
     OperationError, Predict, QuantizeOptions, Result, Stats, StatsResult, codec_words, explain, new_driver,
     stored_array,
 };
-use crate::pipeline::Representation;
 
 /// The types that cover the range of all values: whether signed, and the bits.
 const TYPES: [(bool, u32); 2] = [(false, 8), (false, 16)];
@@ -156,12 +154,10 @@ impl Contents<'_> {
     /// True if the innermost chunks, or shards as a whole, are compressed.
     fn is_compressed(&self) -> bool {
         let outer = &self.source.pipeline;
-        let (inner, is_last) = match outer.sharding() {
-            Some((place, sharding)) => (&sharding.inner, place + 1 == outer.stages.len()),
-            None => (outer, true),
-        };
-        let output = inner.stages.last().and_then(|stage| stage.output.as_ref());
-        !is_last || !matches!(output, Some(Representation::Bytes(BytesSize::Fixed(_))))
+        match outer.sharding() {
+            Some((place, sharding)) => place + 1 < outer.stages.len() || !has_fixed_size(&sharding.inner),
+            None => !has_fixed_size(outer),
+        }
     }
 
     /// Returns the statistics of the sample.

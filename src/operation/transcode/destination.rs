@@ -5,23 +5,19 @@
 //! store cannot exchange, so the old content is removed first. The folder of the run is removed last: while it exists,
 //! `--resume` knows what is left to do.
 
-mod claim;
+mod existing;
 
+use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use self::existing::Existing;
 use crate::array::fault::Clearing;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, code};
 use crate::engine::journal::JournalError;
-use crate::engine::{Assignment, Fingerprint, Journal};
-use crate::operation::{OperationError, Result, TranscodeOptions, document};
-use crate::store::{Destination, EntryKind, JOURNAL, Key, Node, PLAN, RUN_FOLDER, StoreError, has_run_folder};
-pub(super) use claim::LockedDestination;
-use claim::with_next_step;
-use claim::{
-    Existing, check_apart, check_hierarchy_above, existing, no_destination, refuse_existing, refuse_file_above,
-    refuse_inside_zip, refuse_others, refuse_unreplaceable, unreadable,
-};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal};
+use crate::operation::{FaultClass, OperationError, Result, document};
+use crate::store::{Destination, EntryKind, Key, Node, RUN_FOLDER, StoreError, has_run_folder};
 
 /// Maximum time that an exiting process waits for its last journal entries.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -43,63 +39,6 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Finds out what a run would do with a node of SOURCE that has this document. Nothing is touched.
-    pub(super) fn find(source: &Node, document: &str, options: &TranscodeOptions) -> Result<Self> {
-        let (shown, run) = (options.destination.display().to_string(), &options.run);
-        refuse_inside_zip(&options.destination)?;
-        let node = options.destination.node();
-        // In a remote store each check costs a request, and no link can have the name.
-        let is_remote = node.capabilities().is_remote;
-        if !is_remote {
-            refuse_file_above(Some(&node), false, &shown)?;
-        }
-        let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
-        let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
-        for other in std::iter::once(source).chain(&targets) {
-            check_apart(destination.place(), other, &shown)?;
-        }
-        let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
-        let mut existing = existing(&destination)?;
-        if existing == Existing::Nothing {
-            // The name may be a link whose target does not exist.
-            if is_remote {
-                refuse_file_above(node.parent().as_ref(), true, &shown)?;
-            } else if node.exists().map_err(unreadable)? {
-                existing = Existing::Other;
-            }
-        }
-        let mut resumes = run.resume && destination.keeps_unfinished();
-        if run.overwrite {
-            refuse_unreplaceable(existing, (destination.place(), source), &shown)?;
-        } else if run.partitions.is_some() {
-            let folder = destination.run();
-            let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
-            if existing == Existing::Unfinished && !has(PLAN) && !has(JOURNAL.as_str()) {
-                // There is only the folder of a plan that was not sealed, or of late parts: it counts as empty.
-                existing = Existing::EmptyFolder;
-            }
-            resumes |= existing == Existing::EmptyFolder;
-            refuse_existing(existing, resumes, &shown)
-                .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
-        } else {
-            let plan = || destination.place().below(&RUN_FOLDER).kind_of(PLAN);
-            if existing == Existing::Unfinished && matches!(plan(), Ok(Some(EntryKind::File))) {
-                let help = "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it";
-                let message = format!("`{shown}` is an unfinished job in parts");
-                return Err(OperationError::environment(message).with_help(help));
-            }
-            refuse_existing(existing, run.resume, &shown)?;
-        }
-        if let Destination::Beside { run, .. } = &destination {
-            refuse_others(run, &shown)?;
-        }
-        let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
-        let destination = if has_taken_place { destination.in_its_place() } else { destination };
-        // Files and folders get the permissions that `cp` would give them.
-        let (destination, overwrites) = (destination.with_permissions_of(source, document), run.overwrite);
-        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
-    }
-
     /// Returns the node to which the run writes.
     pub(super) fn data(&self) -> &Node {
         self.destination.data()
@@ -261,6 +200,124 @@ impl Output {
         };
         OperationError::environment(message).because(error).with_help(help)
     }
+
+    /// Writes the documents. The last one makes DEST a node.
+    fn write_documents(&self, documents: &[(String, String)], driver: &Driver) -> Result<(), StoreError> {
+        let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
+        // Each document below the root is written atomically, and parents after their children.
+        let depth = |(key, _): &&(String, String)| key.matches('/').count();
+        let mut deepest_first: Vec<&(String, String)> = others.iter().collect();
+        deepest_first.sort_by_key(|document| Reverse(depth(document)));
+        for level in deepest_first.chunk_by(|one, other| depth(one) == depth(other)) {
+            let written = driver.map_plain(level, |(key, document)| self.data().replace(key, document.as_bytes()));
+            written.into_iter().collect::<Result<(), _>>()?;
+        }
+        if !others.is_empty() {
+            self.data().sync()?;
+        }
+        self.data().publish(key, document.as_bytes())
+    }
+
+    /// Removes the output. If that fails and `is_sound`, another run can continue.
+    fn give_up(&self, error: OperationError, is_sound: bool) -> OperationError {
+        match self.destination.remove() {
+            Ok(()) => error,
+            Err(_) if is_sound && self.keeps_unfinished() => with_next_step(error, &self.next_to_resume()),
+            Err(_) => {
+                let left = self.data().name();
+                with_next_step(error, &format!("`{left}` is left without metadata: remove it by hand"))
+            }
+        }
+    }
+}
+
+/// A destination that only this run may write.
+#[derive(Debug)]
+pub(crate) struct LockedDestination {
+    pub output: Output,
+    pub journal: Arc<Journal>,
+    /// Whether an earlier run began.
+    pub is_resumed: bool,
+    /// Whether the metadata are published already.
+    pub is_published: bool,
+    /// The remains of a run that does not finish, and the next step.
+    pub left: String,
+}
+
+impl LockedDestination {
+    /// Returns the clean-up for a process that exits before the run ends.
+    pub(super) fn clearing(&self) -> Clearing {
+        self.output.clearing(Arc::downgrade(&self.journal))
+    }
+
+    /// Makes the written data and their journal entries durable.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        let durable = self.journal.checkpoint();
+        durable
+            .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
+        self.journal.confirm().map_err(|error| self.output.refused(error))
+    }
+
+    /// Returns a warning if no lock excludes runs on other machines.
+    pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
+        let shown = &self.output.shown;
+        let before = self.journal.holder_before();
+        let before = before.map(|holder| format!("; {holder} has written there before, and has probably ended"));
+        let before = before.unwrap_or_default();
+        let message =
+            format!("the storage of `{shown}` has no locks: a run on another machine could write there, too{before}");
+        let found = Diagnostic::new(code::NOT_LOCKED, message);
+        (!self.journal.is_locked()).then(|| found.with_help("make sure that no two machines write there at once"))
+    }
+
+    /// Writes the documents, publishes the complete DEST, and removes the files of the run.
+    pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
+        let LockedDestination { output, journal, is_published, left, .. } = self;
+        journal.confirm().map_err(|error| output.refused(error))?;
+        let keeps = output.keeps_unfinished();
+        let ended = |error| if keeps { with_next_step(error, &left) } else { output.give_up(error, true) };
+        if !is_published {
+            output.write_documents(documents, driver).map_err(|error| ended(cannot_write(error)))?;
+            output.destination.take_place(output.overwrites).map_err(|error| {
+                let done = if output.overwrites { "replaced" } else { "put into its place" };
+                ended(OperationError::environment(format!("`{}` cannot be {done}", output.shown)).because(error))
+            })?;
+        }
+        output.destination.clear().map_err(|error| {
+            let message = format!("`{}` is complete, but temporary files cannot be removed", output.shown);
+            let help = if keeps {
+                "run the same command with `--resume` to try again".to_owned()
+            } else {
+                format!("remove `{}` by hand", output.destination.run().name())
+            };
+            OperationError::environment(message).because(error).with_help(help)
+        })
+    }
+
+    /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_for_good`). The
+    /// output of a part is always kept. Without any output, DEST is removed.
+    pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
+        let LockedDestination { output, journal, is_published, left, .. } = self;
+        let is_whole = journal.is_whole_run();
+        if is_whole && is_for_good {
+            return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
+        }
+        // Objects without a journal entry are written again.
+        let _ = journal.flush();
+        if !is_whole {
+            return with_next_step(error, &left);
+        }
+        if journal.is_lost() {
+            return error;
+        }
+        if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
+            return output.give_up(error, true);
+        }
+        if error.class() == FaultClass::Interrupted {
+            return error.with_help(left);
+        }
+        with_next_step(error, &left)
+    }
 }
 
 /// Returns whether a document makes a location a node.
@@ -275,4 +332,10 @@ pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
 
 pub(super) fn cannot_write(error: StoreError) -> OperationError {
     OperationError::environment("the destination cannot be written").because(error)
+}
+
+/// Returns an error with a further next step.
+fn with_next_step(error: OperationError, next: &str) -> OperationError {
+    let help = error.help().map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
+    error.with_help(help)
 }

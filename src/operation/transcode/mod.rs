@@ -42,7 +42,7 @@ use plan::{Plan, SourceArray};
 use planning::{JobPlan, PlannedArray};
 use repack::Repacking;
 pub use run::transcode;
-pub(crate) use sample::{Sample, SampleSize, SampleSpec, Sampler, Trial};
+pub(crate) use sample::{Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};
 use sealed::SealedPlan;
 use tree::Source;
 use verify::Verification;

@@ -245,7 +245,7 @@ fn element_bytes(source: &OpenedArray) -> u64 {
 }
 
 /// Returns whether all encoded chunks have the same size.
-fn has_fixed_size(pipeline: &Pipeline) -> bool {
+pub(crate) fn has_fixed_size(pipeline: &Pipeline) -> bool {
     matches!(pipeline.output(), Some(Representation::Bytes(BytesSize::Fixed(_))))
 }
 

@@ -156,7 +156,7 @@ impl<'a> Writing<'a> {
         let bytes = |array: &PlannedArray| match self.share_of(array) {
             _ if self.measures(array) => None,
             None => array.plan.job.bytes_left(&ChunkSet::default()),
-            Some((pass, part)) => part.assigned.as_ref().and_then(|of| array.plan.job.bytes_of(pass, Some(of))),
+            Some((pass, part)) => part.assigned.and_then(|of| array.plan.job.bytes_of(pass, Some(&of))),
         };
         let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         let progress = self.job.progress;
@@ -169,12 +169,12 @@ impl<'a> Writing<'a> {
             // Many small arrays are compared at the same time, each with its own share of the budget.
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
-            let part = self.share_of(array);
-            let objects = part.as_ref().and_then(|(pass, part)| Some((*pass, part.assigned.as_ref()?)));
-            match objects.filter(|(_, objects)| !objects.is_empty()) {
-                None if part.is_some() => Ok(None),
-                share => ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some),
+            let share = self.share_of(array).map(|(pass, part)| (pass, part.assigned.unwrap_or_default()));
+            if share.as_ref().is_some_and(|(_, objects)| objects.is_empty()) {
+                return Ok(None);
             }
+            let share = share.as_ref().map(|(pass, objects)| (*pass, objects));
+            ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some)
         });
         progress.finish();
         verified

@@ -1,142 +1,12 @@
-//! The existing content of DEST, and errors before writing. The claim of a run to DEST, which is made durable,
-//! published or given up.
+//! The existing content of DEST, and what is refused before anything is written.
 
-use std::cmp::Reverse;
-use std::sync::Arc;
-
-use super::{Output, cannot_write};
-use crate::array::fault::Clearing;
+use super::Output;
 use crate::diagnostic::{Diagnostic, code};
-use crate::engine::{Driver, Journal};
 use crate::metadata::NodeKind;
-use crate::operation::{FaultClass, OperationError, Result, absent, document, hierarchy};
-use crate::store::{Destination, EntryKind, JOURNAL, Location, Node, Relation, StoreError, has_run_folder};
-
-/// A destination that only this run may write.
-#[derive(Debug)]
-pub(crate) struct LockedDestination {
-    pub output: Output,
-    pub journal: Arc<Journal>,
-    /// Whether an earlier run began.
-    pub is_resumed: bool,
-    /// Whether the metadata are published already.
-    pub is_published: bool,
-    /// The remains of a run that does not finish, and the next step.
-    pub left: String,
-}
-
-impl LockedDestination {
-    /// Returns the clean-up for a process that exits before the run ends.
-    pub(crate) fn clearing(&self) -> Clearing {
-        self.output.clearing(Arc::downgrade(&self.journal))
-    }
-
-    /// Makes the written data and their journal entries durable.
-    pub(crate) fn checkpoint(&self) -> Result<()> {
-        let durable = self.journal.checkpoint();
-        durable
-            .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
-        self.journal.confirm().map_err(|error| self.output.refused(error))
-    }
-
-    /// Returns a warning if no lock excludes runs on other machines.
-    pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
-        let shown = &self.output.shown;
-        let before = self.journal.holder_before();
-        let before = before.map(|holder| format!("; {holder} has written there before, and has probably ended"));
-        let before = before.unwrap_or_default();
-        let message =
-            format!("the storage of `{shown}` has no locks: a run on another machine could write there, too{before}");
-        let found = Diagnostic::new(code::NOT_LOCKED, message);
-        (!self.journal.is_locked()).then(|| found.with_help("make sure that no two machines write there at once"))
-    }
-
-    /// Writes the documents, publishes the complete DEST, and removes the files of the run.
-    pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
-        let LockedDestination { output, journal, is_published, left, .. } = self;
-        journal.confirm().map_err(|error| output.refused(error))?;
-        let keeps = output.keeps_unfinished();
-        let ended = |error| if keeps { with_next_step(error, &left) } else { output.give_up(error, true) };
-        if !is_published {
-            output.write_documents(documents, driver).map_err(|error| ended(cannot_write(error)))?;
-            output.destination.take_place(output.overwrites).map_err(|error| {
-                let done = if output.overwrites { "replaced" } else { "put into its place" };
-                ended(OperationError::environment(format!("`{}` cannot be {done}", output.shown)).because(error))
-            })?;
-        }
-        output.destination.clear().map_err(|error| {
-            let message = format!("`{}` is complete, but temporary files cannot be removed", output.shown);
-            let help = if keeps {
-                "run the same command with `--resume` to try again".to_owned()
-            } else {
-                format!("remove `{}` by hand", output.destination.run().name())
-            };
-            OperationError::environment(message).because(error).with_help(help)
-        })
-    }
-
-    /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_for_good`). The
-    /// output of a part is always kept. Without any output, DEST is removed.
-    pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
-        let LockedDestination { output, journal, is_published, left, .. } = self;
-        let is_whole = journal.is_whole_run();
-        if is_whole && is_for_good {
-            return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
-        }
-        // Objects without a journal entry are written again.
-        let _ = journal.flush();
-        if !is_whole {
-            return with_next_step(error, &left);
-        }
-        if journal.is_lost() {
-            return error;
-        }
-        if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
-            return output.give_up(error, true);
-        }
-        if error.class() == FaultClass::Interrupted {
-            return error.with_help(left);
-        }
-        with_next_step(error, &left)
-    }
-}
-
-impl Output {
-    /// Writes the documents. The last one makes DEST a node.
-    fn write_documents(&self, documents: &[(String, String)], driver: &Driver) -> Result<(), StoreError> {
-        let Some(((key, document), others)) = documents.split_last() else { return Ok(()) };
-        // Each document below the root is written atomically, and parents after their children.
-        let depth = |(key, _): &&(String, String)| key.matches('/').count();
-        let mut deepest_first: Vec<&(String, String)> = others.iter().collect();
-        deepest_first.sort_by_key(|document| Reverse(depth(document)));
-        for level in deepest_first.chunk_by(|one, other| depth(one) == depth(other)) {
-            let written = driver.map_plain(level, |(key, document)| self.data().replace(key, document.as_bytes()));
-            written.into_iter().collect::<Result<(), _>>()?;
-        }
-        if !others.is_empty() {
-            self.data().sync()?;
-        }
-        self.data().publish(key, document.as_bytes())
-    }
-
-    /// Removes the output. If that fails and `is_sound`, another run can continue.
-    fn give_up(&self, error: OperationError, is_sound: bool) -> OperationError {
-        match self.destination.remove() {
-            Ok(()) => error,
-            Err(_) if is_sound && self.keeps_unfinished() => with_next_step(error, &self.next_to_resume()),
-            Err(_) => {
-                let left = self.data().name();
-                with_next_step(error, &format!("`{left}` is left without metadata: remove it by hand"))
-            }
-        }
-    }
-}
-
-/// Returns an error with a further next step.
-pub(super) fn with_next_step(error: OperationError, next: &str) -> OperationError {
-    let help = error.help().map_or_else(|| next.to_owned(), |help| format!("{help}; {next}"));
-    error.with_help(help)
-}
+use crate::operation::{OperationError, Result, TranscodeOptions, absent, document, hierarchy};
+use crate::store::{
+    Destination, EntryKind, JOURNAL, Location, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_run_folder,
+};
 
 /// The existing node, file or folder at the path of DEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,12 +22,75 @@ pub(super) enum Existing {
     Other,
 }
 
-pub(super) fn unreadable(error: StoreError) -> OperationError {
+impl Output {
+    /// Finds out what a run would do with a node of SOURCE that has this document. Nothing is touched.
+    pub(in crate::operation::transcode) fn find(
+        source: &Node,
+        document: &str,
+        options: &TranscodeOptions,
+    ) -> Result<Self> {
+        let (shown, run) = (options.destination.display().to_string(), &options.run);
+        refuse_inside_zip(&options.destination)?;
+        let node = options.destination.node();
+        // In a remote store each check costs a request, and no link can have the name.
+        let is_remote = node.capabilities().is_remote;
+        if !is_remote {
+            refuse_file_above(Some(&node), false, &shown)?;
+        }
+        let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
+        let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
+        for other in std::iter::once(source).chain(&targets) {
+            check_apart(destination.place(), other, &shown)?;
+        }
+        let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
+        let mut existing = existing(&destination)?;
+        if existing == Existing::Nothing {
+            // The name may be a link whose target does not exist.
+            if is_remote {
+                refuse_file_above(node.parent().as_ref(), true, &shown)?;
+            } else if node.exists().map_err(unreadable)? {
+                existing = Existing::Other;
+            }
+        }
+        let mut resumes = run.resume && destination.keeps_unfinished();
+        if run.overwrite {
+            refuse_unreplaceable(existing, (destination.place(), source), &shown)?;
+        } else if run.partitions.is_some() {
+            let folder = destination.run();
+            let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
+            if existing == Existing::Unfinished && !has(PLAN) && !has(JOURNAL.as_str()) {
+                // There is only the folder of a plan that was not sealed, or of late parts: it counts as empty.
+                existing = Existing::EmptyFolder;
+            }
+            resumes |= existing == Existing::EmptyFolder;
+            refuse_existing(existing, resumes, &shown)
+                .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
+        } else {
+            let plan = || destination.place().below(&RUN_FOLDER).kind_of(PLAN);
+            if existing == Existing::Unfinished && matches!(plan(), Ok(Some(EntryKind::File))) {
+                let help = "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it";
+                let message = format!("`{shown}` is an unfinished job in parts");
+                return Err(OperationError::environment(message).with_help(help));
+            }
+            refuse_existing(existing, run.resume, &shown)?;
+        }
+        if let Destination::Beside { run, .. } = &destination {
+            refuse_others(run, &shown)?;
+        }
+        let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
+        let destination = if has_taken_place { destination.in_its_place() } else { destination };
+        // Files and folders get the permissions that `cp` would give them.
+        let (destination, overwrites) = (destination.with_permissions_of(source, document), run.overwrite);
+        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
+    }
+}
+
+fn unreadable(error: StoreError) -> OperationError {
     OperationError::environment("DEST cannot be read").because(error)
 }
 
 /// Fails unless SOURCE and DEST are separate, neither inside the other, with all links resolved.
-pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
+fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
     let (message, help) = match place.relation(other).map_err(unreadable)? {
         Relation::Apart => return Ok(()),
         Relation::Same => (format!("`{shown}` is SOURCE itself"), "choose another path for DEST"),
@@ -171,7 +104,7 @@ pub(super) fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()>
 }
 
 /// Fails if DEST exists, unless a run continues an unfinished one.
-pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()> {
+fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()> {
     let (message, help) = match (existing, resumes) {
         (Existing::Nothing, _)
         | (Existing::EmptyFolder | Existing::Unfinished | Existing::Node { is_left: true }, true) => {
@@ -193,7 +126,7 @@ pub(super) fn refuse_existing(existing: Existing, resumes: bool, shown: &str) ->
 
 /// Fails unless DEST is a node, an unfinished run or an empty folder. Also fails if it cannot be replaced or SOURCE
 /// needs it.
-pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), shown: &str) -> Result<()> {
+fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), shown: &str) -> Result<()> {
     let refused = |message: String, help| Err(OperationError::environment(message).with_help(help));
     if existing == Existing::Nothing {
         return Ok(());
@@ -213,7 +146,7 @@ pub(super) fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, 
 }
 
 /// Fails if the folder of the run exists, unless it is an unfinished run or empty.
-pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<()> {
+fn refuse_others(run: &Node, shown: &str) -> Result<()> {
     let is_run = match run.kind().map_err(unreadable)? {
         None => true,
         Some(EntryKind::Folder) => {
@@ -228,7 +161,7 @@ pub(super) fn refuse_others(run: &Node, shown: &str) -> Result<()> {
 }
 
 /// Returns the error of a store to which no hierarchy can be written.
-pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
+fn no_destination(error: StoreError, shown: &str) -> OperationError {
     match error {
         StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::Unsupported => {
             OperationError::usage(format!("this build cannot write to DEST `{shown}`"))
@@ -240,7 +173,7 @@ pub(super) fn no_destination(error: StoreError, shown: &str) -> OperationError {
 
 /// Fails if DEST is below something that is not a folder. Searches upwards from a node: DEST itself, or its parent if
 /// DEST is known to be missing.
-pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<()> {
+fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
     let (existing, missing) = match absent::nearest_existing(node) {
         // An invalid zip file is at the path itself.
@@ -258,7 +191,7 @@ pub(super) fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &s
 }
 
 /// Returns warnings about the hierarchy that contains DEST. Fails inside an array, where readers find no nodes.
-pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
+fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
@@ -292,14 +225,14 @@ pub(super) fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diag
 }
 
 /// Fails if DEST is inside a zip file, which is written as a whole. An existing folder with such a name is a folder.
-pub(super) fn refuse_inside_zip(destination: &Location) -> Result<()> {
+fn refuse_inside_zip(destination: &Location) -> Result<()> {
     let message = format!("DEST `{destination}` is inside a zip file, which is written as a whole");
     let error = OperationError::usage(message).with_help("choose a new zip file or a folder");
     if destination.is_inside_zip() { Err(error) } else { Ok(()) }
 }
 
 /// Returns what exists at the path of DEST.
-pub(super) fn existing(destination: &Destination) -> Result<Existing> {
+fn existing(destination: &Destination) -> Result<Existing> {
     let node = destination.place();
     match node.kind() {
         Ok(Some(EntryKind::Folder)) => {}
