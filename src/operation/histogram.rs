@@ -14,6 +14,9 @@ use crate::metadata::array::num_elements;
 use crate::metadata::{Json, Number};
 use crate::with_element;
 
+/// The number of bins of a histogram that was not requested.
+pub(super) const BINS: usize = 60;
+
 /// The bins of a range.
 #[derive(Debug)]
 pub(super) struct Histogram {
@@ -37,9 +40,9 @@ impl Histogram {
         Histogram { number_type, edges, bins: count, width }
     }
 
-    /// Returns the counts of values. NaN is not counted.
-    pub(super) fn of(values: &[f64], bins: usize, range: (f64, f64)) -> HistogramResult {
-        let histogram = Histogram::new(NumberType::of(ElementType::Float64), bins, range);
+    /// Returns the counts of values in [`BINS`] bins. NaN is not counted.
+    pub(super) fn of(values: &[f64], range: (f64, f64)) -> HistogramResult {
+        let histogram = Histogram::new(NumberType::of(ElementType::Float64), BINS, range);
         let mut counts = HistogramResult::default();
         histogram.add(&mut counts, bytemuck::cast_slice(values));
         histogram.result(counts)

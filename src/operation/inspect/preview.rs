@@ -9,7 +9,7 @@ use crate::engine::{Fold, listing};
 use crate::metadata::array::num_elements;
 use crate::metadata::{ArrayMetadata, Json};
 use crate::operation::drawing::finite_range;
-use crate::operation::histogram::{Binning, absent};
+use crate::operation::histogram::{BINS, Binning, absent};
 use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
@@ -65,14 +65,14 @@ impl Contents<'_> {
         let mut values = values.map_err(|fault| explain(fault, &array.metadata, store, None))?;
         let is_mean = slice.sides[1].is_mean;
         values.iter_mut().filter(|value| !is_mean && value.is_infinite()).for_each(|value| *value = f64::NAN);
-        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let (min, max) = finite_range(&values).unzip();
         let (axes, at) = slice.axes(&self.source.metadata);
         Ok(PreviewResult {
             axes,
             at,
             reduction: if is_mean { "mean" } else { "nearest" },
-            min: finite().reduce(f64::min),
-            max: finite().reduce(f64::max),
+            min,
+            max,
             values: values.chunks(as_index(slice.sides[1].pixels)).map(|row| PreviewRow(row.to_vec())).collect(),
             units: units(&self.source.metadata),
             is_upside_down: is_upside_down(self.source, slice, self.driver),
@@ -129,7 +129,7 @@ impl Contents<'_> {
         }
         if let (None, false, Some(level)) = (&drawing.histogram, counts_all, &drawing.level) {
             let range = finite_range(&level.values);
-            drawing.histogram = range.map(|range| Histogram::of(&level.values, BINS, range));
+            drawing.histogram = range.map(|range| Histogram::of(&level.values, range));
             drawing.is_of_all = false;
         }
         Ok(drawing)
@@ -213,9 +213,6 @@ fn fit(height: u64, width: u64, size: PictureSize) -> (u64, u64) {
 
 /// The maximum width and height of a picture, in pixels.
 const PIXELS: u64 = 512;
-
-/// The number of bins of a histogram that was not requested.
-const BINS: usize = 60;
 
 /// The maximum number of elements of an array that is counted whole.
 const MOST_COUNTED: u64 = 1 << 26;

@@ -3,7 +3,7 @@
 use super::contents::{Contents, command, has_missing, missing_option};
 use crate::array::Listing;
 use crate::diagnostic::quantity::approximate;
-use crate::element::NumberType;
+use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
@@ -14,8 +14,8 @@ use crate::operation::{
     stored_array,
 };
 
-/// The types that cover the range of all values: whether signed, and the bits.
-const TYPES: [(bool, u32); 2] = [(false, 8), (false, 16)];
+/// The types that cover the range of all values.
+const TYPES: [ElementType; 2] = [ElementType::UInt8, ElementType::UInt16];
 
 /// The bounds of the error as shares of the standard deviation, and what is tried with them.
 const ERRORS: [(f64, &str); 4] = [(1e-2, ""), (1e-3, ""), (1e-3, ", predict auto"), (1e-4, "")];
@@ -40,17 +40,11 @@ impl Contents<'_> {
         let draw = |fills| sampler.draw(&SampleSpec::as_it_is(&source, listing, fills), size);
         let (sample, missing) = (draw(false)?, options.cf.missing.as_ref());
         let values = self.values_of(&sample, sampler.budget, missing)?;
-        let compress = (!self.is_compressed()).then_some(COMPRESSOR);
-        let mut result = WaysResult {
-            sample: sample.result(),
-            bytes_stored: listing.present_bytes,
-            compress,
-            ways: Vec::new(),
-            values,
-        };
+        let (sample_result, bytes_stored, compress) = (sample.result(), listing.present_bytes, self.compressor());
+        let mut result = WaysResult { sample: sample_result, bytes_stored, compress, ways: Vec::new(), values };
         // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
-        for (name, change) in self.candidates(&result.values, compress, missing)? {
+        for (name, change) in self.candidates(&result.values, missing)? {
             self.driver.interrupt().check()?;
             let tried = change.map_err(OperationError::data).and_then(|(mut change, options)| {
                 let mut quantization = None;
@@ -84,12 +78,8 @@ impl Contents<'_> {
     }
 
     /// Returns the change of each option, for an array with these values.
-    fn candidates(
-        &self,
-        values: &StatsResult,
-        compress: Option<&str>,
-        missing: Option<&Missing>,
-    ) -> Result<Vec<Candidate>> {
+    fn candidates(&self, values: &StatsResult, missing: Option<&Missing>) -> Result<Vec<Candidate>> {
+        let compress = self.compressor();
         let missing = missing.filter(|missing| has_missing(self.source, missing));
         let compression = compress.map(codec_words::compression).transpose();
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
@@ -105,10 +95,10 @@ impl Contents<'_> {
             let missing = missing_option(missing);
             (change, format!("{option}{missing}{format}{compressed}"))
         };
-        let of_types = TYPES.into_iter().filter_map(|(is_signed, bits)| {
-            let data_type = NumberType::integer(is_signed, bits)?;
+        let of_types = TYPES.into_iter().map(|element_type| {
+            let data_type = NumberType::of(element_type);
             let quantize = QuantizeOptions { data_type: Some(data_type), ..QuantizeOptions::default() };
-            Some((data_type.to_string(), Ok(quantising(&format!("--quantize {data_type}"), quantize))))
+            (data_type.to_string(), Ok(quantising(&format!("--quantize {data_type}"), quantize)))
         });
         let of_errors = ERRORS.into_iter().map(|(share, predict)| match error_of(share, values) {
             Ok(error) => {
@@ -151,13 +141,14 @@ impl Contents<'_> {
         }
     }
 
-    /// True if the innermost chunks, or shards as a whole, are compressed.
-    fn is_compressed(&self) -> bool {
+    /// Returns the compressor to add, unless the innermost chunks, or shards as a whole, are compressed.
+    fn compressor(&self) -> Option<&'static str> {
         let outer = &self.source.pipeline;
-        match outer.sharding() {
+        let is_compressed = match outer.sharding() {
             Some((place, sharding)) => place + 1 < outer.stages.len() || !has_fixed_size(&sharding.inner),
             None => !has_fixed_size(outer),
-        }
+        };
+        (!is_compressed).then_some(COMPRESSOR)
     }
 
     /// Returns the statistics of the sample.

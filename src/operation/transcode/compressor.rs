@@ -83,12 +83,13 @@ impl Search {
         Search { goal, predicts }
     }
 
-    /// Returns the chains for which differences are searched: the best ones may depend on the chain.
-    fn probes(self) -> &'static [&'static str] {
+    /// Returns the chains for which differences are searched: the best ones may depend on the chain. `None`: the chain
+    /// of the options.
+    fn probes(self) -> Vec<Option<&'static str>> {
         match self.goal {
-            None => &[],
-            Some(CompressionGoal::Any) => &["zstd:3", draft::PCODEC],
-            Some(goal) => chains(goal).split_at(1).0,
+            None => vec![None],
+            Some(CompressionGoal::Any) => vec![Some("zstd:3"), Some(draft::PCODEC)],
+            Some(goal) => chains(goal).iter().take(1).copied().map(Some).collect(),
         }
     }
 }
@@ -180,8 +181,7 @@ impl Sampler<'_> {
         let given = if let Some(Predict::Dimensions(given)) = &options.predict { given.clone() } else { Vec::new() };
         let mut predictions = vec![given];
         if !among.is_empty() {
-            let probes = search.probes().iter().map(|words| Some(*words));
-            for words in if search.goal.is_some() { probes.collect() } else { vec![None] } {
+            for words in search.probes() {
                 let found = match trying.predict(words, &among) {
                     Err(error) if is_unfit(&error, words) => continue,
                     found => found?,

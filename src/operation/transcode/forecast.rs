@@ -89,7 +89,7 @@ fn requests_to_write(bytes: u64) -> u64 {
 
 /// Returns a warning of very many objects, with shards that would reduce their number.
 pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<Diagnostic> {
-    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
+    let objects = num_written(arrays);
     if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
         return None;
     }
@@ -110,6 +110,10 @@ pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<D
         }
         None => found.with_help("larger chunks (`--chunk-shape`) make fewer"),
     })
+}
+
+fn num_written(arrays: &[PlannedArray]) -> u64 {
+    arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add)
 }
 
 /// Returns the shape of an advised shard for the option, its decoded size, and the number of such shards.
@@ -239,19 +243,16 @@ fn room_of(node: &Node) -> Result<FreeSpace> {
 
 /// Adds the missing space to an error about space. It assumes that the remaining work is like the completed work. If
 /// that would fit, it names other limits.
-pub(super) fn with_missing_space<'a>(
-    error: OperationError,
-    plans: impl Iterator<Item = &'a Plan> + Clone,
-    journal: &Journal,
-) -> OperationError {
+pub(super) fn with_missing_space(error: OperationError, arrays: &[PlannedArray], journal: &Journal) -> OperationError {
     if !is_out_of_space(&error) {
         return error;
     }
-    let Some(Ok(room)) = plans.clone().next().map(|plan| plan.target.room()) else { return error };
-    let total = plans.clone().map(|plan| plan.job.num_written()).fold(0, u64::saturating_add);
+    let Some(Ok(room)) = arrays.first().map(|array| array.plan.target.room()) else { return error };
+    let total = num_written(arrays);
     let (done, written) = (journal.num_units(), journal.bytes_written());
     let left = u128::from(total.saturating_sub(done).max(1));
-    let decoded = plans.filter_map(|plan| Some(plan.job.objects()?.transfer.destination.chunk_bytes())).max();
+    let jobs = arrays.iter().filter_map(|array| array.plan.job.objects());
+    let decoded = jobs.map(|job| job.transfer.destination.chunk_bytes()).max();
     let needed = match decoded {
         Some(decoded) if done == 0 => left * u128::from(decoded),
         _ => left * u128::from(written) / u128::from(done.max(1)),

@@ -72,7 +72,9 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
         },
     };
     let (bytes_source, bytes_destination) = (counts.bytes_source, bytes_written);
-    let quantization = quantization_of(plan, &tally, verified.as_ref(), ran).map(|result| QuantizationResult {
+    let codes = verified.as_ref().and_then(|verified| verified.codes.as_ref());
+    let quantization = quantization_of(plan, &tally, ran).map(|result| QuantizationResult {
+        distinct_codes: codes.map(|codes| codes.iter().filter(|occurs| **occurs).count() as u64),
         bytes_source,
         bytes_destination,
         quality,
@@ -113,12 +115,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
 
 /// Returns the figures of a quantisation, or of rounding to bits. Absent elements are included, and all have the fill
 /// value. `None` if the array has neither.
-pub(super) fn quantization_of(
-    plan: &Plan,
-    tally: &ObjectReport,
-    verified: Option<&Verification>,
-    ran: bool,
-) -> Option<QuantizationResult> {
+pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> Option<QuantizationResult> {
     let mut figures = tally.figures;
     let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(figures.count);
     let absent = elements.saturating_sub(figures.count);
@@ -137,11 +134,9 @@ pub(super) fn quantization_of(
     let result = match (&plan.changed.quantization, &plan.changed.rounding) {
         (Some(quantization), _) => {
             add_absent(quantization, absent, &mut figures);
-            let codes = verified.and_then(|verified| verified.codes.as_ref());
             QuantizationResult {
                 clamped: ran.then_some(figures.clamped),
                 max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-                distinct_codes: codes.map(|codes| codes.iter().filter(|occurs| **occurs).count() as u64),
                 ..quantization_result(quantization)
             }
         }

@@ -16,9 +16,6 @@ use crate::operation::slice::{Slice, SliceReader, is_upside_down};
 use crate::operation::transcode_result::NodeResult;
 use crate::store::Location;
 
-/// Number of bins of the histograms.
-const BINS: usize = 60;
-
 /// Maximum number of arrays with pictures.
 const MOST_ARRAYS: usize = 12;
 
@@ -113,8 +110,8 @@ impl Comparing<'_> {
         }
         let finite = errors.iter().filter(|error| error.is_finite()).map(|error| error.abs());
         let most = finite.chain(quantization.bound).fold(0.0, f64::max);
-        let values = Histogram::of(&before, BINS, finite_range(&before).unwrap_or((0.0, 1.0)));
-        let errors = Histogram::of(&errors, BINS, (-most, most));
+        let values = Histogram::of(&before, finite_range(&before).unwrap_or((0.0, 1.0)));
+        let errors = Histogram::of(&errors, (-most, most));
         let is_upside_down = is_upside_down(&source.opened, &slice, &driver);
         let before = LevelResult { is_upside_down, ..slice.level(metadata, before) };
         Ok(Comparison { before, after, values, errors })

@@ -155,28 +155,23 @@ impl<'a> JobPlan<'a> {
         if is_for_good || !claim.output.keeps_unfinished() {
             let _ = self.remove_staging();
         }
-        let plans = self.arrays.iter().map(|array| &array.plan);
-        let error = if is_for_good { error } else { forecast::with_missing_space(error, plans, &claim.journal) };
+        let error = if is_for_good { error } else { forecast::with_missing_space(error, &self.arrays, &claim.journal) };
         claim.fail(error, is_for_good)
     }
 
     /// Checks the measurements against the requirements. The error names all that are not met.
-    pub(super) fn hold(
-        &self,
-        tallies: &[ObjectReport],
-        found: Vec<Option<QualityResult>>,
-    ) -> Result<Vec<Option<QualityResult>>> {
+    pub(super) fn hold(&self, tallies: &[ObjectReport], found: &[Option<QualityResult>]) -> Result<()> {
         let requirements = &self.options.run.requirements;
         let mut faults = Vec::new();
-        for ((array, tally), quality) in self.arrays.iter().zip(tallies).zip(&found) {
-            let Some(result) = outcome::quantization_of(&array.plan, tally, None, true) else { continue };
+        for ((array, tally), quality) in self.arrays.iter().zip(tallies).zip(found) {
+            let Some(result) = outcome::quantization_of(&array.plan, tally, true) else { continue };
             let result = QuantizationResult { quality: quality.clone(), ..result };
             let whose = if self.arrays.len() > 1 { format!("`{}`: ", array.path) } else { String::new() };
             let of_array = requirements.iter().filter_map(|requirement| requirement.fault(&result));
             faults.extend(of_array.map(|fault| whose.clone() + &fault));
         }
         if faults.is_empty() {
-            return Ok(found);
+            return Ok(());
         }
         let message = format!("`--require` failed, nothing was written: {}", faults.join("; "));
         Err(OperationError::data(message).with_help(

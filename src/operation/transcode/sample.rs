@@ -115,34 +115,24 @@ impl Sampler<'_> {
     /// of the chunks that are then read together.
     fn plan_of_sample(&self, drawing: &SampleSpec<'_>) -> Result<(Plan, Option<Vec<u64>>)> {
         let SampleSpec { source, listing, change, .. } = drawing;
-        let plan = self.plan(source, change, listing, None)?;
+        let array = source_array(source, change, listing);
+        let plan = self.plan(array.clone())?;
         if Blocks::new(&plan.job).is_none() {
             return Ok((plan, None));
         }
         // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
-        let settled = ResolvedPlan { quantization: None, blocks };
-        Ok((self.plan(source, change, listing, Some(&settled))?, Some(shape)))
+        let settled = Some(ResolvedPlan { quantization: None, blocks });
+        Ok((self.plan(SourceArray { settled, ..array })?, Some(shape)))
     }
 
     /// Returns the plan of a change of an array, with a destination in memory.
-    fn plan(
-        &self,
-        source: &OpenedArray,
-        options: &ChangeOptions,
-        listing: &Listing,
-        settled: Option<&ResolvedPlan>,
-    ) -> Result<Plan> {
+    fn plan(&self, array: SourceArray) -> Result<Plan> {
         let run = RunOptions { dry_run: true, ..RunOptions::default() };
-        let array = SourceArray {
-            settled: settled.cloned(),
-            listing: Some(listing.clone()),
-            ..SourceArray::new("/".to_owned(), source.clone(), options.clone())
-        };
         let mut planner = Planner {
+            target: metadata::in_memory(&array.opened.store),
             array,
-            target: metadata::in_memory(&source.store),
             is_in_tree: false,
             run: &run,
             least_parts: None,
@@ -237,6 +227,12 @@ impl<'a> SampleSpec<'a> {
         drawing.change.write_empty_chunks = options.write_empty_chunks || !keeps_fill;
         drawing
     }
+}
+
+/// Returns an array with its listing and the options of its change.
+fn source_array(source: &OpenedArray, change: &ChangeOptions, listing: &Listing) -> SourceArray {
+    let array = SourceArray::new("/".to_owned(), source.clone(), change.clone());
+    SourceArray { listing: Some(listing.clone()), ..array }
 }
 
 /// Returns the approximate memory of an element in bytes.

@@ -69,8 +69,8 @@ impl<'a> Writing<'a> {
             }
         }
         let mut verified = self.verify().map_err(Ended::of_proof)?;
-        let qualities = self.quality(&mut verified).and_then(|found| job.hold(&tallies, found));
-        let qualities = qualities.map_err(Ended::of_proof)?;
+        let qualities = self.quality(&mut verified).map_err(Ended::of_proof)?;
+        job.hold(&tallies, &qualities).map_err(Ended::of_proof)?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
         if is_whole {
             job.remove_staging()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{Sample, SampleSize, Sampler, elements_inside, has_fixed_size, held, stored_bytes};
+use super::{Sample, SampleSize, Sampler, elements_inside, has_fixed_size, held, source_array, stored_bytes};
 use crate::array::{ChunkSet, Listing, position};
 use crate::diagnostic::quantity::approximate;
 use crate::engine::Silent;
@@ -11,7 +11,7 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
 use crate::operation::transcode::plan::{ResolvedPlan, keep_bits};
-use crate::operation::transcode::{BitRounding, Plan};
+use crate::operation::transcode::{BitRounding, Plan, SourceArray};
 use crate::operation::transcode_result::SampleResult;
 use crate::operation::{ChangeOptions, FirstPass, KeepBits, OpenedArray, Quantization, Request, Result};
 use crate::pipeline::Pipeline;
@@ -131,9 +131,9 @@ impl Sampler<'_> {
             options.keep_bits = Some(keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent)?);
             growing += begun.elapsed();
         }
-        let settled = ResolvedPlan { quantization: quantization.clone(), blocks: None };
+        let settled = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
         let listing = Listing { present: sample.present.clone(), ..Listing::default() };
-        let plan = self.plan(&sample.array, &options, &listing, Some(&settled))?;
+        let plan = self.plan(SourceArray { settled, ..source_array(&sample.array, &options, &listing) })?;
         let begun = Instant::now();
         let report = self.run(&plan, &sample.drawn)?;
         growing += begun.elapsed();
