@@ -12,11 +12,11 @@ use std::iter::successors;
 
 use super::plan::regrid::as_option;
 use super::sample::{SampleSize, SampleSpec};
-use super::{Output, Plan, PlannedArray, Sampler, outcome};
+use super::{JobPlan, Plan, PlannedArray, Sampler, outcome};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::staged::left_document;
-use crate::engine::{Job, Journal, Progress};
+use crate::engine::{Job, Journal};
 use crate::operation::transcode_result::PlannedObjects;
 use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
 use crate::store::{FreeSpace, Node, UPLOAD_PART_BYTES};
@@ -27,32 +27,99 @@ const MANY_OBJECTS: u64 = 100_000;
 /// Least decoded bytes of an advised shard, if the array is that large. Smaller ones are hardly better than chunks.
 const LEAST_SHARD_BYTES: u64 = 64 << 20;
 
-/// Returns the maximum number of objects of a plan, including documents and other keys.
-pub(super) fn planned_objects(arrays: &[PlannedArray], keys: &[&str], (from, to): (&Node, &Output)) -> PlannedObjects {
-    let destination = to.data();
-    let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
-    let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
-    let mut folders = folders_of(keys);
-    for array in arrays {
-        let written = array.plan.job.num_written();
-        planned.keys = planned.keys.saturating_add(written);
-        folders = folders.saturating_add(chunk_folders(array, written));
-        let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_server_side(from);
-        let read = if is_moved { 0 } else { array.plan.listing.present.len() };
-        requests_read = requests_read.saturating_add(read);
-        let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
-        requests_write = requests_write.saturating_add(written.saturating_mul(each));
+impl JobPlan<'_> {
+    /// Returns the maximum number of chunks that are written.
+    pub(super) fn num_written(&self) -> u64 {
+        self.arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add)
     }
-    planned.requests_read = from.capabilities().is_remote.then_some(requests_read);
-    if destination.capabilities().is_remote {
-        planned.requests_write = Some(requests_write);
-    } else if to.keeps_unfinished() {
-        (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
-    } else {
-        // DEST is a zip file.
-        (planned.files, planned.folders) = (Some(1), Some(0));
+
+    /// Returns the maximum number of objects of a plan, including documents and other keys.
+    pub(super) fn planned_objects(&self, keys: &[&str]) -> PlannedObjects {
+        let (from, destination) = (&self.source.node, self.output.data());
+        let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
+        let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
+        let mut folders = folders_of(keys);
+        for array in &self.arrays {
+            let written = array.plan.job.num_written();
+            planned.keys = planned.keys.saturating_add(written);
+            folders = folders.saturating_add(chunk_folders(array, written));
+            let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_server_side(from);
+            let read = if is_moved { 0 } else { array.plan.listing.present.len() };
+            requests_read = requests_read.saturating_add(read);
+            let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
+            requests_write = requests_write.saturating_add(written.saturating_mul(each));
+        }
+        planned.requests_read = from.capabilities().is_remote.then_some(requests_read);
+        if destination.capabilities().is_remote {
+            planned.requests_write = Some(requests_write);
+        } else if self.output.keeps_unfinished() {
+            (planned.files, planned.folders) = (Some(planned.keys), Some(folders));
+        } else {
+            // DEST is a zip file.
+            (planned.files, planned.folders) = (Some(1), Some(0));
+        }
+        planned
     }
-    planned
+
+    /// Returns a warning of very many objects, with shards that would reduce their number.
+    pub(super) fn many_objects(&self) -> Option<Diagnostic> {
+        let JobPlan { arrays, output, .. } = self;
+        let objects = self.num_written();
+        if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
+            return None;
+        }
+        let what = if output.data().capabilities().is_remote { "objects: stores" } else { "files: file systems" };
+        let message = format!("DEST will have {objects} {what} become slow with so many");
+        let found = Diagnostic::new(code::MANY_OBJECTS, message);
+        let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
+        Some(match advised_shard(array) {
+            Some((shard, decoded, count)) => {
+                let format = if array.plan.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
+                let option = format!("{format}--shard-shape {shard}");
+                let option = match arrays.as_slice() {
+                    [_] => format!("`{option}`"),
+                    _ => format!("`--rule '{}: {option}'`", array.path.trim_start_matches('/')),
+                };
+                let shards = counted(count, "shard");
+                found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))
+            }
+            None => found.with_help("larger chunks (`--chunk-shape`) make fewer"),
+        })
+    }
+
+    /// Returns the estimates of all arrays, by path.
+    pub(super) fn estimates(&self) -> Result<BTreeMap<String, EstimateResult>> {
+        let JobPlan { arrays, budget, driver, progress, .. } = self;
+        let (sampler, is_tree) = (Sampler { budget: *budget, driver }, arrays.len() > 1);
+        progress.start("estimate", None);
+        let estimated = arrays.iter().map(|array| {
+            driver.interrupt().check()?;
+            let named = |error: OperationError| if is_tree { error.about(&array.plan.source.store) } else { error };
+            Ok((array.path.clone(), sampler.estimate_of(array).map_err(named)?))
+        });
+        let estimated = estimated.collect();
+        progress.finish();
+        estimated
+    }
+
+    /// Adds the missing space to an error about space. It assumes that the remaining work is like the completed work. If
+    /// that would fit, it names other limits.
+    pub(super) fn with_missing_space(&self, error: OperationError, journal: &Journal) -> OperationError {
+        if !is_out_of_space(&error) {
+            return error;
+        }
+        let Some(Ok(room)) = self.arrays.first().map(|array| array.plan.target.room()) else { return error };
+        let total = self.num_written();
+        let (done, written) = (journal.num_units(), journal.bytes_written());
+        let left = u128::from(total.saturating_sub(done).max(1));
+        let jobs = self.arrays.iter().filter_map(|array| array.plan.job.objects());
+        let decoded = jobs.map(|job| job.transfer.destination.chunk_bytes()).max();
+        let needed = match decoded {
+            Some(decoded) if done == 0 => left * u128::from(decoded),
+            _ => left * u128::from(written) / u128::from(done.max(1)),
+        };
+        error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
+    }
 }
 
 /// Returns the number of folders of keys, including that of the store.
@@ -87,35 +154,6 @@ fn requests_to_write(bytes: u64) -> u64 {
     if bytes <= UPLOAD_PART_BYTES { 1 } else { bytes.div_ceil(UPLOAD_PART_BYTES).saturating_add(2) }
 }
 
-/// Returns a warning of very many objects, with shards that would reduce their number.
-pub(super) fn many_objects(arrays: &[PlannedArray], output: &Output) -> Option<Diagnostic> {
-    let objects = num_written(arrays);
-    if objects <= MANY_OBJECTS || !output.keeps_unfinished() {
-        return None;
-    }
-    let what = if output.data().capabilities().is_remote { "objects: stores" } else { "files: file systems" };
-    let message = format!("DEST will have {objects} {what} become slow with so many");
-    let found = Diagnostic::new(code::MANY_OBJECTS, message);
-    let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
-    Some(match advised_shard(array) {
-        Some((shard, decoded, count)) => {
-            let format = if array.plan.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
-            let option = format!("{format}--shard-shape {shard}");
-            let option = match arrays {
-                [_] => format!("`{option}`"),
-                _ => format!("`--rule '{}: {option}'`", array.path.trim_start_matches('/')),
-            };
-            let shards = counted(count, "shard");
-            found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))
-        }
-        None => found.with_help("larger chunks (`--chunk-shape`) make fewer"),
-    })
-}
-
-fn num_written(arrays: &[PlannedArray]) -> u64 {
-    arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add)
-}
-
 /// Returns the shape of an advised shard for the option, its decoded size, and the number of such shards.
 fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
     let metadata = &array.plan.destination.metadata;
@@ -138,24 +176,6 @@ fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
 }
 
 impl Sampler<'_> {
-    /// Returns the estimates of all arrays, by path.
-    pub(super) fn estimates(
-        &self,
-        arrays: &[PlannedArray],
-        progress: &dyn Progress,
-    ) -> Result<BTreeMap<String, EstimateResult>> {
-        progress.start("estimate", None);
-        let is_tree = arrays.len() > 1;
-        let estimated = arrays.iter().map(|array| {
-            self.driver.interrupt().check()?;
-            let named = |error: OperationError| if is_tree { error.about(&array.plan.source.store) } else { error };
-            Ok((array.path.clone(), self.estimate_of(array).map_err(named)?))
-        });
-        let estimated = estimated.collect();
-        progress.finish();
-        estimated
-    }
-
     fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult> {
         let PlannedArray { change, plan, .. } = array;
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
@@ -239,25 +259,6 @@ fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
 fn room_of(node: &Node) -> Result<FreeSpace> {
     let unknown = || OperationError::environment(format!("the free space of `{}` is not known", node.name()));
     node.room().map_err(|error| unknown().because(error))
-}
-
-/// Adds the missing space to an error about space. It assumes that the remaining work is like the completed work. If
-/// that would fit, it names other limits.
-pub(super) fn with_missing_space(error: OperationError, arrays: &[PlannedArray], journal: &Journal) -> OperationError {
-    if !is_out_of_space(&error) {
-        return error;
-    }
-    let Some(Ok(room)) = arrays.first().map(|array| array.plan.target.room()) else { return error };
-    let total = num_written(arrays);
-    let (done, written) = (journal.num_units(), journal.bytes_written());
-    let left = u128::from(total.saturating_sub(done).max(1));
-    let jobs = arrays.iter().filter_map(|array| array.plan.job.objects());
-    let decoded = jobs.map(|job| job.transfer.destination.chunk_bytes()).max();
-    let needed = match decoded {
-        Some(decoded) if done == 0 => left * u128::from(decoded),
-        _ => left * u128::from(written) / u128::from(done.max(1)),
-    };
-    error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
 }
 
 /// Returns the help for space that ran out while `needed` more bytes were needed.

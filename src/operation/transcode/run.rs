@@ -10,8 +10,8 @@ use super::plan::planner::ahead_bytes;
 use super::planning::{Planning, bytes_of};
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{
-    Done, JobPlan, LockedDestination, NodeDocuments, Output, Sampler, SealedPlan, Source, cannot_write, container,
-    forecast, outcome, quality,
+    Done, JobPlan, LockedDestination, NodeDocuments, Output, SealedPlan, Source, cannot_write, container, forecast,
+    outcome, quality,
 };
 use crate::array::{ChunkCache, Interrupt};
 use crate::engine::{ObjectReport, Progress};
@@ -133,19 +133,15 @@ impl<'a> JobPlan<'a> {
 
     /// Returns the result of a plan that is shown.
     fn shown(&self, sealed: &SealedPlan, begun: Instant) -> Result<TranscodeResult> {
-        let mut estimates = BTreeMap::new();
-        if self.options.run.estimate {
-            let sampler = Sampler { budget: self.budget, driver: &self.driver };
-            estimates = sampler.estimates(&self.arrays, self.progress)?;
-        }
+        let mut estimates = if self.options.run.estimate { self.estimates()? } else { BTreeMap::new() };
         let mut result = self.result(None, begun);
         for node in &mut result.nodes {
             node.estimate = estimates.remove(&node.path);
         }
         let documents = sealed.documents.iter().map(|(key, _)| key.as_str());
         let keys: Vec<&str> = documents.chain(self.source.other_keys.iter().map(String::as_str)).collect();
-        result.plan = Some(forecast::planned_objects(&self.arrays, &keys, (&self.source.node, &self.output)));
-        result.warnings.extend(forecast::many_objects(&self.arrays, &self.output));
+        result.plan = Some(self.planned_objects(&keys));
+        result.warnings.extend(self.many_objects());
         Ok(result)
     }
 
@@ -155,7 +151,7 @@ impl<'a> JobPlan<'a> {
         if is_for_good || !claim.output.keeps_unfinished() {
             let _ = self.remove_staging();
         }
-        let error = if is_for_good { error } else { forecast::with_missing_space(error, &self.arrays, &claim.journal) };
+        let error = if is_for_good { error } else { self.with_missing_space(error, &claim.journal) };
         claim.fail(error, is_for_good)
     }
 

@@ -11,7 +11,7 @@ use crate::element::NumberType;
 use crate::engine::{Progress, listing};
 use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::{JobPlan, PlannedArray, Source, forecast};
+use crate::operation::transcode::{JobPlan, PlannedArray, Source};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
 };
@@ -56,6 +56,7 @@ pub fn init(
         job.check_room()?;
     }
     let sealed = job.seal();
+    let (objects, many_objects) = (job.num_written(), job.many_objects());
     let JobPlan { source, output, arrays, .. } = job;
     let mut warnings = source.warnings;
     warnings.extend(arrays.iter().flat_map(|array| array.plan.warnings.iter().cloned()));
@@ -82,8 +83,7 @@ pub fn init(
             .with_help("give the options of that plan, or choose another DEST"));
     }
     let was_there = before.is_some();
-    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
-    warnings.extend(forecast::many_objects(&arrays, &output));
+    warnings.extend(many_objects);
     let passes = plan.passes.iter();
     let passes = passes.map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() });
     Ok(InitResult {
