@@ -147,12 +147,6 @@ pub(super) struct Stats<'a> {
     scan: SummaryScan,
 }
 
-/// Statistics of all elements, and the minimum and maximum finite value as float64.
-pub(super) struct Figures {
-    pub result: StatsResult,
-    pub range: Option<(f64, f64)>,
-}
-
 impl Accumulator for Stats<'_> {
     type Part = (Summary, MissingCount);
     type Buffers = ();
@@ -180,7 +174,7 @@ impl<'a> Stats<'a> {
     }
 
     /// Computes the statistics in a pass. Elements that are not stored count, except for a sample.
-    pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<Figures, ChunkFault> {
+    pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<StatsResult, ChunkFault> {
         let stats = Stats::new(numbers);
         let found = fold.run("values", &stats)?;
         let absent = if is_sample { 0 } else { absent(fold, &found) };
@@ -194,7 +188,7 @@ impl<'a> Stats<'a> {
         (mut all, mut missing): (Summary, MissingCount),
         mut absent: u64,
         fold: Fold<'_>,
-    ) -> Result<Figures, ChunkFault> {
+    ) -> Result<StatsResult, ChunkFault> {
         if let Some(scan) = self.scan.rescaled(&all) {
             self.scan = scan;
             all = fold.run("values, scaled", &self)?.part.0;
@@ -205,9 +199,8 @@ impl<'a> Stats<'a> {
             absent = 0;
         }
         scan.merge(&mut all, &scan.of_constant(numbers.fill_bits, absent));
-        let value = |bits| number_value(numbers.number_type(), bits);
         let (min, max) = all.extremes.map(|(least, greatest)| (numbers.exact(least), numbers.exact(greatest))).unzip();
-        let result = StatsResult {
+        Ok(StatsResult {
             count: all.count + missing.all,
             finite: all.finite,
             nan: all.nan(),
@@ -219,9 +212,14 @@ impl<'a> Stats<'a> {
             max,
             mean: scan.mean(&all),
             standard_deviation: scan.standard_deviation(&all),
-        };
-        Ok(Figures { result, range: all.extremes.map(|(least, greatest)| (value(least), value(greatest))) })
+        })
     }
+}
+
+/// Returns the minimum and the maximum finite value. `None` if there is none.
+pub(super) fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
+    let number = |value: &Option<Json>| Some(value.as_ref()?.as_number()?.as_f64());
+    Some((number(&stats.min)?, number(&stats.max)?))
 }
 
 /// Returns the number of elements of an array that are not stored.

@@ -30,7 +30,7 @@ use crate::grid::Region;
 use crate::metadata::array::num_elements;
 use crate::metadata::{Json, Number};
 use crate::store::Location;
-use value::{Compared, Comparer, Difference, Greatest, Tolerance};
+use value::{Compared, Comparer, Difference, Tolerance, order};
 
 /// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ pub(super) struct Tally {
 #[derive(Debug)]
 struct Mismatch {
     at: Vec<u64>,
-    greatest: Greatest,
+    difference: Option<Difference>,
     values: [Vec<u8>; 2],
 }
 
@@ -323,8 +323,7 @@ impl ArrayPair<'_> {
         let rest = elements.saturating_sub(all.elements);
         let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
         if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
-            let greatest = Greatest { index: 0, difference: None };
-            let place = Mismatch { at: destination.start_of(absent), greatest, values: fills };
+            let place = Mismatch { at: destination.start_of(absent), difference: None, values: fills };
             all += Tally { differing: rest, greatest: Some(place), ..Tally::default() };
         }
         Ok(all.result(elements, arrays.map(|array| &array.data_type), false))
@@ -360,7 +359,7 @@ impl ArrayComparison {
                 let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
                 bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
             });
-            Mismatch { at: pair.region.position(greatest.index as u64), greatest, values }
+            Mismatch { at: pair.region.position(greatest.index as u64), difference: greatest.difference, values }
         });
         Tally { elements, differing, relative, greatest }
     }
@@ -371,7 +370,8 @@ impl ArrayComparison {
         let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
         let [a, b] = [0, 1].map(|side| self.values[side].decode(&sides[side], &mut decoded).to_vec());
         let compared = self.comparer.compare(&a, &b);
-        let greatest = compared.greatest.map(|greatest| Mismatch { at, greatest, values: [a, b] });
+        let greatest =
+            compared.greatest.map(|greatest| Mismatch { at, difference: greatest.difference, values: [a, b] });
         Tally { elements, differing: compared.differing * elements, relative: compared.relative, greatest }
     }
 
@@ -395,7 +395,7 @@ impl Tally {
     /// Returns the result for arrays with this number of elements and values of these types.
     fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
         let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
-        let difference = self.greatest.as_ref().and_then(|place| place.greatest.difference);
+        let difference = self.greatest.as_ref().and_then(|place| place.difference);
         let (at, values) = self.greatest.map(|place| (place.at, place.values)).unzip();
         let [value, other_value] = values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
         let hint = if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
@@ -417,7 +417,7 @@ impl Tally {
 impl Mismatch {
     /// True if it differs more, or as much and is earlier in C order.
     fn is_before(&self, other: &Mismatch) -> bool {
-        other.greatest.exceeds(&self.greatest).then_with(|| self.at.cmp(&other.at)).is_lt()
+        order(other.difference, self.difference).then_with(|| self.at.cmp(&other.at)).is_lt()
     }
 }
 
@@ -452,7 +452,7 @@ pub(super) fn differences(
     let first = differing.next();
     let place = first.map(|index| Mismatch {
         at: block.position(index as u64),
-        greatest: Greatest { index, difference: None },
+        difference: None,
         values: [a.element(index).to_vec(), b.element(index).to_vec()],
     });
     let count = u64::from(first.is_some()) + differing.count() as u64;

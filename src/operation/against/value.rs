@@ -161,9 +161,8 @@ impl Comparer {
         if let Some(relative) = relative.filter(|relative| !relative.is_nan()) {
             compared.relative = Some(compared.relative.map_or(relative, |greatest| greatest.max(relative)));
         }
-        let found = Greatest { index, difference };
-        if compared.greatest.is_none_or(|greatest| found.exceeds(&greatest) == Ordering::Greater) {
-            compared.greatest = Some(found);
+        if compared.greatest.is_none_or(|greatest| order(difference, greatest.difference).is_gt()) {
+            compared.greatest = Some(Greatest { index, difference });
         }
     }
 
@@ -178,16 +177,12 @@ impl Comparer {
     }
 }
 
-impl Greatest {
-    /// Orders by difference. `None` is the least.
-    pub(crate) fn exceeds(&self, other: &Greatest) -> Ordering {
-        match (self.difference, other.difference) {
-            (None, None) => Ordering::Equal,
-            (None, Some(_)) => Ordering::Less,
-            (Some(_), None) => Ordering::Greater,
-            (Some(Difference::Integer(a)), Some(Difference::Integer(b))) => a.cmp(&b),
-            (Some(a), Some(b)) => a.to_f64().total_cmp(&b.to_f64()),
-        }
+/// Orders differences. `None` is the least.
+pub(crate) fn order(one: Option<Difference>, other: Option<Difference>) -> Ordering {
+    match (one, other) {
+        (Some(Difference::Integer(a)), Some(Difference::Integer(b))) => a.cmp(&b),
+        (Some(a), Some(b)) => a.to_f64().total_cmp(&b.to_f64()),
+        (one, other) => one.is_some().cmp(&other.is_some()),
     }
 }
 

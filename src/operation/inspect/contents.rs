@@ -12,7 +12,7 @@ use crate::kernel::bit_pairs::{BitPatterns, Information, bit_names, leading_bits
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::histogram::{Binning, absent};
+use crate::operation::histogram::{Binning, absent, range_of};
 use crate::operation::information::{BitSurvey, Codes, codes};
 use crate::operation::inspect_result::{DimensionInformation, KeptBits, SuggestionResult};
 use crate::operation::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
@@ -135,7 +135,7 @@ impl Contents<'_> {
             request.first_fit(|target, fit| request.resolve(target, &survey, fit))
         });
         let quantization = quantization.transpose().map_err(Stop::Error)?;
-        let range = figures.as_ref().and_then(|figures| figures.range);
+        let range = figures.as_ref().and_then(range_of);
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
         let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
         let (own_counts, error) = match &second {
@@ -145,7 +145,7 @@ impl Contents<'_> {
         };
         let binned = given.zip(counts).or(second.0.zip(own_counts));
         result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
-        result.stats = figures.filter(|_| options.stats).map(|figures| figures.result);
+        result.stats = figures.filter(|_| options.stats);
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
             result.suggestion = Some(suggestion(request, quantization, &error).map_err(Stop::Error)?);
             result.warnings.extend(quantization.warnings.iter().cloned());

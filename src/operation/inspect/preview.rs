@@ -6,16 +6,16 @@ use crate::array::{ChunkFault, StoredArray};
 use crate::codec::region::as_index;
 use crate::diagnostic::code;
 use crate::engine::{Fold, listing};
+use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
-use crate::metadata::{ArrayMetadata, Json};
 use crate::operation::drawing::finite_range;
-use crate::operation::histogram::{BINS, Binning, absent};
+use crate::operation::histogram::{BINS, Binning, absent, range_of};
 use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
 use crate::operation::{
     ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
-    Stats, StatsResult, explain,
+    Stats, explain,
 };
 
 /// The maximum number of elements of a slice that is read whole.
@@ -103,7 +103,7 @@ impl Contents<'_> {
         let range = match &result.stats {
             _ if !counts_all => None,
             Some(stats) => range_of(stats),
-            None => Stats::of(numbers, fold, false).map(|figures| figures.range).or_else(|fault| {
+            None => Stats::of(numbers, fold, false).map(|stats| range_of(&stats)).or_else(|fault| {
                 drawing.note = Some(self.note(fault)?);
                 Ok::<_, OperationError>(None)
             })?,
@@ -219,12 +219,6 @@ const MOST_COUNTED: u64 = 1 << 26;
 
 /// The maximum number of objects of such an array.
 const MOST_COUNTED_OBJECTS: u64 = 1 << 12;
-
-/// Returns the minimum and the maximum finite value. `None` if there is none.
-fn range_of(stats: &StatsResult) -> Option<(f64, f64)> {
-    let number = |value: &Option<Json>| Some(value.as_ref()?.as_number()?.as_f64());
-    Some((number(&stats.min)?, number(&stats.max)?))
-}
 
 /// True if the whole array is counted.
 fn is_small(side: &StoredArray) -> bool {

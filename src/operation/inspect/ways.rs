@@ -164,7 +164,7 @@ impl Contents<'_> {
         let driver = new_driver(threads, self.driver.interrupt())?;
         let fold = Fold { array: &stored, driver: &driver, progress: &Silent };
         let figures = Stats::of(&numbers, fold, true);
-        Ok(figures.map_err(|fault| explain(fault, &stored.metadata, store, None))?.result)
+        figures.map_err(|fault| explain(fault, &stored.metadata, store, None))
     }
 }
 

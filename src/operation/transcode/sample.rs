@@ -14,7 +14,7 @@ use super::{Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::Profile;
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
-use crate::grid::{Region, num_elements};
+use crate::grid::num_elements;
 use crate::metadata::ArrayMetadata;
 use crate::operation::{
     Budget, ChangeOptions, OpenedArray, OperationError, Result, RunOptions, ShapeRequest, ShardRequest, new_driver,
@@ -296,10 +296,4 @@ fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
     let sizes = node.sizes("", &[&key]).map_err(|error| metadata::unkept(error, &node.name()))?;
     Ok(sizes.first().copied().flatten().unwrap_or(0))
-}
-
-/// Returns the number of elements of a chunk inside the array.
-fn elements_inside(chunk: u64, metadata: &ArrayMetadata) -> u64 {
-    let region = metadata.grid.region_of(&position(chunk, metadata));
-    region.common(&Region::whole(&metadata.shape)).num_elements()
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{Sample, SampleSize, Sampler, elements_inside, has_fixed_size, held, source_array, stored_bytes};
+use super::{Sample, SampleSize, Sampler, has_fixed_size, held, source_array, stored_bytes};
 use crate::array::{ChunkSet, Listing, position};
 use crate::diagnostic::quantity::approximate;
 use crate::engine::Silent;
-use crate::grid::{Grid, num_elements};
+use crate::grid::{Grid, Region, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
 use crate::operation::transcode::plan::{ResolvedPlan, keep_bits};
@@ -156,7 +156,8 @@ impl Sampler<'_> {
         let (mut sizes, mut inside, mut encoded) = (Vec::new(), 0_u64, 0_u64);
         for chunk in drawn.iter() {
             sizes.push(stored_bytes(&plan.target, &plan.destination.metadata, chunk)?);
-            inside += elements_inside(chunk, metadata);
+            let region = metadata.grid.region_of(&position(chunk, metadata));
+            inside += region.common(&Region::whole(&metadata.shape)).num_elements();
             encoded += stored_bytes(&array.node, metadata, chunk)?;
         }
         let found = approximate(sizes.iter().sum());
