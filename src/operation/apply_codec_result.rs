@@ -70,7 +70,7 @@ pub struct RoundTrip {
     /// Number of elements that differ in value. NaN equals NaN, and -0 equals 0.
     pub differing: u64,
     /// The greatest difference of two finite numbers.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max_abs_error: Option<f64>,
     /// Indices of the element with this difference, or else of the first element that differs.
     pub at: Option<Vec<u64>>,

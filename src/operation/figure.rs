@@ -3,37 +3,20 @@
 use serde::{Serialize, Serializer};
 
 /// A number as an element of a list.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number(pub f64);
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        number(&self.0, serializer)
-    }
-}
+#[derive(Serialize)]
+struct Number(#[serde(serialize_with = "number")] f64);
 
 /// Serialises a list of numbers.
 pub fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| Number(*value)))
 }
 
-/// Serialises a number, or "NaN", "Infinity", "-Infinity".
-pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if value.is_finite() {
-        serializer.serialize_f64(*value)
-    } else if value.is_nan() {
-        serializer.serialize_str("NaN")
-    } else if *value > 0.0 {
-        serializer.serialize_str("Infinity")
-    } else {
-        serializer.serialize_str("-Infinity")
-    }
-}
-
-/// Serialises [`number`], or null.
-pub fn optional_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => number(value, serializer),
+/// Serialises a number or "NaN", "Infinity", "-Infinity", and null for `None`.
+pub fn number<N: Copy + Into<Option<f64>>, S: Serializer>(value: &N, serializer: S) -> Result<S::Ok, S::Error> {
+    match (*value).into() {
         None => serializer.serialize_none(),
+        Some(value) if value.is_finite() => serializer.serialize_f64(value),
+        Some(value) if value.is_nan() => serializer.serialize_str("NaN"),
+        Some(value) => serializer.serialize_str(if value > 0.0 { "Infinity" } else { "-Infinity" }),
     }
 }

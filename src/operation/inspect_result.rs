@@ -252,10 +252,10 @@ pub struct StatsResult {
     /// Maximum, in the form of `min`.
     pub max: Option<Json>,
     /// Mean, from a sum of about 106 bits.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub mean: Option<f64>,
     /// Population standard deviation (n degrees of freedom).
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub standard_deviation: Option<f64>,
 }
 
@@ -393,10 +393,10 @@ pub struct PreviewResult {
     /// elements than a picture reads.
     pub reduction: &'static str,
     /// The minimum of the pixels. `None` if all are NaN.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub min: Option<f64>,
     /// The maximum of the pixels. `None` if all are NaN.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max: Option<f64>,
     /// The pixels, row by row.
     pub values: Vec<PreviewRow>,
@@ -441,10 +441,10 @@ pub struct WayResult {
     /// Number of significand bits that are kept.
     pub keep_bits: Option<u64>,
     /// The greatest error in the sample.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max_abs_error: Option<f64>,
     /// The root mean square error in the sample.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub rms_error: Option<f64>,
     /// Estimated bytes of the whole array, including shard indexes.
     pub bytes_stored: Option<u64>,
@@ -454,7 +454,7 @@ pub struct WayResult {
     /// Stored bytes of the array divided by `bytes_stored`.
     pub ratio: Option<f64>,
     /// Estimated wall time for the whole array on this machine, in seconds.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub seconds: Option<f64>,
     /// The command line of the way.
     pub command: Option<String>,

@@ -90,7 +90,7 @@ pub struct NodeResult {
     /// Number of work units in all passes: objects, or blocks of objects if the grid changes.
     pub units: Option<u64>,
     /// Mean ratio of chunks read to chunks needed. With two passes: of the one that reads more than it needs.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub read_amplification: Option<f64>,
     /// Peak memory of the chunk data in flight, in bytes.
     pub memory_bytes: Option<u64>,
@@ -190,7 +190,7 @@ pub struct QuantizationResult {
     /// For `bitround`: the explicit significand bits that are kept. `None` also in a plan that reads no chunk.
     pub keep_bits: Option<u32>,
     /// For `bitround`: the share of the bitwise real information in these bits (`--keep-bits auto`).
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub information: Option<f64>,
     /// The least and greatest value of the range, as literals of the array's type.
     pub range: Option<[Json; 2]>,
@@ -201,7 +201,7 @@ pub struct QuantizationResult {
     /// data.
     pub scale: Option<Json>,
     /// `|1/scale|`, the difference between the values of neighbouring codes.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub step: Option<f64>,
     /// The first and the last code of numbers. `None` if a plan reads no chunk and they depend on the data.
     pub codes: Option<[i64; 2]>,
@@ -216,16 +216,16 @@ pub struct QuantizationResult {
     /// Number of elements that were clamped to the range. `None` in a plan.
     pub clamped: Option<u64>,
     /// The greatest error of the finite elements that were not clamped.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max_abs_error: Option<f64>,
     /// The greatest error of the clamped elements.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max_abs_error_clamped: Option<f64>,
     /// The root mean square error of the finite elements that were not clamped.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub rms_error: Option<f64>,
     /// Limit of the error: `--max-error`, or the one that follows from step and rounding.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub bound: Option<f64>,
     /// Readers that can decode the result. `None` if the metadata do not say what the codes mean.
     pub readers: Option<&'static str>,
@@ -253,34 +253,34 @@ pub struct QualityResult {
     /// Number of points that are finite in SOURCE and in DEST.
     pub points: u64,
     /// Mean of DEST minus SOURCE.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub bias: Option<f64>,
     /// `20 log10(range of SOURCE / rms error)`, in dB. `None` if SOURCE is constant.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub psnr: Option<f64>,
     /// Pearson's correlation coefficient. `None` if SOURCE or DEST is constant.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub pearson: Option<f64>,
     /// The share of points with a relative error above 1e-4. Where SOURCE is 0, the absolute error.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub relative_error_share: Option<f64>,
     /// The greatest difference between the distribution functions of SOURCE and DEST. `None` if DEST can contain more
     /// than 2^20 different values.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub ks_statistic: Option<f64>,
     /// The p-value of the two-sample Kolmogorov-Smirnov test, if there is a statistic.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub ks_p: Option<f64>,
     /// The minimum DSSIM of all levels. A level is a slice of the last two dimensions.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub dssim: Option<f64>,
     /// Indices of this level along the other dimensions.
     pub dssim_level: Option<Vec<u64>>,
     /// The share of zeros that stay 0. 1 if there are no zeros.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub zeros_kept: Option<f64>,
     /// The share of other numbers that keep their sign. 1 if there are none.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub signs_kept: Option<f64>,
     /// The reason why there is no DSSIM.
     #[serde(skip)]
@@ -298,10 +298,10 @@ pub struct VerifyResult {
     /// Number of elements that differ. For quantised values: by more than the bound.
     pub differing: u64,
     /// The greatest difference.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub max_abs_error: Option<f64>,
     /// The bound of quantised values.
-    #[serde(serialize_with = "figure::optional_number")]
+    #[serde(serialize_with = "figure::number")]
     pub bound: Option<f64>,
 }
 

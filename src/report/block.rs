@@ -14,7 +14,7 @@ pub(super) type Members<'a> = Vec<(&'a str, String)>;
 /// A result in words and pictures.
 #[derive(Debug, Default)]
 pub struct Report<'a> {
-    /// The subject, as the user named it. If it is empty, only the blocks are written.
+    /// The subject, as the user named it.
     pub(super) title: String,
     /// The kind or the outcome of the subject.
     pub(super) state: String,

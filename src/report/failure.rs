@@ -263,30 +263,20 @@ fn without_numbers(text: &str) -> String {
 /// Returns the groups, errors first, then in the order of the first findings. Findings about chunks are not grouped,
 /// nor are those of a kind that only one node has.
 pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
-    let mut places: HashMap<Kind, Vec<usize>> = HashMap::new();
-    let of_nodes = |finding: &&Diagnostic| finding.location.chunk.is_none();
-    for (place, finding) in findings.iter().enumerate().filter(|(_, finding)| of_nodes(finding)) {
-        places.entry(kind_of(finding)).or_default().push(place);
+    let (mut alone, mut kinds): (Vec<usize>, HashMap<Kind, Vec<usize>>) = Default::default();
+    for (place, finding) in findings.iter().enumerate() {
+        let of_chunk = finding.location.chunk.is_some();
+        let places = if of_chunk { &mut alone } else { kinds.entry(kind_of(finding)).or_default() };
+        places.push(place);
     }
-    let node = |place: &usize| {
-        let Location { store, node, .. } = &findings[*place].location;
-        (store, node)
-    };
-    let mut heads: HashMap<usize, Vec<usize>> = HashMap::new();
-    for places in places.into_values() {
-        if places.iter().any(|place| node(place) != node(&places[0])) {
-            heads.insert(places[0], places);
-        }
-    }
-    let members: HashSet<usize> = heads.values().flatten().copied().collect();
-    let group = |place: usize| match heads.get(&place) {
-        Some(places) => Some(places.iter().map(|place| &findings[*place]).collect()),
-        None => (!members.contains(&place)).then(|| vec![&findings[place]]),
-    };
-    let groups = (0..findings.len()).filter_map(group);
-    let mut groups: Vec<Group<'_>> = groups.map(|findings| Group { findings }).collect();
-    groups.sort_by_key(|group| Reverse(group.first().severity));
-    groups
+    let node = |place: usize| (&findings[place].location.store, &findings[place].location.node);
+    let has_many_nodes = |places: &Vec<usize>| places.iter().any(|place| node(*place) != node(places[0]));
+    let (of_many, of_one): (Vec<_>, Vec<_>) = kinds.into_values().partition(has_many_nodes);
+    alone.extend(of_one.into_iter().flatten());
+    let mut groups: Vec<_> = alone.into_iter().map(|place| vec![place]).chain(of_many).collect();
+    groups.sort_unstable_by_key(|places| (Reverse(findings[places[0]].severity), places[0]));
+    let group = |places: Vec<usize>| Group { findings: places.into_iter().map(|place| &findings[place]).collect() };
+    groups.into_iter().map(group).collect()
 }
 
 impl<'a> Group<'a> {
