@@ -1,6 +1,6 @@
 //! One codec of a chain, bound to its input chunk.
 
-use super::{BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
+use super::{Bound, BoundConfiguration, BytesSize, CodecKind, Representation, sharding_indexed};
 use crate::codec::kinds::array::BoundArray;
 use crate::codec::kinds::{BytesCodec, BytesKind};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
@@ -31,9 +31,7 @@ impl<'a> KnownCodec<'a> {
     }
 }
 
-/// A codec's configuration and the chunk after it, which is `None` after a fault.
-pub(super) type Bound = (BoundConfiguration, Option<Representation>);
-
+/// Returns a codec's configuration and the chunk after it, which is `None` after a fault.
 pub(super) fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, found: &mut Vec<Diagnostic>) -> Bound {
     let KnownCodec { codec, entry, .. } = *known;
     report_name(known, found);

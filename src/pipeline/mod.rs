@@ -34,6 +34,9 @@ pub enum Codec<S> {
 /// The configuration of a codec, bound to its input chunk.
 pub type BoundConfiguration = Codec<ShardingStage>;
 
+/// A codec's configuration and the chunk after it, which is `None` after a fault.
+type Bound = (BoundConfiguration, Option<Representation>);
+
 impl<S> Codec<S> {
     /// Returns the effect on the elements of a chunk, as far as other code uses it.
     pub fn effect(&self) -> Effect<'_> {

@@ -2,9 +2,8 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
 
-use super::binding::Bound;
 use super::{
-    ArrayRepresentation, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
+    ArrayRepresentation, Bound, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
 };
 use crate::codec::kinds::members::{Absent, Form, Member, Members, shown, wrong};
 use crate::data_type::DataType;
