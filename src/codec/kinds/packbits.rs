@@ -9,7 +9,7 @@ use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{Element, ElementType, NumberType};
+use crate::element::{Element, ElementType, NumberType, with_bits};
 
 /// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
@@ -246,12 +246,7 @@ impl Coder for PackBits {
         if self.padding_encoding == PaddingEncoding::FirstByte {
             out.bytes.push(padding);
         }
-        match self.component_size {
-            1 => self.pack::<u8>(decoded, out.bytes)?,
-            2 => self.pack::<u16>(decoded, out.bytes)?,
-            4 => self.pack::<u32>(decoded, out.bytes)?,
-            _ => self.pack::<u64>(decoded, out.bytes)?,
-        }
+        with_bits!(self.component_size, T => self.pack::<T>(decoded, out.bytes)?);
         if self.padding_encoding == PaddingEncoding::LastByte {
             out.bytes.push(padding);
         }
@@ -262,12 +257,7 @@ impl Coder for PackBits {
         let (packed, padding, size) = self.sizes()?;
         let packed = self.check(encoded, packed, padding)?;
         zeroed(out.bytes, size)?;
-        match self.component_size {
-            1 => self.unpack::<u8>(packed, out.bytes),
-            2 => self.unpack::<u16>(packed, out.bytes),
-            4 => self.unpack::<u32>(packed, out.bytes),
-            _ => self.unpack::<u64>(packed, out.bytes),
-        }
+        with_bits!(self.component_size, T => self.unpack::<T>(packed, out.bytes));
         Ok(())
     }
 

@@ -61,6 +61,8 @@ macro_rules! with_float {
 }
 
 /// Runs an expression with a type name bound to the unsigned integer of this number of bytes: 1, 2, 4 or 8.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! with_bits {
     ($size:expr, $T:ident => $body:expr) => {
         match $size {
@@ -83,7 +85,7 @@ macro_rules! with_bits {
         }
     };
 }
-pub(crate) use with_bits;
+pub use with_bits;
 
 /// A stored primitive number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
