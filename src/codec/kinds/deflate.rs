@@ -209,13 +209,11 @@ impl DeflateContexts {
     /// Appends one stream to `encoded`.
     fn deflate(&mut self, level: u32, is_zlib: bool, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
         let slot = &mut self.encode[usize::from(is_zlib)];
-        let context = match slot {
-            Some((current, context)) if *current == level => {
-                context.reset();
-                context
-            }
-            slot => &mut slot.insert((level, Compress::new(Compression::new(level), is_zlib))).1,
-        };
+        if slot.as_ref().is_some_and(|(current, _)| *current != level) {
+            *slot = None;
+        }
+        let (_, context) = slot.get_or_insert_with(|| (level, Compress::new(Compression::new(level), is_zlib)));
+        context.reset();
         reserve(encoded, bound(decoded.len() as u64).map_or(usize::MAX, size))?;
         loop {
             let consumed = size(context.total_in());
@@ -235,14 +233,8 @@ impl DeflateContexts {
         decoded: &mut Vec<u8>,
         bound: BytesSize,
     ) -> Result<usize, CodecError> {
-        let slot = &mut self.decode[usize::from(is_zlib)];
-        let context = match slot {
-            Some(context) => {
-                context.reset(is_zlib);
-                context
-            }
-            none => none.insert(Decompress::new(is_zlib)),
-        };
+        let context = self.decode[usize::from(is_zlib)].get_or_insert_with(|| Decompress::new(is_zlib));
+        context.reset(is_zlib);
         let most = encoded.len().saturating_mul(GREATEST_RATIO);
         reserve(decoded, most.min(bound.limit().saturating_sub(decoded.len())))?;
         let start = decoded.len();
