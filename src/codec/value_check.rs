@@ -7,35 +7,23 @@ use crate::data_type::DataType;
 use crate::grid::unravel;
 use crate::kernel::{ElementFault, FaultKind};
 
-/// The offsets of the `bool` bytes in an element.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueCheck {
-    offsets: Vec<usize>,
-    size: usize,
-}
-
-impl ValueCheck {
-    /// Returns the check of a type. `None` if every byte is a value, or if codecs already check the values.
-    pub fn new(data_type: &DataType) -> Option<Self> {
-        let mut offsets = Vec::new();
-        match data_type {
-            DataType::Bool => offsets.push(0),
-            DataType::Struct(_) | DataType::Optional(_) => gather(data_type, 0, &mut offsets),
-            _ => return None,
-        }
-        let size = data_type.size().filter(|size| *size > 0 && !offsets.is_empty())?;
-        Some(ValueCheck { offsets, size })
+impl BoundChain {
+    /// Returns true if decoded elements may be invalid although no codec has failed.
+    pub fn checks_values(&self) -> bool {
+        bool_offsets(&self.decoded().data_type).is_some()
     }
 
-    /// Fails for the first byte other than 0 and 1. `elements` are those of an array of `shape` in C order. Only those
-    /// in the box of shape `valid` at the origin are checked. The position in the error is relative to that origin.
-    pub fn check(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+    /// Fails for the first byte of a decoded bool other than 0 and 1. `elements` are those of an array of `shape` in C
+    /// order. Only those in the box of shape `valid` at the origin are checked. The position in the error is relative
+    /// to that origin.
+    pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+        let Some((offsets, size)) = bool_offsets(&self.decoded().data_type) else { return Ok(()) };
         // The bitwise OR of all bytes is at most 1 only if each byte is.
-        if self.size == 1 && elements.iter().fold(0, |joined, byte| joined | byte) <= 1 {
+        if size == 1 && elements.iter().fold(0, |joined, byte| joined | byte) <= 1 {
             return Ok(());
         }
-        for (index, element) in elements.chunks_exact(self.size).enumerate() {
-            let mut bytes = self.offsets.iter().filter_map(|offset| element.get(*offset));
+        for (index, element) in elements.chunks_exact(size).enumerate() {
+            let mut bytes = offsets.iter().filter_map(|offset| element.get(*offset));
             let Some(byte) = bytes.find(|byte| **byte > 1) else { continue };
             let position = unravel(index as u64, shape);
             if position.iter().zip(valid).all(|(index, end)| index < end) {
@@ -52,17 +40,16 @@ impl ValueCheck {
     }
 }
 
-impl BoundChain {
-    /// Returns true if decoded elements may be invalid although no codec has failed.
-    pub fn checks_values(&self) -> bool {
-        ValueCheck::new(&self.decoded().data_type).is_some()
+/// Returns the offsets of the `bool` bytes in an element, and its size. `None` if every byte is a value, or if codecs
+/// already check the values.
+fn bool_offsets(data_type: &DataType) -> Option<(Vec<usize>, usize)> {
+    if !matches!(data_type, DataType::Bool | DataType::Struct(_) | DataType::Optional(_)) {
+        return None;
     }
-
-    /// Fails if a decoded element of an array of `shape` is not a value of its type. Only the box of shape `valid` at
-    /// the origin is checked.
-    pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
-        ValueCheck::new(&self.decoded().data_type).map_or(Ok(()), |check| check.check(elements, shape, valid))
-    }
+    let mut offsets = Vec::new();
+    gather(data_type, 0, &mut offsets);
+    let size = data_type.size().filter(|size| *size > 0 && !offsets.is_empty())?;
+    Some((offsets, size))
 }
 
 /// Adds the offsets of `bool` in an element of `data_type` that begins at `start`.
