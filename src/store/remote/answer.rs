@@ -55,10 +55,10 @@ impl StoreResponse {
         self.header("etag").map(str::to_owned).or_else(date)
     }
 
-    /// Returns the bytes from an offset in the object, if there are at least `length`.
+    /// Returns `length` bytes from an offset in the object, if they have arrived.
     pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
-        self.body.get(start..).filter(|bytes| bytes.len() as u64 >= length)
+        self.body.get(start..)?.get(..usize::try_from(length).ok()?)
     }
 
     /// Returns the text of the first XML element with this name in the body.

@@ -144,8 +144,11 @@ struct Printed {
 /// Time after which expiring credentials are requested again.
 const KEPT: Duration = Duration::from_mins(5);
 
-impl CredentialProcess {
-    fn credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+#[async_trait]
+impl CredentialProvider for CredentialProcess {
+    type Credential = AwsCredential;
+
+    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
         let mut kept = held(&self.kept);
         if let Some((credential, until)) = kept.as_ref()
             && until.is_none_or(|until| Instant::now() < until)
@@ -167,15 +170,6 @@ impl CredentialProcess {
         let credential = Arc::new(AwsCredential { key_id, secret_key, token });
         *kept = Some((credential.clone(), until));
         Ok(credential)
-    }
-}
-
-#[async_trait]
-impl CredentialProvider for CredentialProcess {
-    type Credential = AwsCredential;
-
-    async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        self.credential()
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::future::ready;
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
@@ -14,13 +14,13 @@ use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
-use super::{Call, Client, ClientResult, Failure, Kind, RemoteStore, StoreResponse, path};
+use super::{Call, Client, ClientResult, Kind, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
 /// Most time that the process waits at its end for uploads and locks to be released.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Most bytes of an answer to a change.
-const MOST_ANSWER: u64 = 1 << 20;
+pub(super) const MOST_ANSWER: u64 = 1 << 20;
 
 /// Result of a conditional write.
 #[derive(Debug)]
@@ -69,25 +69,20 @@ impl Client {
         }
     }
 
-    /// Asks the server to copy an object of `bytes` bytes. Returns the answer if the server did not copy it.
-    pub(super) async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<Option<Box<StoreResponse>>> {
-        let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
-        let mut call = Call::new(Some(to), MOST_ANSWER);
-        call.copied = Some(bytes);
-        match self.service.change(call, work).await {
-            Ok(_) => Ok(None),
-            Err(Failure::Answered(answer)) => Ok(Some(answer)),
-            Err(failure) => Err(self.failed("copy", from, failure)),
-        }
-    }
-
     /// Removes an object. It is no error if it does not exist.
     pub(super) async fn delete(&self, key: &str) -> Result<()> {
         let work = async { self.stores.one_by_one.delete(&path(key)?).await };
         match self.service.change(Call::new(Some(key), MOST_ANSWER), work).await {
-            Err(failure) if failure.status() != Some(404) => Err(self.failed("remove", key, failure)),
-            _ => Ok(()),
+            Err(failure) if failure.status() != Some(404) => return Err(self.failed("remove", key, failure)),
+            _ => self.service.forget_lock(key),
         }
+        Ok(())
+    }
+
+    /// Starts the removal of an object, which continues after this call.
+    pub(super) fn begin_delete(self: &Arc<Self>, key: String) -> Result<()> {
+        let client = self.clone();
+        self.writes.begin(&key.clone(), 0, async move { client.delete(&key).await })
     }
 
     /// Starts a multipart upload. Returns its id.
@@ -167,12 +162,7 @@ impl RemoteStore {
             let mut left = client.wait(client.delete_together(first));
             left.extend(client.wait(client.delete_together(rest)));
             for key in left {
-                let (removing, removed) = (client.clone(), key.clone());
-                client.writes.begin(&key, 0, async move {
-                    removing.delete(&removed).await?;
-                    removing.service.forget_lock(&removed);
-                    Ok(())
-                })?;
+                client.begin_delete(key)?;
             }
             client.writes.finish()?;
         }
@@ -195,7 +185,7 @@ impl Client {
             ready(())
         });
         // This is the result of only one of several requests, so it is ignored.
-        let _ = self.service.read(Call::new(None, MOST_NAMES), work.map(Ok)).await;
+        let _ = self.service.run(Call::new(None, MOST_NAMES), work.map(Ok)).await;
         if gone.is_empty() {
             self.deletes_together.store(false, Ordering::Relaxed);
         }

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::copy::Sizes;
 use super::{
-    Address, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, StoreResponse, Who, configuration,
+    Address, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, StoreResponse, configuration,
     is_refused, lacks_bucket, runtime,
 };
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
@@ -47,7 +47,9 @@ impl Stores {
 pub(super) struct Client {
     /// Name in messages.
     name: String,
-    pub(super) who: Who,
+    pub(super) kind: Kind,
+    /// True if requests are not signed.
+    pub(super) is_anonymous: bool,
     pub(super) runtime: &'static Runtime,
     pub(super) stores: Stores,
     pub(super) service: Arc<Service>,
@@ -103,7 +105,8 @@ impl Client {
         let runtime = runtime().map_err(|error| error.to_string())?;
         Ok(Client {
             name: address.shown(),
-            who: Who { kind: address.kind, is_anonymous },
+            kind: address.kind,
+            is_anonymous,
             runtime,
             requests: options.requests.get(),
             prefetched: Mutex::default(),
@@ -142,7 +145,7 @@ impl Client {
         let mut call = Call::new(Some(key), most);
         call.range.clone_from(&options.range);
         let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
-        self.service.read(call, work).await
+        self.service.run(call, work).await.map(|(_, answer)| answer)
     }
 
     /// Reads a part of an object. Returns `None` if the object is absent.
@@ -309,7 +312,7 @@ impl Client {
             return Err(self.error("list", below, "a web server cannot list its files", help));
         };
         let work = bucket.list_paginated(Some(prefix).filter(|prefix| !prefix.is_empty()), options);
-        let answer = self.service.read(Call::new(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
+        let (_, answer) = self.service.run(Call::new(None, MOST_PAGE_BYTES), work).await.map_err(|failure| {
             // A user who may not list may still be allowed to read.
             if let Failure::Answered(answer) = &failure
                 && matches!(answer.status.as_u16(), 401 | 403 | 404 | 405 | 501)

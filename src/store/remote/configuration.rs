@@ -131,6 +131,16 @@ impl<K: FromStr + PartialEq> Settings<K> {
         self.0.iter().rfind(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
+    /// Adds a value that wins over all others.
+    fn set(&mut self, key: K, value: Option<impl Into<String>>) {
+        self.0.extend(value.map(|value| (key, value.into())));
+    }
+
+    /// Adds a value that all others win over.
+    fn set_default(&mut self, key: K, value: Option<String>) {
+        self.0.splice(..0, value.map(|value| (key, value)));
+    }
+
     fn named(&self, name: &str) -> Option<&str> {
         self.get(&name.parse().ok()?)
     }
@@ -165,39 +175,28 @@ fn endpoint(text: &str) -> Result<String, String> {
 
 fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use AmazonS3ConfigKey as Key;
-    let (settings, files) = (Settings::read("AWS_", options)?, AwsFiles::read()?);
-    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+    let (mut settings, files) = (Settings::read("AWS_", options)?, AwsFiles::read()?);
+    settings.set_default(Key::Endpoint, files.endpoint());
+    settings.set_default(Key::Region, files.value("region"));
     let is_signed = !options.anonymous && !settings.is_on(&Key::SkipSignature);
-    // Options and environment variables override the files.
-    let address = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint)).map(str::to_owned);
-    let mut address = address.or_else(|| files.endpoint()).map(|text| endpoint(&text)).transpose()?;
+    let mut address = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint)).map(endpoint).transpose()?;
     let in_host = files.names_bucket_in_host();
     if in_host && !settings.is_on(&Key::VirtualHostedStyleRequest) {
         address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
     }
-    let region = settings.get(&Key::Region).map(str::to_owned).or_else(|| files.value("region"));
-    let is_told = address.is_some() || settings.is_on(&Key::S3Express);
-    let region = region.or_else(|| if is_told { None } else { region_of(bucket) });
+    settings.set(Key::VirtualHostedStyleRequest, in_host.then_some("true"));
+    if settings.get(&Key::Region).is_none() && address.is_none() && !settings.is_on(&Key::S3Express) {
+        settings.set(Key::Region, region_of(bucket));
+    }
+    settings.set(Key::S3Endpoint, address);
     let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];
     let is_given = given.iter().any(|key| settings.get(key).is_some());
-    if is_signed
-        && !is_given
-        && let Some(found) = files.credentials()?
-    {
-        builder = builder.with_credentials(found);
-    }
-    let encryption = encryption(&settings)?;
-    builder = settings.apply(builder, AmazonS3Builder::with_config);
-    if let Some(kind) = encryption {
-        let key = "aws_server_side_encryption".parse().map_err(|_| "no encryption is known".to_owned())?;
-        builder = builder.with_config(key, kind);
-    }
-    if in_host {
-        builder = builder.with_virtual_hosted_style_request(true);
-    }
-    builder = region.into_iter().fold(builder, AmazonS3Builder::with_region);
-    builder = address.into_iter().fold(builder, |builder, address| builder.with_config(Key::S3Endpoint, address));
-    builder = builder.with_retry(one_retry());
+    let found = if is_signed && !is_given { files.credentials()? } else { None };
+    let kind = "aws_server_side_encryption".parse().map_err(|_| "no encryption is known".to_owned())?;
+    settings.set(kind, encryption(&settings)?);
+    let builder = AmazonS3Builder::new().with_bucket_name(bucket).with_retry(one_retry());
+    let mut builder = settings.apply(builder, AmazonS3Builder::with_config);
+    builder = found.into_iter().fold(builder, AmazonS3Builder::with_credentials);
     builder = if is_signed {
         let built = builder.clone().with_http_connector(credentials()?).build();
         builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
@@ -238,10 +237,9 @@ fn encryption(settings: &Settings<AmazonS3ConfigKey>) -> Result<Option<&'static 
 fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use GoogleConfigKey as Key;
     let mut settings = Settings::read("GOOGLE_", options)?;
-    if let Some(path) = variable("SERVICE_ACCOUNT") {
-        settings.0.insert(0, (Key::ServiceAccount, path));
-    }
+    settings.set_default(Key::ServiceAccount, variable("SERVICE_ACCOUNT"));
     let base = settings.get(&Key::BaseUrl).map(endpoint).transpose()?;
+    settings.set(Key::BaseUrl, base);
     let is_anonymous = options.anonymous || settings.is_on(&Key::SkipSignature);
     let path = settings.get(&Key::ServiceAccount).or(settings.get(&Key::ApplicationCredentials));
     let given = match (settings.get(&Key::ServiceAccountKey), path) {
@@ -250,9 +248,8 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         (None, None) => "the file of gcloud's credentials".to_owned(),
     };
     let builder = GoogleCloudStorageBuilder::new().with_bucket_name(bucket).with_retry(one_retry());
-    let mut builder = settings.apply(builder, GoogleCloudStorageBuilder::with_config);
-    builder = base.into_iter().fold(builder, |builder, base| builder.with_base_url(&base));
-    builder = if is_anonymous {
+    let builder = settings.apply(builder, GoogleCloudStorageBuilder::with_config);
+    let builder = if is_anonymous {
         // Anonymous requests must not need credentials on this machine.
         let nobody = StaticCredentialProvider::new(GcpCredential { bearer: String::new() });
         builder.with_credentials(Arc::new(nobody)).with_skip_signature(true)
@@ -271,21 +268,21 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
 
 fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use AzureConfigKey as Key;
-    let settings = Settings::read("AZURE_", options)?;
+    let mut settings = Settings::read("AZURE_", options)?;
+    settings.set_default(Key::MsiEndpoint, variable("IDENTITY_ENDPOINT"));
     let is_emulator = settings.is_on(&Key::UseEmulator);
     let account = settings.get(&Key::AccountName).map(str::to_owned);
     if !is_emulator && account.is_none() {
         return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned());
     }
     let address = settings.get(&Key::Endpoint).map(endpoint).transpose()?;
+    settings.set(Key::Endpoint, address.clone());
     let is_anonymous = options.anonymous || settings.is_on(&Key::SkipSignature);
     if !is_anonymous {
         check_azure_secrets(&settings)?;
     }
-    let mut builder = MicrosoftAzureBuilder::new().with_container_name(container).with_retry(one_retry());
-    builder = variable("IDENTITY_ENDPOINT").into_iter().fold(builder, MicrosoftAzureBuilder::with_msi_endpoint);
-    builder = settings.apply(builder, MicrosoftAzureBuilder::with_config);
-    builder = address.iter().cloned().fold(builder, MicrosoftAzureBuilder::with_endpoint);
+    let builder = MicrosoftAzureBuilder::new().with_container_name(container).with_retry(one_retry());
+    let mut builder = settings.apply(builder, MicrosoftAzureBuilder::with_config);
     builder = if is_anonymous {
         builder.with_skip_signature(true)
     } else {

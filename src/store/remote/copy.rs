@@ -2,13 +2,13 @@
 //! a bucket. As a bucket has many addresses, the objects are compared.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use object_store::list::PaginatedListOptions;
-use object_store::{GetOptions, GetRange};
+use object_store::{GetOptions, GetRange, ObjectStoreExt};
 
-use super::{Client, Failure, GetRequest, Kind, RemoteStore, percent_decoded};
+use super::change::MOST_ANSWER;
+use super::{Call, Client, Failure, GetRequest, Kind, RemoteStore, path, percent_decoded};
 use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
 
 /// Largest object that every server copies with one request: 5 GB.
@@ -46,8 +46,7 @@ impl RemoteStore {
     ///
     /// It is false if refused objects count as absent, as only a read shows the refusal.
     pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
-        let is_same = self.address == source.address && self.options == source.options;
-        is_same
+        std::ptr::eq(self, source)
             && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
@@ -60,11 +59,13 @@ impl RemoteStore {
         client.writes.finish_of(from.as_str())?;
         let Some(bytes) = client.size_among_others(from.as_str())? else { return Ok(None) };
         StoreError::check_size(bytes, most, || client.shown(from.as_str()))?;
-        let (client, key) = self.changing("copy", to)?;
-        let copy = Copy { client: client.clone(), from: from.as_str().to_owned(), to: key.clone(), bytes };
-        match copy.ask_first()? {
+        match self.changing("copy", to)?.ask_first(from.as_str(), to.as_str(), bytes)? {
             CopyOutcome::Declined => return copy_in_pieces(self, self, (from, to), most),
-            CopyOutcome::Pending => client.writes.begin(&key, 0, async move { copy.run().await })?,
+            CopyOutcome::Pending => {
+                let (copying, from, target) = (client.clone(), from.as_str().to_owned(), to.as_str().to_owned());
+                let copy = async move { copying.copy(&from, &target, bytes).await };
+                client.writes.begin(to.as_str(), 0, copy)?;
+            }
             CopyOutcome::Done => {}
         }
         Ok(Some(bytes))
@@ -84,7 +85,7 @@ impl Client {
             return Ok(Some(bytes));
         }
         let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
-        let is_azure = self.who.kind == Kind::Azure;
+        let is_azure = self.kind == Kind::Azure;
         let (mut prefix, mut after) = (folder, just_before(key));
         if is_azure {
             // Azure cannot list from a given key. Neighbours share a prefix.
@@ -106,72 +107,57 @@ impl Client {
         // A server may ignore the start key. The object can still exist.
         listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))
     }
-}
-
-/// Returns a key that sorts after the key's predecessors and before the key. `None` means a key that is rarely a
-/// chunk's.
-fn just_before(key: &str) -> Option<String> {
-    let last = key.chars().last().filter(char::is_ascii_alphanumeric)?;
-    Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
-}
-
-/// Object to copy.
-#[derive(Debug)]
-struct Copy {
-    client: Arc<Client>,
-    from: String,
-    to: String,
-    bytes: u64,
-}
-
-impl Copy {
-    fn error(&self, why: &str, help: &str) -> StoreError {
-        self.client.error("copy", &self.from, why, help)
-    }
 
     /// Sends the first copy request to this server. Its result shows whether the server copies, so other threads wait
     /// for it.
-    fn ask_first(&self) -> Result<CopyOutcome> {
-        let mut copies = held(&self.client.copies);
+    fn ask_first(&self, from: &str, to: &str, bytes: u64) -> Result<CopyOutcome> {
+        let mut copies = held(&self.copies);
         match *copies {
-            _ if self.bytes > MOST_COPIED => Ok(CopyOutcome::Declined),
+            _ if bytes > MOST_COPIED => Ok(CopyOutcome::Declined),
             Some(true) => Ok(CopyOutcome::Pending),
             Some(false) => Ok(CopyOutcome::Declined),
             None => {
-                let outcome = self.client.wait(self.ask())?;
+                let outcome = self.wait(self.ask_to_copy(from, to, bytes))?;
                 *copies = Some(outcome != CopyOutcome::Declined);
                 Ok(outcome)
             }
         }
     }
 
-    /// Copies the object by the server, or through memory if the server declines.
-    async fn run(&self) -> Result<()> {
+    /// Copies an object of `bytes` bytes by the server, or through memory if the server declines.
+    async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<()> {
         for attempt in 1..=ATTEMPTS {
-            match self.ask().await? {
+            match self.ask_to_copy(from, to, bytes).await? {
                 CopyOutcome::Done => return Ok(()),
                 CopyOutcome::Declined => break,
                 // An error in the body of a success is an internal error of the store, and temporary.
                 CopyOutcome::Pending => tokio::time::sleep(PAUSE * attempt).await,
             }
         }
-        if self.bytes > MOST_RELAYED {
-            return Err(self.error("the server copied others, but not this object", "run the command again"));
+        let failed = |why: &str| Err(self.error("copy", from, why, "run the command again"));
+        if bytes > MOST_RELAYED {
+            return failed("the server copied others, but not this object");
         }
-        let wanted = GetRequest { key: &self.from, part: Part::Whole, most: MOST_RELAYED, version: None };
-        match self.client.fetch(wanted).await? {
-            Some(fetched) => self.client.put(&self.to, fetched.body).await,
-            None => Err(self.error("it was removed while it was copied", "run the command again")),
+        let wanted = GetRequest { key: from, part: Part::Whole, most: MOST_RELAYED, version: None };
+        match self.fetch(wanted).await? {
+            Some(fetched) => self.put(to, fetched.body).await,
+            None => failed("it was removed while it was copied"),
         }
     }
 
-    /// Sends one copy request.
-    async fn ask(&self) -> Result<CopyOutcome> {
-        let asked = self.client.copy(&self.from, &self.to, self.bytes).await?;
-        let Some(answer) = asked else { return Ok(CopyOutcome::Done) };
+    /// Sends one request to copy an object of `bytes` bytes.
+    async fn ask_to_copy(&self, from: &str, to: &str, bytes: u64) -> Result<CopyOutcome> {
+        let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
+        let mut call = Call::new(Some(to), MOST_ANSWER);
+        call.copied = Some(bytes);
+        let answer = match self.service.change(call, work).await {
+            Ok(_) => return Ok(CopyOutcome::Done),
+            Err(Failure::Answered(answer)) => answer,
+            Err(failure) => return Err(self.failed("copy", from, failure)),
+        };
         // The copy may still happen later, and would overwrite what is written instead.
         if answer.headers.contains_key("x-ms-copy-id") {
-            return Err(self.error("the store postpones the copy", "copy it through a local folder"));
+            return Err(self.error("copy", from, "the store postpones the copy", "copy it through a local folder"));
         }
         // An object that was removed meanwhile is detected by the read.
         let is_passing = match answer.status.as_u16() {
@@ -180,6 +166,13 @@ impl Copy {
         };
         Ok(if is_passing { CopyOutcome::Pending } else { CopyOutcome::Declined })
     }
+}
+
+/// Returns a key that sorts after the key's predecessors and before the key. `None` means a key that is rarely a
+/// chunk's.
+fn just_before(key: &str) -> Option<String> {
+    let last = key.chars().last().filter(char::is_ascii_alphanumeric)?;
+    Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
 }
 
 /// Documents by which two nodes are compared.

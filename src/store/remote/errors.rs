@@ -83,14 +83,6 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
     Some(Failure::Final(why, help))
 }
 
-/// Kind of a store and access to it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Who {
-    pub(super) kind: Kind,
-    /// True if requests are not signed.
-    pub(super) is_anonymous: bool,
-}
-
 /// Creates an error of a remote store. `object` is the name in messages.
 pub(super) fn error(action: &'static str, object: String, why: impl Into<String>, help: &str) -> StoreError {
     let (why, help) = (why.into(), help.to_owned());
@@ -108,39 +100,62 @@ impl Client {
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
-            Failure::Answered(answer) => answered(&answer, self.who),
-            Failure::Passing(why, _) => (why, unreachable_help(self.who.kind).to_owned()),
+            Failure::Answered(answer) => self.answered(&answer),
+            Failure::Passing(why, _) => (why, unreachable_help(self.kind).to_owned()),
             Failure::Final(why, help) => (why, help.to_owned()),
         };
         StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
     }
-}
 
-/// Returns the reason of an error answer, and the advice.
-fn answered(answer: &StoreResponse, who: Who) -> (String, String) {
-    let status = answer.status;
-    let region = answer.header("x-amz-bucket-region");
-    if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
-        return (format!("the bucket is in the region {region} ({status})"), format!("set AWS_REGION={region}"));
-    }
-    if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
-        let Ok(url) = reqwest::Url::parse(location) else {
-            return (format!("it redirects to an address that is no URL ({status})"), "check the endpoint".to_owned());
+    /// Returns the reason of an error answer, and the advice.
+    fn answered(&self, answer: &StoreResponse) -> (String, String) {
+        let status = answer.status;
+        let region = answer.header("x-amz-bucket-region");
+        if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
+            return (format!("the bucket is in the region {region} ({status})"), format!("set AWS_REGION={region}"));
+        }
+        if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
+            let Ok(url) = reqwest::Url::parse(location) else {
+                return (
+                    format!("it redirects to an address that is no URL ({status})"),
+                    "check the endpoint".to_owned(),
+                );
+            };
+            let led_to = url.origin().ascii_serialization();
+            let why = format!("the store redirects to {led_to}, which must not get the credentials of the store");
+            return (format!("{why} ({status})"), format!("if you trust {led_to}, set it as the endpoint"));
+        }
+        let code = answer.code().map(line);
+        // Azure appends the request id and the time to its message.
+        let message = answer.element("Message").map(line);
+        let message = message.as_deref().and_then(|message| message.split(" RequestId:").next());
+        let words = match (&code, message.filter(|message| !message.is_empty())) {
+            (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
+            (Some(code), None) => format!("the store answers {status}: {code}"),
+            (None, _) => format!("the store answers {status}"),
         };
-        let led_to = url.origin().ascii_serialization();
-        let why = format!("the store redirects to {led_to}, which must not get the credentials of the store");
-        return (format!("{why} ({status})"), format!("if you trust {led_to}, set it as the endpoint"));
+        (words, self.help(code.as_deref().unwrap_or_default(), status))
     }
-    let code = answer.code().map(line);
-    // Azure appends the request id and the time to its message.
-    let message = answer.element("Message").map(line);
-    let message = message.as_deref().and_then(|message| message.split(" RequestId:").next());
-    let words = match (&code, message.filter(|message| !message.is_empty())) {
-        (Some(code), Some(message)) => format!("the store answers {status}: {code}, {message}"),
-        (Some(code), None) => format!("the store answers {status}: {code}"),
-        (None, _) => format!("the store answers {status}"),
-    };
-    (words, help(code.as_deref().unwrap_or_default(), status, who))
+
+    fn help(&self, code: &str, status: StatusCode) -> String {
+        let help = match (known(code), status.as_u16()) {
+            (Some(CREDENTIALS), _) | (None, 401) => credentials_help(self.kind),
+            (Some(help), _) => help,
+            (None, 403) => {
+                let who = if self.is_anonymous {
+                    credentials_help(self.kind)
+                } else {
+                    "the credentials do not allow it; public data may need `--anonymous`"
+                };
+                return format!("{who}; if the store answers 403 for missing objects, add `--missing-status 403`");
+            }
+            (None, 301 | 307 | 308) => "check the endpoint and the region",
+            (None, 404) => "check the address",
+            (None, 405 | 501) => "the server does not support this: check that the address is that of a store",
+            (None, _) => "check the address and the options of the store",
+        };
+        help.to_owned()
+    }
 }
 
 /// Returns true if only this object is refused. The bucket and the credentials are valid.
@@ -182,26 +197,6 @@ fn known(code: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
-}
-
-fn help(code: &str, status: StatusCode, who: Who) -> String {
-    let help = match (known(code), status.as_u16()) {
-        (Some(CREDENTIALS), _) | (None, 401) => credentials_help(who.kind),
-        (Some(help), _) => help,
-        (None, 403) => {
-            let who = if who.is_anonymous {
-                credentials_help(who.kind)
-            } else {
-                "the credentials do not allow it; public data may need `--anonymous`"
-            };
-            return format!("{who}; if the store answers 403 for missing objects, add `--missing-status 403`");
-        }
-        (None, 301 | 307 | 308) => "check the endpoint and the region",
-        (None, 404) => "check the address",
-        (None, 405 | 501) => "the server does not support this: check that the address is that of a store",
-        (None, _) => "check the address and the options of the store",
-    };
-    help.to_owned()
 }
 
 pub(super) fn credentials_help(kind: Kind) -> &'static str {

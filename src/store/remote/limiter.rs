@@ -42,26 +42,20 @@ impl Limiter {
         Limiter { most, state: Mutex::new(state), freed: Notify::new() }
     }
 
-    /// Waits until a request is allowed.
-    pub(super) async fn permit(self: &Arc<Self>) -> Permit {
+    /// Waits until a request is allowed. An urgent request goes beyond the limit and does not wait.
+    pub(super) async fn permit(self: &Arc<Self>, is_urgent: bool) -> Permit {
         loop {
             let mut freed = pin!(self.freed.notified());
             freed.as_mut().enable();
             {
                 let mut state = held(&self.state);
-                if state.in_flight < state.bound {
+                if is_urgent || state.in_flight < state.bound {
                     state.in_flight += 1;
                     return Permit { limiter: self.clone(), taken: Instant::now() };
                 }
             }
             freed.await;
         }
-    }
-
-    /// Returns a permit beyond the limit, for requests that must not wait.
-    pub(super) fn permit_at_once(self: &Arc<Self>) -> Permit {
-        held(&self.state).in_flight += 1;
-        Permit { limiter: self.clone(), taken: Instant::now() }
     }
 }
 
@@ -112,7 +106,7 @@ mod tests {
     use super::*;
 
     fn permit(limiter: &Arc<Limiter>) -> Permit {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit())
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(limiter.permit(false))
     }
 
     #[test]

@@ -34,7 +34,7 @@ use answer::{Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
 use configuration::{Kind, percent_decoded};
-use errors::{Failure, Who, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
+use errors::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
 use limiter::{Limiter, Permit, runtime};
 use listing::Page;
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
@@ -116,16 +116,16 @@ impl RemoteStore {
         Err(errors::error(action, object_name(&self.name, key), "HTTP stores can only be read", help))
     }
 
-    /// Returns the client and the whole key of an object before it is written or removed.
+    /// Returns the client before an object is written or removed.
     ///
     /// Drops announced reads of the old object. Waits for earlier changes: a late removal would delete what is written
     /// next.
-    fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<(Arc<Client>, String)> {
+    fn changing(&self, action: &'static str, key: &Key<'_>) -> Result<&Arc<Client>> {
         self.check_writable(action, key)?;
         let client = self.client()?;
         client.forget(key.as_str(), None);
         client.writes.finish_of(key.as_str())?;
-        Ok((client.clone(), key.as_str().to_owned()))
+        Ok(client)
     }
 
     /// Returns an announced part, or requests it now.
@@ -138,7 +138,7 @@ impl RemoteStore {
 
     /// Writes an object if none exists. Returns false if there is one.
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool> {
-        let (client, whole) = self.changing("create", key)?;
+        let client = self.changing("create", key)?;
         client.writes.finish()?;
         for _ in 0..ATTEMPTS {
             // Some stores accept a condition but ignore it. Others refuse because an earlier failed request created the
@@ -146,14 +146,14 @@ impl RemoteStore {
             if self.size(key)?.is_some() {
                 return Ok(false);
             }
-            match client.wait(client.put_if("create", &whole, bytes.to_vec(), PutMode::Create))? {
+            match client.wait(client.put_if("create", key.as_str(), bytes.to_vec(), PutMode::Create))? {
                 PutOutcome::Done(_) => return Ok(true),
                 PutOutcome::Refused => {}
                 PutOutcome::Unsupported => return self.put(key, bytes, Put::Durable),
             }
         }
         let refused = "the store says that the object exists, and that it does not";
-        Err(client.error("create", &whole, refused, "report it to whoever runs the store"))
+        Err(client.error("create", key.as_str(), refused, "report it to whoever runs the store"))
     }
 }
 
@@ -256,8 +256,8 @@ impl Store for RemoteStore {
     }
 
     fn writer(&self, key: &Key<'_>) -> Result<ObjectWriter> {
-        let (client, key) = self.changing("write", key)?;
-        Ok(Box::new(RemoteWriter::new(client, key)))
+        let client = self.changing("write", key)?;
+        Ok(Box::new(RemoteWriter::new(client.clone(), key.as_str().to_owned())))
     }
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
@@ -295,10 +295,7 @@ impl Store for RemoteStore {
         match what {
             Tree::All => self.remove_all(key, None)?,
             Tree::AllBut(kept) => self.remove_all(key, Some(kept))?,
-            Tree::Object => {
-                let (client, whole) = self.changing("remove", key)?;
-                self.client()?.writes.begin(key.as_str(), 0, async move { client.delete(&whole).await })?;
-            }
+            Tree::Object => self.changing("remove", key)?.begin_delete(key.as_str().to_owned())?,
         }
         Ok(true)
     }
@@ -311,8 +308,8 @@ impl Store for RemoteStore {
 
     fn begin_log(&self, key: &Key<'_>) -> Result<Box<dyn Log>> {
         // `lock` finds existing objects.
-        let (client, key) = self.changing("write", key)?;
-        Ok(Box::new(RemoteLog::new(client, key)))
+        let client = self.changing("write", key)?;
+        Ok(Box::new(RemoteLog::new(client.clone(), key.as_str().to_owned())))
     }
 
     /// Writes in place, as no store replaces a hierarchy atomically.

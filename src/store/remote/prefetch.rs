@@ -223,13 +223,12 @@ impl ReadObject for RemoteReader {
             return Err(StoreError::too_short(self.client.shown(&self.key), self.length, (offset, length)));
         }
         bytes.clear();
-        let wanted = usize::try_from(length).unwrap_or(usize::MAX);
         if let Some(found) = self.first.bytes_at(offset, length) {
-            bytes.extend_from_slice(&found[..wanted]);
+            bytes.extend_from_slice(found);
             return Ok(());
         }
         let come = self.bytes_for(offset, length)?;
-        bytes.extend_from_slice(come.bytes_at(offset, length).map_or(&[], |found| &found[..wanted]));
+        bytes.extend_from_slice(come.bytes_at(offset, length).unwrap_or_default());
         held(&self.state).end = offset + length;
         Ok(())
     }

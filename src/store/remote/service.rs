@@ -135,22 +135,15 @@ impl Service {
         }
     }
 
-    /// Runs a read of `object_store` through this service. Returns the answer.
-    pub(super) async fn read<T>(
-        &self,
-        call: Call,
-        work: impl Future<Output = ClientResult<T>>,
-    ) -> Result<StoreResponse, Failure> {
-        self.run(call, work).await.map(|(_, answer)| answer)
-    }
-
-    async fn run<T>(
+    /// Runs a call of `object_store` through this service. Returns its result, which is an error for all reads, and the
+    /// answer.
+    pub(super) async fn run<T>(
         &self,
         call: Call,
         work: impl Future<Output = ClientResult<T>>,
     ) -> Result<(ClientResult<T>, StoreResponse), Failure> {
         // The permit comes before the signature, which is valid for only a few minutes.
-        let permit = self.permit(&call).await;
+        let permit = self.limiter.permit(call.is_urgent()).await;
         *held(&call.permit) = Some(permit);
         let call = Arc::new(call);
         let made = CALL.scope(call.clone(), work).await;
@@ -167,10 +160,6 @@ impl Service {
         }
     }
 
-    async fn permit(&self, call: &Call) -> Permit {
-        if call.is_urgent() { self.limiter.permit_at_once() } else { self.limiter.permit().await }
-    }
-
     /// Waits for a permit, and until the required locks are known to be valid.
     async fn leave(&self, call: &Call, request: &HttpRequest) -> Result<Permit, Failure> {
         let locks = self.locks_for(call, request);
@@ -179,7 +168,7 @@ impl Service {
         loop {
             let held = match permit.take() {
                 Some(permit) => permit,
-                None => self.permit(call).await,
+                None => self.limiter.permit(call.is_urgent()).await,
             };
             if locks.iter().any(|lock| lock.is_lost()) {
                 return Err(Failure::Final(LOST.to_owned(), LOST_HELP));
