@@ -76,8 +76,8 @@ impl DataType {
             // zarr-python writes base64, without the padding of `null_terminated_bytes`.
             DataType::FixedBytes(fixed) => {
                 let (least, of) = if fixed.is_padded() { (0, "at most ") } else { (fixed.size, "") };
-                let bytes = decoded_base64(json, fixed.size + 3);
-                let bytes = bytes.filter(|bytes| (least..=fixed.size).contains(&bytes.len()));
+                let bytes = decoded_base64(json, fixed.size);
+                let bytes = bytes.filter(|bytes| bytes.len() >= least);
                 (bytes.map(|bytes| padded(bytes, fixed.size)), format!("the base64 of {of}{} bytes", fixed.size))
             }
             DataType::FixedUtf32(code_points) => {
@@ -190,7 +190,7 @@ fn raw_bytes(name: &str, size: usize, json: &Json, notes: &mut Vec<Diagnostic>) 
         Json::Array(elements) if elements.len() == size => listed_bytes(name, elements),
         Json::Array(elements) => Err(FillValueError { found: format!("an array of {}", elements.len()), ..fault() }),
         _ => {
-            let bytes = decoded_base64(json, size + 3).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
+            let bytes = decoded_base64(json, size).filter(|bytes| bytes.len() == size).ok_or_else(fault)?;
             let message = format!("the value is written in base64: write an array of {size} integers");
             notes.push(Diagnostic::new(code::RAW_AS_BASE64, message));
             Ok(bytes)
@@ -207,9 +207,11 @@ fn listed_bytes(name: &str, elements: &[Json]) -> ReadBytes {
     elements.iter().map(byte).collect()
 }
 
-/// Decodes a string in base64. `None` if it is certain from its length that it has more than `most` bytes.
+/// Decodes a string in base64. `None` if it has more than `most` bytes.
 fn decoded_base64(json: &Json, most: usize) -> Option<Vec<u8>> {
-    json.as_str().filter(|text| text.len() / 4 * 3 <= most).and_then(base64::decode)
+    // A text that is certainly too long is not decoded.
+    let text = json.as_str().filter(|text| text.len() / 4 * 3 <= most + 2)?;
+    base64::decode(text).filter(|bytes| bytes.len() <= most)
 }
 
 /// Returns bytes with zeros after them, up to a size.

@@ -129,3 +129,11 @@ fn every_value_of_small_floats_comes_back_from_its_shortest_decimal() {
         }
     }
 }
+
+#[test]
+fn base64_of_the_longest_value_is_read_and_of_a_longer_one_refused() {
+    let bytes = DataType::from_name("bytes").unwrap();
+    let read = |length: usize| bytes.fill_value_from_json(&Json::from(base64::encode(&vec![7; length])));
+    assert_eq!(read(1 << 20).unwrap().value.0.len(), 1 << 20);
+    assert!(read((1 << 20) + 1).is_err());
+}
