@@ -176,6 +176,7 @@ fn endpoint(text: &str) -> Result<String, String> {
 fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
     use AmazonS3ConfigKey as Key;
     let (mut settings, files) = (Settings::read("AWS_", options)?, AwsFiles::read()?);
+    // Options and environment variables override the files.
     settings.set_default(Key::Endpoint, files.endpoint());
     settings.set_default(Key::Region, files.value("region"));
     let is_signed = !options.anonymous && !settings.is_on(&Key::SkipSignature);
