@@ -158,8 +158,8 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             break
         }
         'zarrcast;transcode' {
-            [CompletionResult]::new('--quantize', '--quantize', [CompletionResultType]::ParameterName, 'Store floats as this integer type')
-            [CompletionResult]::new('--max-error', '--max-error', [CompletionResultType]::ParameterName, 'Store floats as integers, each within E')
+            [CompletionResult]::new('--quantize', '--quantize', [CompletionResultType]::ParameterName, 'Fit the range of floats to this integer type')
+            [CompletionResult]::new('--max-error', '--max-error', [CompletionResultType]::ParameterName, 'Store floats as integers, each within E (data units)')
             [CompletionResult]::new('--step', '--step', [CompletionResultType]::ParameterName, 'Store floats as integer multiples of S')
             [CompletionResult]::new('--keep-bits', '--keep-bits', [CompletionResultType]::ParameterName, 'Keep N bits of the significand of floats')
             [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'Form of quantised arrays: codecs, cf or plain')
@@ -175,8 +175,8 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('-s', '-s', [CompletionResultType]::ParameterName, 'Shard shape, auto, or none')
             [CompletionResult]::new('--shard-shape', '--shard-shape', [CompletionResultType]::ParameterName, 'Shard shape, auto, or none')
             [CompletionResult]::new('--select', '--select', [CompletionResultType]::ParameterName, 'Copy only a part: time=0:100,lat=20:')
-            [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'Convert the values to this data type')
-            [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'Convert the values to this data type')
+            [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'Convert the values; floats to integers are rounded')
+            [CompletionResult]::new('--data-type', '--data-type', [CompletionResultType]::ParameterName, 'Convert the values; floats to integers are rounded')
             [CompletionResult]::new('-f', '-f', [CompletionResultType]::ParameterName, 'New fill value, as JSON; the values of the array stay the same')
             [CompletionResult]::new('--fill-value', '--fill-value', [CompletionResultType]::ParameterName, 'New fill value, as JSON; the values of the array stay the same')
             [CompletionResult]::new('--zarr-format', '--zarr-format', [CompletionResultType]::ParameterName, 'Write this version of the Zarr format: 2 or 3')

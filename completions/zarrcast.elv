@@ -149,8 +149,8 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --version 'Print version'
         }
         &'zarrcast;transcode'= {
-            cand --quantize 'Store floats as this integer type'
-            cand --max-error 'Store floats as integers, each within E'
+            cand --quantize 'Fit the range of floats to this integer type'
+            cand --max-error 'Store floats as integers, each within E (data units)'
             cand --step 'Store floats as integer multiples of S'
             cand --keep-bits 'Keep N bits of the significand of floats'
             cand --as 'Form of quantised arrays: codecs, cf or plain'
@@ -166,8 +166,8 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand -s 'Shard shape, auto, or none'
             cand --shard-shape 'Shard shape, auto, or none'
             cand --select 'Copy only a part: time=0:100,lat=20:'
-            cand -d 'Convert the values to this data type'
-            cand --data-type 'Convert the values to this data type'
+            cand -d 'Convert the values; floats to integers are rounded'
+            cand --data-type 'Convert the values; floats to integers are rounded'
             cand -f 'New fill value, as JSON; the values of the array stay the same'
             cand --fill-value 'New fill value, as JSON; the values of the array stay the same'
             cand --zarr-format 'Write this version of the Zarr format: 2 or 3'

@@ -623,7 +623,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s h -l h
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand completions" -s V -l version -d 'Print version'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s h -l help -d 'Print help'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand man" -s V -l version -d 'Print version'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Store floats as this integer type' -r -f -a "int16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l quantize -d 'Fit the range of floats to this integer type' -r -f -a "int16\t''
 int2\t''
 int32\t''
 int4\t''
@@ -635,7 +635,7 @@ uint32\t''
 uint4\t''
 uint64\t''
 uint8\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E (data units)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'Store floats as integer multiples of S' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Keep N bits of the significand of floats' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of quantised arrays: codecs, cf or plain' -r -f -a "codecs\t''
@@ -660,7 +660,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chu
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape, auto, or none' -r -f -a "auto\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'Copy only a part: time=0:100,lat=20:' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'Convert the values to this data type' -r -f -a "bfloat16\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'Convert the values; floats to integers are rounded' -r -f -a "bfloat16\t''
 bool\t''
 complex128\t''
 complex64\t''

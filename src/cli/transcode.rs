@@ -378,11 +378,11 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Quantise")]
 struct Changes {
-    /// Store floats as this integer type
+    /// Fit the range of floats to this integer type
     #[arg(long, value_name = "TYPE", value_parser = value::integer_type, conflicts_with = "data_type")]
     quantize: Option<NumberType>,
 
-    /// Store floats as integers, each within E
+    /// Store floats as integers, each within E (data units)
     ///
     /// Uses the widest step that keeps E, and the first of uint8, uint16, uint32 that can hold all codes, or the type of --quantize.
     #[arg(long, value_name = "E", value_parser = value::max_error, allow_hyphen_values = true,
@@ -391,7 +391,7 @@ struct Changes {
 
     /// Store floats as integer multiples of S
     ///
-    /// Decimals come back as they were. Uses the first of uint8, int8, uint16, int16, uint32, int32 that can hold all codes, or the type of --quantize.
+    /// With S = 0.01, 12.34 stays 12.34. Uses the first of uint8, int8, uint16, int16, uint32, int32 that can hold all codes, or the type of --quantize.
     #[arg(long, value_name = "S", value_parser = value::step, allow_hyphen_values = true,
           conflicts_with_all = ["data_type", "max_error", "range", "scale", "offset"])]
     step: Option<f64>,
@@ -467,7 +467,7 @@ struct Changes {
     #[arg(long, value_name = "SLICES", value_parser = value::slices, help_heading = "Chunks")]
     select: Option<value::Slices>,
 
-    /// Convert the values to this data type
+    /// Convert the values; floats to integers are rounded
     #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, help_heading = "Data type, format, metadata")]
     data_type: Option<DataType>,
 

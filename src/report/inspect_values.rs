@@ -68,7 +68,7 @@ pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
         Block::Table("Each option with its error and size", ways_table(ways)),
     ];
     if ways.ways.iter().any(|way| is_best(way, ways)) {
-        blocks.push(Block::Note("* best for its error: every smaller option has a larger error".to_owned()));
+        blocks.push(Block::Note("* no other option is both smaller and more exact".to_owned()));
     }
     if ways.sample.chunks < ways.sample.of && !ways.ways.is_empty() {
         let note = "Errors, ranges and kept bits are from the sample. The commands use all values: the range of \

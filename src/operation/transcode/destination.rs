@@ -58,8 +58,8 @@ impl Output {
     }
 
     fn next_to_resume(&self) -> String {
-        let overwrite = if self.overwrites { "--overwrite " } else { "" };
-        format!("`{}` is unfinished: run the same command with `{overwrite}--resume` to continue", self.shown)
+        let (new, overwrite) = if self.overwrites { ("the new ", "--overwrite ") } else { ("", "") };
+        format!("{new}`{}` is unfinished: run the same command with `{overwrite}--resume` to continue", self.shown)
     }
 
     /// Returns the clean-up for a process that exits before the run ends. It writes the journal entries, and releases

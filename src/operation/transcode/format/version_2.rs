@@ -78,7 +78,7 @@ fn mask(source: &OpenedArray) -> Option<&Json> {
 pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let to_codecs = options.form() == Some(QuantizeForm::Codecs);
     let is_v2 = options.zarr_format.unwrap_or(source.documents.zarr_format) == 2;
-    let error = OperationError::data("Zarr v2 has no `scale_offset` and `cast_value`")
+    let error = OperationError::data("Zarr v2 has no codecs for quantised floats (`scale_offset`, `cast_value`)")
         .with_help("add `--zarr-format 3`, or write integers with CF attributes with `--as cf`");
     if is_v2 && to_codecs { Err(error) } else { Ok(()) }
 }
