@@ -183,7 +183,7 @@ fn page_of_a_huge_array_is_small_and_reads_little() {
     let bytes = test.read("r.html");
     assert!(bytes.len() < 2 << 20, "{}", bytes.len());
     let text = page(&test, "r.html").text;
-    assert!(text.contains("evenly spread") && text.contains("the level beside it"), "{text}");
+    assert!(text.contains("evenly spread") && text.contains("the level next to it"), "{text}");
     // A picture of noise compresses worst.
     let noise: Vec<f32> = (0..1_000_000_u32)
         .map(|place| f32::from(u16::try_from(place.wrapping_mul(2_654_435_761) >> 16).unwrap()))
