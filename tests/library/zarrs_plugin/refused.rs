@@ -86,7 +86,7 @@ fn fill_value_that_does_not_survive_the_cast_is_an_error_of_the_first_use() {
         (json!(-1), json!({}), "-1"),
         (json!(0.5), json!({}), "0.5"),
         (json!(-0.0), json!({}), "-0"),
-        (json!("0x7fc00001"), json!({"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}), "comes back"),
+        (json!("0x7fc00001"), json!({"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}), "decoded as"),
     ] {
         let fault = first_fault("float32", fill_value.clone(), cast(scalar_map));
         assert!(fault.contains("fill value") && fault.contains(part), "{fill_value}: {fault}");
