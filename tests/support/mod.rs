@@ -12,9 +12,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tempfile::TempDir;
+
 /// A temporary folder in which the program runs.
 pub(crate) struct CliTest {
-    folder: tempfile::TempDir,
+    folder: TempDir,
 }
 
 /// The result of a run.
@@ -28,10 +30,23 @@ pub(crate) struct Run {
     pub(crate) error: String,
 }
 
+/// The free space that the tests need, in bytes.
+const ROOM: u64 = 4 << 30;
+
+/// Creates a temporary folder. It is in memory if there is enough, unless `TMPDIR` names a place.
+///
+/// Each command waits until its files are on the disk, and the tests run thousands of commands.
+pub(crate) fn temporary_folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |memory| memory.f_bavail.saturating_mul(memory.f_frsize));
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    if is_chosen || free < ROOM { tempfile::tempdir() } else { tempfile::tempdir_in(memory) }.unwrap()
+}
+
 impl CliTest {
     /// Creates an empty folder.
     pub(crate) fn new() -> Self {
-        CliTest { folder: tempfile::tempdir().unwrap() }
+        CliTest { folder: temporary_folder() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
