@@ -1,5 +1,6 @@
 //! The documents of a hierarchy as they are written, including their copies in consolidated metadata.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use super::from_v2::keep_members;
@@ -40,13 +41,8 @@ pub(crate) fn with_copies(
     of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
     for group in of_groups {
         let writing = Writing { group, nodes: &nodes, consolidates: group.has_copies && !options.no_consolidate };
-        let read = group.documents.zarr_format;
-        let documents = match (read, options.change.zarr_format.unwrap_or(read)) {
-            (2, 2) => writing.version_2()?,
-            (2, _) => writing.version_3_of_2(),
-            (_, 2) => writing.version_2_of_3()?,
-            _ => writing.version_3(),
-        };
+        let format = options.change.zarr_format.unwrap_or(group.documents.zarr_format);
+        let documents = if format == 2 { writing.version_2()? } else { writing.version_3() };
         nodes.insert(group.place.path.clone(), documents);
     }
     let root = nodes.remove("/").unwrap_or_default();
@@ -94,70 +90,72 @@ impl<'a> Writing<'a> {
     }
 
     fn version_2(&self) -> Result<NodeDocuments> {
-        let Documents { document, bytes, attributes, attributes_bytes, .. } = &self.group.documents;
-        let attributes = attributes.iter().zip(attributes_bytes);
-        let attributes = attributes.map(|(json, bytes)| as_read(".zattrs", json, bytes));
-        let mut documents: NodeDocuments = attributes.chain([as_read(".zgroup", document, bytes)]).collect();
+        let Documents { zarr_format, document, bytes, attributes, attributes_bytes, .. } = &self.group.documents;
+        let mut documents: NodeDocuments = if *zarr_format == 2 {
+            let attributes = attributes.iter().zip(attributes_bytes);
+            let attributes = attributes.map(|(json, bytes)| as_read(".zattrs", json, bytes));
+            attributes.chain([as_read(".zgroup", document, bytes)]).collect()
+        } else {
+            self.version_2_of_3()?
+        };
         if !self.consolidates {
             return Ok(documents);
         }
         let copied = self.copied_in_version_2(&documents);
-        let Some(consolidated) = &self.group.consolidated else {
-            // Consolidated metadata that cannot be read are written again.
-            let document = consolidated_document(all_copies(&copied));
-            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
-            return Ok(documents);
-        };
-        let bytes = self.group.node.read_document(CONSOLIDATED_KEY).map_err(|error| {
-            let key = self.group.place.key(CONSOLIDATED_KEY);
-            OperationError::environment(format!("`{key}` cannot be read")).because(error)
-        })?;
-        let Some(bytes) = bytes else { return Ok(documents) };
-        let document = if let Some(copies) = copies(consolidated, &copied) {
-            let json = parse_document(CONSOLIDATED_KEY, &bytes)
-                .map_or_else(|_| Object::new().with("zarr_consolidated_format", 1_u64).into(), |(json, _)| json);
-            NodeDocument::new(with_member(&json, "metadata", copies.into()))
+        let document = if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| *zarr_format == 2) {
+            let bytes = self.group.node.read_document(CONSOLIDATED_KEY).map_err(|error| {
+                let key = self.group.place.key(CONSOLIDATED_KEY);
+                OperationError::environment(format!("`{key}` cannot be read")).because(error)
+            })?;
+            let Some(bytes) = bytes else { return Ok(documents) };
+            let empty = || Object::new().with("zarr_consolidated_format", 1_u64).into();
+            let read = || parse_document(CONSOLIDATED_KEY, &bytes).map_or_else(|_| empty(), |(json, _)| json);
+            match copies(consolidated, &copied) {
+                Some(copies) => NodeDocument::new(with_member(&read(), "metadata", copies)),
+                // The parsed document is never used: this one is not copied.
+                None => NodeDocument { json: Json::Null, bytes },
+            }
         } else {
-            // The parsed document is never used: this one is not copied.
-            NodeDocument { json: Json::Null, bytes }
+            // Consolidated metadata that cannot be read are written again.
+            let document = Object::new().with("metadata", all_copies(&copied)).with("zarr_consolidated_format", 1_u64);
+            NodeDocument::new(document.into())
         };
         documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
         Ok(documents)
     }
 
     fn version_3(&self) -> NodeDocuments {
-        let Documents { document, bytes, .. } = &self.group.documents;
-        if !self.group.has_copies {
+        let Documents { zarr_format, document, bytes, .. } = &self.group.documents;
+        let document = if *zarr_format == 2 {
+            let mut attributes = self.group.attributes.clone();
+            // Findings about these members were reported when the tree was read.
+            keep_members(&mut attributes, v2::netcdf_members(document));
+            let group = Object::new().with("zarr_format", 3_u64).with("node_type", "group");
+            Cow::Owned(group.with("attributes", attributes).into())
+        } else if self.group.has_copies {
+            Cow::Borrowed(document)
+        } else {
             return vec![as_read(V3_KEY, document, bytes)];
-        }
+        };
         if !self.consolidates {
-            return vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(document)))];
+            return vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(&document)))];
         }
         let copied = self.copied_in_version_3();
         let member = match (&self.group.consolidated, document.get(MEMBER)) {
             (Some(consolidated), Some(member)) => match copies(consolidated, &copied) {
-                Some(copies) => with_member(member, "metadata", copies.into()),
-                None => return vec![as_read(V3_KEY, document, bytes)],
+                Some(copies) => with_member(member, "metadata", copies),
+                None => return vec![as_read(V3_KEY, &document, bytes)],
             },
             // Consolidated metadata that cannot be read are written again.
-            _ => consolidated_member(all_copies(&copied)),
+            _ => {
+                let member = Object::new().with("kind", "inline").with("must_understand", false);
+                member.with("metadata", all_copies(&copied)).into()
+            }
         };
-        vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(document, MEMBER, member)))]
+        vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(&document, MEMBER, member)))]
     }
 
-    fn version_3_of_2(&self) -> NodeDocuments {
-        let mut attributes = self.group.attributes.clone();
-        // Findings about these members were reported when the tree was read.
-        keep_members(&mut attributes, v2::netcdf_members(&self.group.documents.document));
-        let mut document =
-            Object::new().with("zarr_format", 3_u64).with("node_type", "group").with("attributes", attributes);
-        if self.consolidates {
-            document.push(MEMBER, consolidated_member(all_copies(&self.copied_in_version_3())));
-        }
-        vec![(V3_KEY.to_owned(), NodeDocument::new(document.into()))]
-    }
-
-    /// Fails if the group has members that v2 does not have.
+    /// Returns the documents of a group of v3 in v2. Fails if it has members that v2 does not have.
     fn version_2_of_3(&self) -> Result<NodeDocuments> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
         let members = self.group.documents.document.as_object();
@@ -166,35 +164,15 @@ impl<'a> Writing<'a> {
             return Err(OperationError::data(format!("Zarr v2 has no place for the member `{other}` of `{name}`"))
                 .with_help("remove it, or keep Zarr v3"));
         }
-        let mut documents = Vec::new();
-        if !self.group.attributes.is_empty() {
-            let attributes = NodeDocument::new(self.group.attributes.clone().into());
-            documents.push((".zattrs".to_owned(), attributes));
-        }
-        let document = NodeDocument::new(Object::new().with("zarr_format", 2_u64).into());
-        documents.push((".zgroup".to_owned(), document));
-        if self.consolidates {
-            let copies = all_copies(&self.copied_in_version_2(&documents));
-            documents.insert(0, (CONSOLIDATED_KEY.to_owned(), consolidated_document(copies)));
-        }
-        Ok(documents)
+        let attributes = Some(self.group.attributes.clone()).filter(|attributes| !attributes.is_empty());
+        let group = (".zgroup", Object::new().with("zarr_format", 2_u64));
+        let documents = attributes.map(|attributes| (".zattrs", attributes)).into_iter().chain([group]);
+        Ok(documents.map(|(key, members)| (key.to_owned(), NodeDocument::new(members.into()))).collect())
     }
 }
 
 fn as_read(key: &str, json: &Json, bytes: &[u8]) -> (String, NodeDocument) {
     (key.to_owned(), NodeDocument { json: json.clone(), bytes: bytes.to_vec() })
-}
-
-/// Returns the `.zmetadata` of a v2 group with these copies.
-fn consolidated_document(copies: Object) -> NodeDocument {
-    let document = Object::new().with("metadata", copies).with("zarr_consolidated_format", 1_u64);
-    NodeDocument::new(document.into())
-}
-
-/// Returns the member of a v3 group with these copies.
-fn consolidated_member(copies: Object) -> Json {
-    let member = Object::new().with("kind", "inline").with("must_understand", false);
-    member.with("metadata", copies).into()
 }
 
 /// Returns copies of everything that is written, for a group without copies.
@@ -230,7 +208,7 @@ fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Ob
     (!is_same).then_some(copies)
 }
 
-fn with_member(document: &Json, name: &str, member: Json) -> Json {
+fn with_member(document: &Json, name: &str, member: impl Into<Json>) -> Json {
     let mut object = document.as_object().cloned().unwrap_or_default();
     object.insert(name, member);
     object.into()
