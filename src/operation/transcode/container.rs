@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::plan::CONTAINER;
 use super::{NodeDocument, NodeDocuments, Plan, SourceArray};
 use crate::metadata::{Json, Object, edit};
+use crate::operation::GroupReading;
 
 const ALGORITHM: &str = "algorithm";
 const IMPLEMENTATION: &str = "implementation";
@@ -18,14 +19,15 @@ const ZARRCAST: &str = concat!("zarrcast version ", env!("CARGO_PKG_VERSION"));
 
 /// Sets the name of the variable for each rounded array. It is an existing one in its group with the same content, or a
 /// new one.
-pub(super) fn name(arrays: &mut [SourceArray], groups: &[String]) {
+pub(super) fn name(arrays: &mut [SourceArray], groups: &[GroupReading]) {
     let says_the_same = |array: &SourceArray| {
         let attributes = &array.opened.metadata.attributes;
         let says = |name: &str, text: &str| attributes.get(name).and_then(Json::as_str) == Some(text);
         says(ALGORITHM, BITROUND) && says(IMPLEMENTATION, ZARRCAST)
     };
     let of_arrays = arrays.iter().map(|array| (array.path.clone(), says_the_same(array)));
-    let taken: HashMap<String, bool> = of_arrays.chain(groups.iter().map(|path| (path.clone(), false))).collect();
+    let of_groups = groups.iter().map(|group| (group.place.path.clone(), false));
+    let taken: HashMap<String, bool> = of_arrays.chain(of_groups).collect();
     for array in arrays.iter_mut().filter(|array| array.change.keep_bits.is_some()) {
         let group = group_of(&array.path);
         let is_free = |name: &str| taken.get(&format!("{group}/{name}")).is_none_or(|same| *same);

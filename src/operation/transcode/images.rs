@@ -31,9 +31,9 @@ pub(super) fn check(arrays: &[SourceArray], groups: &[GroupReading]) -> Result<(
 }
 
 /// Returns a warning for each group of which `--only` keeps some levels of an image, but not all.
-pub(super) fn left_out(paths: &[String], groups: &[GroupReading]) -> Vec<Diagnostic> {
+pub(super) fn left_out(arrays: &[SourceArray], groups: &[GroupReading]) -> Vec<Diagnostic> {
     let warning = |group: &GroupReading| {
-        let is_kept = |level: &&str| paths.iter().any(|path| variable_in(group, level, path).is_some());
+        let is_kept = |level: &&str| arrays.iter().any(|array| variable_in(group, level, &array.path).is_some());
         let names = levels(&group.attributes).into_iter().flatten();
         let (kept, lost): (Vec<&str>, Vec<&str>) = names.partition(is_kept);
         let message = format!("`multiscales` names `{}`, but --only leaves it out", lost.join("`, `"));

@@ -49,23 +49,12 @@ type IsMade = fn(&ChangeOptions) -> bool;
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
     let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
     let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
-    let named = |shape: Option<&ShapeRequest>| match shape {
-        Some(ShapeRequest::Named(named)) => named.iter().map(|(name, _)| name.clone()).collect(),
-        _ => Vec::new(),
-    };
-    let predicted = match predict {
-        Some(Predict::Dimensions(names)) => {
-            names.iter().filter(|name| name.parse::<usize>().is_err()).cloned().collect()
-        }
-        _ => Vec::new(),
-    };
-    let names = [
-        ("--select", select.iter().map(|slice| slice.dimension.clone()).collect()),
-        ("--chunk-shape", named(chunk_shape.as_ref())),
-        ("--shard-shape", named(shard_shape)),
-        ("--predict", predicted),
-    ];
-    for (option, name) in names.iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name))) {
+    let predicted = if let Some(Predict::Dimensions(names)) = predict { names.as_slice() } else { &[] };
+    let names = select.iter().map(|slice| ("--select", &slice.dimension));
+    let names = names.chain(named_lengths(chunk_shape.as_ref()).iter().map(|(name, _)| ("--chunk-shape", name)));
+    let names = names.chain(named_lengths(shard_shape).iter().map(|(name, _)| ("--shard-shape", name)));
+    let predicted = predicted.iter().filter(|name| name.parse::<usize>().is_err());
+    for (option, name) in names.chain(predicted.map(|name| ("--predict", name))) {
         if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
             let message = format!("{option} names the dimension `{name}`, which no array of `{store}` has");
             let help = "`zarrcast inspect` shows the names of an array's dimensions";
@@ -90,6 +79,10 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
         }
     }
     Ok(())
+}
+
+fn named_lengths(shape: Option<&ShapeRequest>) -> &[(String, u64)] {
+    if let Some(ShapeRequest::Named(named)) = shape { named } else { &[] }
 }
 
 /// Cuts an array to the slices of `--select`. From here on, the array consists of the chunks that overlap them.
@@ -149,15 +142,10 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
     (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
 }
 
-/// Returns the changes of an array. They are the options of the command line, if it is not excluded, overridden by
-/// those of each matching rule. Also returns whether it is not quantised or rounded because other arrays need its exact
-/// values.
-pub(super) fn change_of(
-    options: &TranscodeOptions,
-    path: &str,
-    source: &OpenedArray,
-    coordinates: &Coordinates,
-) -> (ChangeOptions, bool) {
+/// Sets the changes of an array. They are the options of the command line, if it is not excluded, overridden by those of
+/// each matching rule. Returns whether it is not quantised or rounded because other arrays need its exact values.
+pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &Coordinates) -> bool {
+    let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
     let mut chosen = if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
@@ -201,24 +189,23 @@ pub(super) fn change_of(
     if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
         (chosen.rounding, chosen.out_of_range, chosen.nan_value) = (None, None, None);
     }
-    (chosen, is_spared)
+    array.change = chosen;
+    is_spared
 }
 
 /// Keeps only the named lengths of the array's own dimensions.
 fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
     let own: Vec<&str> = dimension_names(source).collect();
     options.select.retain(|slice| own.contains(&slice.dimension.as_str()));
-    let keep = |request: ShapeRequest| match request {
-        ShapeRequest::Named(named) => {
-            let named: Vec<_> = named.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();
-            (!named.is_empty()).then_some(ShapeRequest::Named(named))
-        }
-        every @ (ShapeRequest::Lengths(_) | ShapeRequest::Auto(_)) => Some(every),
+    let is_of_others = |request: &mut ShapeRequest| {
+        let ShapeRequest::Named(named) = request else { return false };
+        named.retain(|(name, _)| own.contains(&name.as_str()));
+        named.is_empty()
     };
-    options.chunk_shape = options.chunk_shape.take().and_then(keep);
-    options.shard_shape = options.shard_shape.take().and_then(|request| match request {
-        ShardRequest::Shape(shape) => keep(shape).map(ShardRequest::Shape),
-        ShardRequest::None => Some(ShardRequest::None),
+    options.chunk_shape.take_if(is_of_others);
+    options.shard_shape.take_if(|request| match request {
+        ShardRequest::Shape(shape) => is_of_others(shape),
+        ShardRequest::None => false,
     });
     if let Some(Predict::Dimensions(dimensions)) = &mut options.predict {
         let rank = source.metadata.shape.len();
@@ -232,17 +219,17 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
 
 /// Returns the paths of the arrays that patterns match, of their coordinates, and of arrays in their CF attributes.
 /// Also returns the groups above them.
-pub(super) fn kept(patterns: &[PathPattern], arrays: &[(&str, &OpenedArray)]) -> HashSet<String> {
-    let is_asked = |path: &str| patterns.iter().any(|pattern| pattern.matches(path));
-    let mut waiting: Vec<&(&str, &OpenedArray)> = arrays.iter().filter(|(path, _)| is_asked(path)).collect();
+pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<String> {
+    let is_asked = |array: &&SourceArray| patterns.iter().any(|pattern| pattern.matches(&array.path));
+    let mut waiting: Vec<&SourceArray> = arrays.iter().filter(is_asked).collect();
     let mut kept = HashSet::from(["/".to_owned()]);
-    while let Some((path, array)) = waiting.pop() {
-        if !kept.insert((*path).to_owned()) {
+    while let Some(SourceArray { path, opened, .. }) = waiting.pop() {
+        if !kept.insert(path.clone()) {
             continue;
         }
         kept.extend(path.match_indices('/').skip(1).map(|(end, _)| path[..end].to_owned()));
-        let needed = needed(path, array);
-        waiting.extend(arrays.iter().filter(|(path, _)| needed.contains(*path)));
+        let needed = needed(path, opened);
+        waiting.extend(arrays.iter().filter(|array| needed.contains(&array.path)));
     }
     kept
 }

@@ -8,8 +8,8 @@ use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
 use crate::metadata::{Json, NodeKind, edit, v2};
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError, Result,
-    TranscodeOptions, stored,
+    ArrayReading, ChangeOptions, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError,
+    Result, TranscodeOptions, stored,
 };
 
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
@@ -126,30 +126,28 @@ impl Source {
         let FolderListing { files: mut other_keys, links, unnamed, .. } = rest;
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
-        let mut paths: Vec<String> = readings.iter().map(|array| array.place.path.clone()).collect();
-        let open = |reading| opened(reading).map(as_source);
-        let mut arrays: Vec<OpenedArray> = readings.into_iter().map(open).collect::<Result<_, _>>()?;
+        let to_be_written = |reading: ArrayReading| {
+            let path = reading.place.path.clone();
+            Ok(SourceArray::new(path, as_source(opened(reading)?), ChangeOptions::default()))
+        };
+        let mut arrays: Vec<SourceArray> = readings.into_iter().map(to_be_written).collect::<Result<_>>()?;
         if !options.only.is_empty() {
-            let known: Vec<_> = paths.iter().map(String::as_str).zip(&arrays).collect();
-            let kept = selection::kept(&options.only, &known);
-            let pairs = paths.into_iter().zip(arrays).filter(|(path, _)| kept.contains(path));
-            (paths, arrays) = pairs.unzip();
+            let kept = selection::kept(&options.only, &arrays);
+            arrays.retain(|array| kept.contains(&array.path));
             groups.retain(|group| kept.contains(&group.place.path));
             other_keys.clear();
-            warnings.extend(images::left_out(&paths, &groups).into_iter().map(|found| found.in_store(store.as_str())));
+            warnings.extend(images::left_out(&arrays, &groups).into_iter().map(|found| found.in_store(store.as_str())));
         }
-        selection::check(options, &paths.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let coordinates = coordinates(&paths, &arrays, &groups);
+        selection::check(options, &arrays.iter().map(|array| array.path.as_str()).collect::<Vec<_>>())?;
+        let coordinates = coordinates(&arrays, &groups);
         let mut spared = Vec::new();
-        let to_be_changed = |(path, opened): (String, OpenedArray)| {
-            let (change, is_spared) = selection::change_of(options, &path, &opened, &coordinates);
-            spared.extend(is_spared.then(|| path.clone()));
-            SourceArray::new(path, opened, change)
-        };
-        let mut arrays: Vec<SourceArray> = paths.into_iter().zip(arrays).map(to_be_changed).collect();
+        for array in &mut arrays {
+            if selection::set_change(options, array, &coordinates) {
+                spared.push(array.path.clone());
+            }
+        }
         name_points(&mut arrays);
-        let of_groups: Vec<String> = groups.iter().map(|group| group.place.path.clone()).collect();
-        container::name(&mut arrays, &of_groups);
+        container::name(&mut arrays, &groups);
         selection::check_applied(options, &arrays, &store)?;
         images::check(&arrays, &groups)?;
         other_keys.sort_unstable();
@@ -201,9 +199,12 @@ fn forgive_copies<'a>(found: impl Iterator<Item = &'a mut Diagnostic>, are_left_
     }
 }
 
-fn coordinates(paths: &[String], arrays: &[OpenedArray], groups: &[GroupReading]) -> Coordinates {
-    let of_arrays = paths.iter().zip(arrays).map(|(path, array)| (path, &array.metadata));
-    let of_arrays = of_arrays.map(|(path, array)| Member { path, array: Some(array), attributes: &array.attributes });
+fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> Coordinates {
+    let of_arrays = arrays.iter().map(|SourceArray { path, opened: OpenedArray { metadata, .. }, .. }| Member {
+        path,
+        array: Some(metadata),
+        attributes: &metadata.attributes,
+    });
     let of_groups =
         groups.iter().map(|group| Member { path: &group.place.path, array: None, attributes: &group.attributes });
     Coordinates::new(&of_arrays.chain(of_groups).collect::<Vec<_>>())
