@@ -43,36 +43,33 @@ pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMe
         Some(request) => names.resolve("--chunk-shape", request, present, |_, axis| axis)?,
         None => present.to_vec(),
     };
-    let (codecs, stored) = match (&options.shard_shape, shards) {
-        (Some(ShardRequest::None), shards) => (shards.map(|shards| shards.taken_out(&draft.codecs)), Some(subchunk)),
-        (Some(ShardRequest::Shape(request)), shards) => {
+    let keeps_shards = options.shard_shape.is_none() && shards.is_some();
+    let shard = match &options.shard_shape {
+        Some(ShardRequest::None) => None,
+        Some(ShardRequest::Shape(ShapeRequest::Auto(bytes))) => {
+            Some(fitted_shard(&subchunk, &source.shape, bytes / element))
+        }
+        Some(ShardRequest::Shape(request)) => {
             let base = if shards.is_some() { metadata.grid.largest() } else { &subchunk };
-            let shard = match request {
-                ShapeRequest::Auto(bytes) => fitted_shard(&subchunk, &source.shape, bytes / element),
-                // A shard of the whole axis ends with its last inner chunk.
-                _ => names.resolve("--shard-shape", request, base, |dimension, axis| {
-                    axis.checked_next_multiple_of(subchunk[dimension]).unwrap_or(axis)
-                })?,
-            };
-            check_divides(&subchunk, &shard, options, &source.shape)?;
-            let codecs = match shards {
-                Some(shards) => shards.with_inner(&draft.codecs, &subchunk),
-                None => vec![wrapped(&draft.codecs, &subchunk)],
-            };
-            (Some(codecs), Some(shard))
+            // A shard of the whole axis ends with its last inner chunk.
+            Some(names.resolve("--shard-shape", request, base, |dimension, axis| {
+                axis.checked_next_multiple_of(subchunk[dimension]).unwrap_or(axis)
+            })?)
         }
-        (None, Some(shards)) => {
-            check_divides(&subchunk, metadata.grid.largest(), options, &source.shape)?;
-            (Some(shards.with_inner(&draft.codecs, &subchunk)), None)
-        }
-        (None, None) => (None, Some(subchunk)),
+        None => shards.as_ref().map(|_| metadata.grid.largest().to_vec()),
     };
-    if let Some(codecs) = codecs {
-        draft.keep_codecs(codecs);
+    if let Some(shard) = &shard {
+        check_divides(&subchunk, shard, options, &source.shape)?;
+    }
+    match (shards, &shard) {
+        (Some(shards), None) => draft.keep_codecs(shards.taken_out(&draft.codecs)),
+        (Some(shards), Some(_)) => draft.keep_codecs(shards.with_inner(&draft.codecs, &subchunk)),
+        (None, Some(_)) => draft.keep_codecs(vec![wrapped(&draft.codecs, &subchunk)]),
+        (None, None) => {}
     }
     let grid = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
-    let is_other = |shape: &Vec<u64>| grid == Some("rectilinear") || metadata.grid.largest() != shape;
-    if let Some(shape) = stored.filter(is_other) {
+    let shape = shard.unwrap_or(subchunk);
+    if !keeps_shards && (grid == Some("rectilinear") || metadata.grid.largest() != shape) {
         edit::set_chunk_shape(&mut draft.document, &shape);
     }
     Ok(())
