@@ -178,12 +178,29 @@ impl<'a> Choice<'a> {
     /// Returns the job of an array whose chunks have no known size in the metadata. They have variable-length elements,
     /// or the output of a codec that is not supported here. Fails with `refusal` if there is no route.
     fn opaque_work(&self, refusal: OperationError) -> Result<Job> {
-        let (source, destination) = (self.source(), self.destination);
+        let (source, destination, budget) = (self.source(), self.destination, self.planner.budget);
         let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
         let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
-        let Some(route) = self.opaque_route(&from, &to)? else { return Err(refusal) };
-        if matches!(route.way, SubchunkChange::Compose) {
+        if !matches!(self.changed.change, ValueChange::None) {
+            return Err(refusal);
+        }
+        let (read, written) = (from.subchunk_chain(), to.subchunk_chain());
+        // The part of a subchunk outside the selection must not be copied.
+        let are_whole = from.has_subchunks_of(&to) && !from.metadata.skips() && !from.metadata.is_cut();
+        let encoder = VlenChain::new(written);
+        let is_taken_apart = encoder.is_some()
+            && VlenChain::new(read).is_some()
+            && read.decoded().data_type == written.decoded().data_type;
+        let way = match Recoding::new(read, written).filter(|_| are_whole) {
+            Some(recoding) => SubchunkChange::Recode(Box::new(recoding)),
+            None if is_taken_apart => SubchunkChange::Compose,
+            None => return Err(refusal),
+        };
+        let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(&from), &to)];
+        let memory_share = budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
+        let memory_share = memory_share.map_err(|least| self.too_small(least, &to))?;
+        if matches!(way, SubchunkChange::Compose) {
             self.check_counts([&from, &to])?;
         }
         let fill = &destination.pipeline.input.fill_value;
@@ -191,9 +208,11 @@ impl<'a> Choice<'a> {
             self.changed.absent.clone().filter(|absent| Some(absent) != fill.as_ref()).map(|fill| fill.0);
         let is_whole = self.has_all_chunks() && from.layout.is_none();
         // Absent chunks are written with the old fill value, if this program can encode them.
-        if absent_element.is_some() && !is_whole && route.destination.is_none() {
+        if absent_element.is_some() && !is_whole && encoder.is_none() {
             return Err(refusal);
         }
+        let write_empty = self.planner.array.change.write_empty_chunks;
+        let route = VariableSize { way, destination: encoder, write_empty, memory_share };
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         Ok(Job::Objects(Box::new(ObjectJob { transfer, route: Route::VariableSize(Box::new(route)) })))
@@ -227,31 +246,6 @@ impl<'a> Choice<'a> {
         let write_empty = self.planner.array.change.write_empty_chunks;
         let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
         Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)))
-    }
-
-    /// Returns the route of objects that are not decoded to elements of one size. `None` if there is none.
-    fn opaque_route(&self, from: &StoredArray, to: &StoredArray) -> Result<Option<VariableSize>> {
-        if !matches!(self.changed.change, ValueChange::None) {
-            return Ok(None);
-        }
-        let (source, written) = (from.subchunk_chain(), to.subchunk_chain());
-        // The part of a subchunk outside the selection must not be copied.
-        let are_whole = from.has_subchunks_of(to) && !from.metadata.skips() && !from.metadata.is_cut();
-        let recoding = Recoding::new(source, written).filter(|_| are_whole);
-        let destination = VlenChain::new(written);
-        let is_taken_apart = destination.is_some()
-            && VlenChain::new(source).is_some()
-            && source.decoded().data_type == written.decoded().data_type;
-        let way = match recoding {
-            Some(recoding) => SubchunkChange::Recode(Box::new(recoding)),
-            None if is_taken_apart => SubchunkChange::Compose,
-            None => return Ok(None),
-        };
-        let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(from), to)];
-        let memory_share = self.planner.budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
-        let memory_share = memory_share.map_err(|least| self.too_small(least, to))?;
-        let write_empty = self.planner.array.change.write_empty_chunks;
-        Ok(Some(VariableSize { way, destination, write_empty, memory_share }))
     }
 
     /// Returns the route block by block: in one pass, or in two if one would read SOURCE too often. A resumed run
