@@ -12,7 +12,7 @@ use crate::operation::{ChangeOptions, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, codec_kind};
 
 /// The unfinished metadata of DEST.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Draft {
     /// The location of SOURCE, for messages.
     pub store: String,
@@ -28,22 +28,17 @@ pub(crate) struct Draft {
     pub new_chain: bool,
 }
 
-/// Returns the document of SOURCE, cut to the selected part.
-fn described(source: &OpenedArray) -> Json {
-    let mut document = source.documents.document.clone();
-    if source.metadata.part.is_some() {
-        set_grid_of_part(&mut document, &source.metadata.by_itself());
-    }
-    document
-}
-
 impl Draft {
-    /// Returns a copy of the source's metadata.
+    /// Returns a copy of the source's metadata, cut to the selected part.
     pub(super) fn new(source: &OpenedArray) -> Self {
+        let mut document = source.documents.document.clone();
+        if source.metadata.part.is_some() {
+            set_grid_of_part(&mut document, &source.metadata.by_itself());
+        }
         Draft {
             store: source.store.clone(),
             zarr_format: source.documents.zarr_format,
-            document: described(source),
+            document,
             codecs: source.metadata.codecs.clone(),
             data_type: source.data_type.clone(),
             fill_value: source.fill_value.clone(),
@@ -53,12 +48,7 @@ impl Draft {
 
     /// True if nothing was changed.
     pub(super) fn is_as_read(&self, source: &OpenedArray) -> bool {
-        !self.new_chain
-            && self.zarr_format == source.documents.zarr_format
-            && self.document == described(source)
-            && self.codecs == source.metadata.codecs
-            && self.data_type == source.data_type
-            && self.fill_value == source.fill_value
+        *self == Self::new(source)
     }
 
     /// Replaces the chain. The rules for writing apply to the new one.

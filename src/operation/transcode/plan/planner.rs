@@ -3,7 +3,7 @@
 use super::change::{self, Changed};
 use super::route::Choice;
 use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid, staging};
-use crate::array::Listing;
+use crate::array::{ArrayCache, Listing};
 use crate::codec::ValueChange;
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
@@ -16,7 +16,7 @@ use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
 use crate::operation::{
-    ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
+    Budget, ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
     Quantization, QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
 };
 use crate::store::Node;
@@ -92,16 +92,15 @@ impl Planner<'_> {
         }
         let request = Request::new(source, change, quantize)?;
         let lacks_chunks = listing.present.len() < source.metadata.num_chunks();
-        let begin = |budget| {
+        let resolve = |budget: Budget, cache: ArrayCache| {
             let using = (budget, self.driver.interrupt());
-            FirstPass::new(&request, listing.known(), lacks_chunks, using, progress)
-        };
-        let resolve = |pass: &FirstPass<'_>| match surveyed {
-            Some(survey) => pass.resolve(survey).map(Some),
-            None => pass.resolve(&pass.survey()?.0).map(Some),
+            let mut pass = FirstPass::new(&request, listing.known(), lacks_chunks, using, progress)?;
+            pass.array.cache = cache;
+            let survey = if let Some(survey) = surveyed { survey.clone() } else { pass.survey()?.0 };
+            pass.resolve(&survey).map(Some)
         };
         if !quantize.finds_range() && quantize.max_error.is_none() {
-            return resolve(&begin(self.budget)?);
+            return resolve(self.budget, ArrayCache::default());
         }
         let open = request.open(lacks_chunks);
         if self.run.dry_run {
@@ -110,19 +109,17 @@ impl Planner<'_> {
         // A budget that is too small is an error before anything is read.
         let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
             self.cache.limit(0);
-            return resolve(&begin(self.budget)?);
+            return resolve(self.budget, ArrayCache::default());
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
         // Kept chunks of this and other arrays use only memory that neither the passes nor the prefetch need.
         let ahead = ahead_bytes(&source.node);
         self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead)));
-        let mut pass = begin(self.budget.narrowed(memory.threads))?;
         // Subchunks of the source that are read by themselves, and once.
         let keeps = |job: &ObjectJob| matches!(job.route, Route::Move(_)) && job.transfer.source.is_regular();
-        if sketch.job.objects().is_some_and(keeps) {
-            pass.array.cache = self.own_cache.clone();
-        }
-        resolve(&pass)
+        let is_kept = sketch.job.objects().is_some_and(keeps);
+        let cache = if is_kept { self.own_cache.clone() } else { ArrayCache::default() };
+        resolve(self.budget.narrowed(memory.threads), cache)
     }
 
     /// Makes a plan from the results of passes over the data, and checks it.
