@@ -8,7 +8,6 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
-use crate::kernel::unpack::Unpack;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::transcode::{BitRounding, Repacking};
@@ -187,12 +186,25 @@ pub(crate) fn unpack(source: &OpenedArray, options: &ChangeOptions, draft: &mut 
     // Differences are removed, and the transposition that was added for them.
     let turns = if draft::has_differences(codecs) { "transpose" } else { draft::DELTA };
     draft.set_codecs(draft::strip(codecs, &[PACKING_CODECS[0], PACKING_CODECS[1], draft::DELTA, turns]));
-    if let Some(unpack) = of_attributes {
-        let (change, absent) = apply_attributes(source, unpack, draft)?;
-        return Ok((change, Some(absent)));
+    if let Some(unpack) = &of_attributes {
+        draft.set_data_type(DataType::Number(unpack.target()));
     }
-    follow_unpacked(draft);
-    convert(source, options, draft)
+    draft.edit_innermost(|chain| {
+        // It stored codes of unusual widths.
+        for codec in chain.iter_mut().filter(|codec| codec.name == "packbits") {
+            *codec = CodecMetadata::new("bytes", None);
+        }
+    });
+    draft::follow(draft);
+    let Some(unpack) = of_attributes else { return convert(source, options, draft) };
+    let floats = unpack.target();
+    let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
+    draft.set_fill_value(not_a_number.clone())?;
+    draft.set_attributes(draft.attributes_without(&cf::PACKING_ATTRIBUTES));
+    let absent = cf::unpacked_fill(source, &unpack);
+    let is_nan = FloatType(floats).value(absent).is_nan();
+    let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
+    Ok((ValueChange::Unpack(Box::new(unpack), Box::default()), Some(absent)))
 }
 
 /// Returns a warning if float32 cannot distinguish the codes of a CF packing, or cannot represent one of them.
@@ -216,28 +228,4 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
         );
         Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help("`--data-type float64` can store them")
     })
-}
-
-/// Adapts `bytes` and `blosc` to floats. `packbits`, which stored codes of unusual widths, becomes `bytes`.
-fn follow_unpacked(draft: &mut Draft) {
-    draft.edit_innermost(|chain| {
-        for codec in chain.iter_mut().filter(|codec| codec.name == "packbits") {
-            *codec = CodecMetadata::new("bytes", None);
-        }
-    });
-    draft::follow(draft);
-}
-
-/// Changes the draft to floats. Returns the conversion of the values, and the value of absent elements.
-fn apply_attributes(source: &OpenedArray, unpack: Unpack, draft: &mut Draft) -> Result<(ValueChange, FillValue)> {
-    let floats = unpack.target();
-    draft.set_data_type(DataType::Number(floats));
-    follow_unpacked(draft);
-    let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
-    draft.set_fill_value(not_a_number.clone())?;
-    draft.set_attributes(draft.attributes_without(&cf::PACKING_ATTRIBUTES));
-    let absent = cf::unpacked_fill(source, &unpack);
-    let is_nan = FloatType(floats).value(absent).is_nan();
-    let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
-    Ok((ValueChange::Unpack(Box::new(unpack), Box::default()), absent))
 }
