@@ -6,7 +6,7 @@ use super::format::{from_v2, version_2::as_source};
 use super::{SourceArray, container, images, selection};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
-use crate::metadata::{Json, NodeKind, edit, v2};
+use crate::metadata::{Json, NodeKind, edit};
 use crate::operation::{
     ArrayReading, ChangeOptions, Coordinates, Documents, GroupReading, Member, NodePath, OpenedArray, OperationError,
     Result, TranscodeOptions, stored,
@@ -84,12 +84,11 @@ impl Source {
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
                 NodeContent::Group(group) if leaves_v2 => {
-                    let members = v2::netcdf_members(&group.documents.document);
-                    let key = (&group.place, ".zgroup");
-                    from_v2::tell_of_members(key, &group.attributes, members, &mut group.diagnostics);
-                    let mut old: Vec<_> = from_v2::tell_of_ome(&group.attributes).into_iter().collect();
-                    group.place.locate(&mut old, ".zattrs");
-                    group.diagnostics.extend(old);
+                    let GroupReading { place, documents, attributes, diagnostics, .. } = &mut **group;
+                    from_v2::tell_of_members(place, documents, attributes, diagnostics);
+                    let mut old = from_v2::tell_of_ome(attributes);
+                    place.locate(old.as_mut_slice(), ".zattrs");
+                    diagnostics.extend(old);
                 }
                 NodeContent::Group(_) | NodeContent::Implicit | NodeContent::Broken => {}
             }
@@ -158,8 +157,7 @@ impl Source {
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
     if options.change.zarr_format == Some(3) && array.documents.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
-        let members = v2::netcdf_members(&array.documents.document);
-        from_v2::tell_of_members((&array.place, ".zarray"), &attributes, members, &mut array.diagnostics);
+        from_v2::tell_of_members(&array.place, &array.documents, &attributes, &mut array.diagnostics);
     }
 }
 

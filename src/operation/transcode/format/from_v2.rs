@@ -1,8 +1,8 @@
 //! Members of v2 documents that v3 does not have, or that have no readers there.
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::{CodecMetadata, Json, Object};
-use crate::operation::{Draft, NodePath, draft};
+use crate::metadata::{CodecMetadata, Json, Object, v2};
+use crate::operation::{Documents, Draft, NodePath, draft};
 use crate::pipeline::{CodecKind, codec_kind};
 
 /// Makes members that no version of Zarr has attributes, because v3 has no other form for them (SEMANTICS D13).
@@ -25,11 +25,12 @@ pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
 
 /// Replaces the findings about such members in v2 by those about their form in v3.
 pub(crate) fn tell_of_members(
-    (place, key): (&NodePath, &str),
+    place: &NodePath,
+    Documents { key, document, .. }: &Documents,
     attributes: &Object,
-    members: Object,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
+    let members = v2::netcdf_members(document);
     // The findings of v2 do not apply any more.
     let pointers: Vec<String> = members.names().map(|name| format!("/{name}")).collect();
     let is_about = |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
