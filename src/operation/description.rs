@@ -79,10 +79,8 @@ fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
 
 fn row(stage: &Stage, has_many_shapes: bool) -> StageRow {
     let array = stage.output.as_ref().and_then(Representation::array);
-    let sharding = match &stage.configuration {
-        BoundConfiguration::Sharding(sharding) => Some(sharding),
-        _ => None,
-    };
+    let sharding =
+        if let BoundConfiguration::Sharding(sharding) = &stage.configuration { Some(sharding) } else { None };
     StageRow {
         codec: stage.name.clone(),
         kind: stage.kind.map(CodecKind::name),

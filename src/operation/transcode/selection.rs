@@ -42,9 +42,6 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
     OperationError::data(format!("{option} `{pattern}` matches no array")).with_help(help)
 }
 
-/// Returns whether a change is requested.
-type IsMade = fn(&ChangeOptions) -> bool;
-
 /// Fails if an option applies to no array: a name is probably misspelt.
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
     let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
@@ -66,7 +63,7 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     let is_float = |array: &SourceArray| array.opened.data_type.number().is_some_and(NumberType::is_float);
     let excludes = arrays.iter().any(|array| !is_left(options, &array.path) && is_float(array));
     let left = if excludes && options.include.is_empty() { "`--exclude` leaves no such array" } else { SPARED };
-    let changes: [(IsMade, _, _); 4] = [
+    let changes: [(fn(&ChangeOptions) -> bool, _, _); 4] = [
         // A rule may quantise where all others round, and the other way round.
         (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", left),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),

@@ -375,26 +375,22 @@ impl Writer<'_> {
         let Writer { source, draft, .. } = self;
         let has_same_type = draft.data_type == source.data_type;
         let has_same_codecs = same_codecs(&draft.codecs, &source.metadata.codecs);
-        let mut document = self.original.cloned().unwrap_or_else(|| {
-            let shape = Json::from(source.metadata.taken_shape());
-            Object::new().with("zarr_format", 2_u64).with("shape", shape).into()
-        });
-        if source.metadata.part.is_some() {
-            set_member(&mut document, "shape", Json::from(source.metadata.taken_shape()));
-        }
-        let chunks = draft.document.pointer("/chunk_grid/configuration/chunk_shape").cloned();
         let is_new = self.original.is_none();
-        if let Some(chunks) = chunks
+        let mut document = self.original.cloned().unwrap_or_else(|| Object::new().with("zarr_format", 2_u64).into());
+        if is_new || source.metadata.part.is_some() {
+            set_member(&mut document, "shape", source.metadata.taken_shape());
+        }
+        if let Some(chunks) = draft.document.pointer("/chunk_grid/configuration/chunk_shape")
             && (is_new || !chunks.same_value(&Json::from(source.metadata.grid.largest().to_vec())))
         {
-            set_member(&mut document, "chunks", chunks);
+            set_member(&mut document, "chunks", chunks.clone());
         }
-        let as_written = (!is_new).then(|| self.chain(&source.metadata.codecs, &source.data_type));
-        let as_written = as_written.and_then(Result::ok);
+        let rank = source.metadata.shape.len();
+        let as_written = write_codecs(&source.metadata.codecs, &source.data_type, rank).ok().filter(|_| !is_new);
         let mut order = as_written.as_ref().map_or(V2ByteOrder::Little, |chain| chain.order.clone());
         let mut has_same_order = true;
         if is_new || !has_same_type || !has_same_codecs {
-            let chain = self.chain(&draft.codecs, &draft.data_type)?;
+            let chain = write_codecs(&draft.codecs, &draft.data_type, rank)?;
             has_same_order = as_written.as_ref().is_some_and(|written| written.order == chain.order);
             if is_new || !has_same_type || !has_same_order {
                 set_member(&mut document, "dtype", write_dtype(&draft.data_type, chain.order.is_big())?);
@@ -420,10 +416,6 @@ impl Writer<'_> {
             set_member(&mut document, "dimension_separator", separator.unwrap_or("."));
         }
         Ok(document)
-    }
-
-    fn chain(&self, codecs: &[CodecMetadata], data_type: &DataType) -> Result<V2Chain, NotInV2> {
-        write_codecs(codecs, data_type, self.source.metadata.shape.len())
     }
 
     fn fill_value(&self, order: &V2ByteOrder) -> Result<Json, NotInV2> {

@@ -6,7 +6,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::Progress;
-use crate::kernel::bit_pairs::{BitPatterns, Information, leading_bits};
+use crate::kernel::bit_pairs::{BitPatterns, leading_bits};
 use crate::kernel::keep_bits::KeepBits as Kernel;
 use crate::metadata::{CodecMetadata, Object};
 use crate::operation::information::BitSurvey;
@@ -149,13 +149,10 @@ pub(crate) fn find(
     let survey = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample };
     let found = survey.run(&driver, progress);
     let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
-    Ok(KeepBits::Found(most_bits(&found, share, number_type).map_or(all, |bits| bits.clamp(1, all)), share))
-}
-
-/// Returns the bits of the significand that keep a share along each dimension with information.
-fn most_bits(found: &[Information], share: f64, number_type: NumberType) -> Option<u32> {
-    let positions = found.iter().filter_map(|information| information.kept(share)).max()?;
-    u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok()
+    // They keep the share along each dimension with information.
+    let positions = found.iter().filter_map(|information| information.kept(share)).max();
+    let bits = positions.and_then(|positions| u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok());
+    Ok(KeepBits::Found(bits.map_or(all, |bits| bits.clamp(1, all)), share))
 }
 
 /// Returns the number of explicit bits of a significand.

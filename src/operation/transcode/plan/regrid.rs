@@ -100,20 +100,18 @@ fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &
         "along dimension {axis}, {} is not a multiple of {} (the array's shape is {shape:?})",
         shard[axis], inner[axis]
     );
-    let pairs = inner.iter().zip(shard);
-    let (message, nearest, option, other): (_, Vec<u64>, _, _) = if options.shard_shape.is_some() {
+    let (message, nearest, option, other): (_, fn(u64, u64) -> u64, _, _) = if options.shard_shape.is_some() {
         let (of, other) = match options.chunk_shape {
             None => ("of shape", "give --chunk-shape, too"),
             Some(_) => ("of --chunk-shape", "give another --chunk-shape"),
         };
         let message = format!("--shard-shape {shard:?} does not contain whole chunks {of} {inner:?}");
-        let nearest = pairs.map(|(inner, shard)| nearest_multiple(*inner, *shard));
-        (message, nearest.collect(), "--shard-shape", other)
+        (message, nearest_multiple, "--shard-shape", other)
     } else {
         let message = format!("--chunk-shape {inner:?} does not divide the shard shape of SOURCE, {shard:?}");
-        let nearest = pairs.map(|(inner, shard)| nearest_divisor(*inner, *shard));
-        (message, nearest.collect(), "--chunk-shape", "give --shard-shape, too")
+        (message, nearest_divisor, "--chunk-shape", "give --shard-shape, too")
     };
+    let nearest: Vec<u64> = inner.iter().zip(shard).map(|(inner, shard)| nearest(*inner, *shard)).collect();
     Err(OperationError::data(format!("{message}: {at_fault}"))
         .with_help(format!("the nearest that does is {option} {}; or {other}", as_option(&nearest))))
 }
