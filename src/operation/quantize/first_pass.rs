@@ -5,6 +5,7 @@ use super::range::ScaleSearch;
 pub(crate) use super::request::FirstPassStats;
 use super::{Quantization, Request};
 use crate::array::{ChunkSet, Fault, Interrupt, StoredArray, element_fault};
+use crate::element::NumberType;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
@@ -54,19 +55,54 @@ impl<'a> FirstPass<'a> {
 
     /// Returns the quantisation with the first type that has enough codes.
     pub(crate) fn resolve(&self, survey: &FirstPassStats) -> Result<Quantization> {
-        let request = self.request;
-        request.first_fit(|target, fit| {
-            let Some(max_error) = request.quantize.max_error else {
-                return request.resolve(target, survey, fit);
+        self.request.first_fit(|target, fit| match self.request.quantize.max_error {
+            Some(max_error) => self.keep(max_error, survey, target, fit),
+            None => self.request.resolve(target, survey, fit),
+        })
+    }
+
+    /// Settles one type of codes so that its error is at most `max_error`.
+    ///
+    /// A step with too great an error is narrowed by twice the excess, and tried again. The excess is a few roundings,
+    /// because fitting has checked many codes. If no fill value survives the codes, absent chunks would have to be
+    /// written. Then slightly narrower steps are tried first.
+    fn keep(
+        &self,
+        max_error: f64,
+        survey: &FirstPassStats,
+        target: NumberType,
+        mut fit: ScaleSearch,
+    ) -> Result<Quantization> {
+        let (mut least, mut writing_absent) = (f64::INFINITY, None);
+        for round in 0..MOST_ROUNDS {
+            let settled = match self.request.resolve(target, survey, fit) {
+                Err(_) if writing_absent.is_some() => break,
+                settled => settled?,
             };
-            let error = |quantization: &Quantization| {
-                let absent = quantization.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
-                if quantization.is_proved {
-                    return Ok(absent);
-                }
-                Ok(absent.max(self.measure(quantization)? + quantization.cf_rounding()))
-            };
-            keep(max_error, fit, |fit| request.resolve(target, survey, fit), error)
+            let mut found = settled.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
+            if !settled.is_proved {
+                found = found.max(self.measure(&settled)? + settled.cf_rounding());
+            }
+            least = least.min(found);
+            let is_kept = found <= max_error;
+            let is_narrowed = matches!(fit, ScaleSearch::Within(_)) && settled.writes_absent && settled.is_proved;
+            if is_kept && !is_narrowed {
+                return Ok(settled);
+            }
+            let ScaleSearch::Within(allowed) = fit else { break };
+            let sliver = allowed * 2_f64.powi(4 * round - 32);
+            let excess = if is_kept { sliver } else { (found - max_error).max(sliver) };
+            if is_kept {
+                writing_absent.get_or_insert(settled);
+            }
+            fit = ScaleSearch::Within(allowed - 2.0 * excess);
+            if allowed <= 2.0 * excess {
+                break;
+            }
+        }
+        writing_absent.ok_or_else(|| {
+            let message = format!("--max-error {max_error} cannot be kept: the smallest error reached is {least}");
+            OperationError::data(message).with_help("allow a larger error, or give a wider --quantize TYPE")
         })
     }
 
@@ -82,51 +118,6 @@ impl<'a> FirstPass<'a> {
 
 /// Maximum number of attempts to narrow a step because the measured error is too great.
 const MOST_ROUNDS: i32 = 8;
-
-/// Settles one type of codes so that its `error` is at most `max_error`.
-///
-/// A step with too great an error is narrowed by twice the excess, and tried again. The excess is a few roundings,
-/// because fitting has checked many codes. If no fill value survives the codes, absent chunks would have to be written.
-/// Then slightly narrower steps are tried first.
-fn keep(
-    max_error: f64,
-    fit: ScaleSearch,
-    resolve: impl Fn(ScaleSearch) -> Result<Quantization>,
-    error: impl Fn(&Quantization) -> Result<f64>,
-) -> Result<Quantization> {
-    let (mut fit, mut least, mut writing_absent) = (fit, f64::INFINITY, None);
-    for round in 0..MOST_ROUNDS {
-        let settled = match resolve(fit) {
-            Err(_) if writing_absent.is_some() => break,
-            settled => settled?,
-        };
-        let found = error(&settled)?;
-        least = least.min(found);
-        let is_kept = found <= max_error;
-        let ScaleSearch::Within(allowed) = fit else {
-            if is_kept {
-                return Ok(settled);
-            }
-            break;
-        };
-        if is_kept && !(settled.writes_absent && settled.is_proved) {
-            return Ok(settled);
-        }
-        let sliver = allowed * 2_f64.powi(4 * round - 32);
-        let excess = if is_kept { sliver } else { (found - max_error).max(sliver) };
-        if is_kept {
-            writing_absent.get_or_insert(settled);
-        }
-        fit = ScaleSearch::Within(allowed - 2.0 * excess);
-        if allowed <= 2.0 * excess {
-            break;
-        }
-    }
-    writing_absent.ok_or_else(|| {
-        let message = format!("--max-error {max_error} cannot be kept: the smallest error reached is {least}");
-        OperationError::data(message).with_help("allow a larger error, or give a wider --quantize TYPE")
-    })
-}
 
 /// Determines the extent of the values of an array.
 #[derive(Debug)]

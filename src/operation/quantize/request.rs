@@ -253,13 +253,11 @@ impl<'a> Request<'a> {
         if !self.quantize.finds_range() {
             return Ok(None);
         }
-        let seen = survey.extent.and_then(|extent| extent.finite);
-        let seen = seen.map(|(lo, hi)| (self.float.value(lo), self.float.value(hi)));
-        Ok(match (seen, fill) {
-            (Some((lo, hi)), Some(fill)) => Some((least(lo, fill), -least(-hi, -fill))),
-            (None, Some(fill)) => Some((fill, fill)),
-            (seen, None) => seen,
-        })
+        let seen =
+            survey.extent.and_then(|extent| extent.finite).map(|(lo, hi)| [lo, hi].map(|end| self.float.value(end)));
+        // -0.0 is less than 0.0.
+        let values = seen.into_iter().flatten().chain(fill);
+        Ok(values.clone().min_by(f64::total_cmp).zip(values.max_by(f64::total_cmp)))
     }
 
     /// Returns whether the codes follow from the greatest error alone.
@@ -386,11 +384,6 @@ fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> 
             .with_help("choose one of these types, or --as codecs"));
     }
     Ok(())
-}
-
-/// Returns the lesser of two values. -0.0 is less than 0.0.
-fn least(one: f64, other: f64) -> f64 {
-    if one.total_cmp(&other).is_le() { one } else { other }
 }
 
 fn infinite(store: &str, what: &str) -> OperationError {
