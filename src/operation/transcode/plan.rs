@@ -8,16 +8,13 @@ pub(super) mod planner;
 pub(super) mod predict;
 pub(super) mod regrid;
 pub(super) mod route;
-mod staging;
 
 use serde::{Deserialize, Serialize};
 
 use self::change::Changed;
 use self::metadata::DestinationMetadata;
 use super::NodeDocuments;
-use crate::array::{
-    ArrayCache, ChunkCache, ChunkFault, Fault, Listing, MOST_OPEN_SHARDS, ObjectOf, PIECE, StoredArray,
-};
+use crate::array::{ArrayCache, ChunkCache, ChunkFault, Fault, Listing, ObjectOf, PIECE, StoredArray};
 use crate::codec::{Conversion, IndexEntry, Recoding};
 use crate::data_type::DataType;
 use crate::diagnostic::Diagnostic;
@@ -80,9 +77,8 @@ pub(super) struct SourceArray {
 impl SourceArray {
     /// Creates an array with its options and nothing settled.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
-        let container = CONTAINER.to_owned();
         let (settled, surveyed, compression, listing) = Default::default();
-        SourceArray { path, opened, change, settled, surveyed, compression, container, listing }
+        SourceArray { path, opened, change, settled, surveyed, compression, container: CONTAINER.to_owned(), listing }
     }
 }
 
@@ -253,19 +249,13 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
     let filled = if job.transfer.absent_element.is_some() { conversion.destination().decoded_bytes() } else { 0 };
     if conversion.streams().is_some() && !has_edges {
         // The chunk is read piece by piece.
-        let written = conversion.destination().encoded_bytes();
-        return (PIECE as u64).saturating_add(written).saturating_add(filled);
+        return (PIECE as u64).saturating_add(conversion.destination().encoded_bytes()).saturating_add(filled);
     }
     // A cut chunk is decoded to elements, whatever the route of the others is.
     let is_cut = job.transfer.source.metadata.is_cut();
     let cut = [conversion.source(), conversion.destination()].into_iter().filter(|_| is_cut);
     let cut = cut.map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add);
     conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
-}
-
-/// Returns the bytes of the indexes of all shards that can be open at the same time.
-pub(super) fn open_bytes(source: &StoredArray) -> u64 {
-    source.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64)
 }
 
 /// Returns the memory to read a chunk of one side.
@@ -275,8 +265,7 @@ pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
 
 /// Returns the pairs of both sides of a transfer within a budget. Fails if the budget is too small.
 pub(super) fn compared_in(transfer: &Transfer, budget: Budget) -> Result<Pairs<'_>> {
-    let worker = comparing_bytes(transfer);
-    Pairs::new(transfer, worker, budget.threads(), budget.bytes())
+    Pairs::new(transfer, comparing_bytes(transfer), budget.threads(), budget.bytes())
         .map_err(|small| budget.too_small(small.least, &of_chunks(transfer.destination.subchunk_shape())))
 }
 
@@ -295,6 +284,5 @@ pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
 
 /// Returns the least memory to compare both sides of a transfer.
 pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
-    let worker = comparing_bytes(transfer);
-    Pairs::new(transfer, worker, 1, 0).err().map_or(0, |small| small.least)
+    Pairs::new(transfer, comparing_bytes(transfer), 1, 0).err().map_or(0, |small| small.least)
 }

@@ -1,8 +1,8 @@
 //! Makes the plan of an array: the changes of its values and metadata, step by step, and then their check.
 
 use super::change::{self, Changed};
-use super::route::Choice;
-use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid, staging};
+use super::route::{self, Choice};
+use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
 use crate::array::{ArrayCache, Listing};
 use crate::codec::ValueChange;
 use crate::data_type::registered_types;
@@ -113,8 +113,7 @@ impl Planner<'_> {
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
         // Kept chunks of this and other arrays use only memory that neither the passes nor the prefetch need.
-        let ahead = ahead_bytes(&source.node);
-        self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead)));
+        self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead_bytes(&source.node))));
         // Subchunks of the source that are read by themselves, and once.
         let keeps = |job: &ObjectJob| matches!(job.route, Route::Move(_)) && job.transfer.source.is_regular();
         let is_kept = sketch.job.objects().is_some_and(keeps);
@@ -160,8 +159,7 @@ impl Planner<'_> {
             warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
         }
         let (planner, present) = (self, listing.known());
-        let choice = Choice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 };
-        let mut job = choice.job()?;
+        let mut job = Choice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
         self.check_blocks(&job)?;
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
@@ -206,7 +204,7 @@ impl Planner<'_> {
             ),
             None => "no blocks".to_owned(),
         };
-        Err(staging::misfit(&opened.store, &what))
+        Err(route::misfit(&opened.store, &what))
     }
 
     /// Returns the unchecked metadata of DEST, and the changes of the values. The order of the steps matters. Values
@@ -335,7 +333,7 @@ impl Planner<'_> {
             change::convert(source, options, draft)?
         };
         if let Some(codecs) = &options.codecs {
-            draft.set_codecs(draft::read_chain(codecs, "--codecs")?);
+            draft.set_codecs(draft::read_chain(codecs)?);
         }
         let mut changed = Changed { change, absent, ..Changed::default() };
         if let Some(quantization) = quantization {
@@ -348,8 +346,8 @@ impl Planner<'_> {
                 mask_by_nan(draft);
             }
             quantization.apply(draft)?;
-            let kernel = Box::new(quantization.bind());
             let codecs = quantization.num_codecs();
+            let kernel = Box::new(quantization.bind());
             changed.change = changed.change.then(ValueChange::Quantize { kernel, codecs });
             // In an open plan it is not known yet whether the fill value survives.
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
@@ -393,8 +391,7 @@ fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
         1 => format!("the key `{first}` belongs to no chunk and is not copied"),
         count => format!("{count} keys belong to no chunk and are not copied, the first `{first}`"),
     };
-    let found = Diagnostic::new(code::KEY_UNKNOWN, message);
-    Some(found.in_store(source.store.clone()).at_key(first.as_str()))
+    Some(Diagnostic::new(code::KEY_UNKNOWN, message).in_store(source.store.clone()).at_key(first.as_str()))
 }
 
 /// Returns a warning that few readers know `packbits` and the types that it stores.

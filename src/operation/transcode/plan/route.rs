@@ -1,24 +1,27 @@
-//! The cheapest route of an array's chunks, and the memory that it needs.
+//! The cheapest route of an array's chunks, and the memory that it needs. For a rechunk in two passes also the metadata
+//! of the intermediate data, and of those that an unfinished run left.
 
 use std::borrow::Cow;
 
 use super::change::Changed;
-use super::staging::{Begun, begun, staging};
-use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks, open_bytes};
-use crate::array::{ChunkSet, Missing, StoredArray};
+use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
+use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
 use crate::codec::{BindError, Conversion, Recoding, ValueChange, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
-use crate::engine::route::staged::{Staged, folder, folder_inside};
+use crate::engine::route::staged::{Staged, folder, folder_inside, left_document};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
 use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEncoder, Transfer};
 use crate::grid::num_elements;
+use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
+use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
+use crate::store::{Node, RUN_FOLDER, StoreError};
 
 /// Memory of a subchunk in a block, in addition to its elements.
 const SUBCHUNK_BYTES: u64 = 128;
@@ -72,8 +75,7 @@ impl<'a> Choice<'a> {
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
         self.elsewhere = surveyed.max(compared);
-        let route = self.way(&transfer.source, &transfer.destination)?;
-        let job = ObjectJob { transfer, route };
+        let job = ObjectJob { route: self.way(&transfer.source, &transfer.destination)?, transfer };
         let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), losses::kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message =
@@ -144,8 +146,7 @@ impl<'a> Choice<'a> {
             _ => Cow::Borrowed(&destination.pipeline),
         };
         let mut to = side(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
-        let unchanged = matches!(changed.change, ValueChange::None);
-        if unchanged && from.subchunk_chain().casts_like(to.subchunk_chain()) {
+        if matches!(changed.change, ValueChange::None) && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
         }
@@ -284,8 +285,7 @@ impl<'a> Choice<'a> {
         };
         let (staging, document) = staging(from, folder, shape, &self.source().store)?;
         let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::None, true);
-        let stored = stored.map_err(|error| self.unsupported(error))?;
-        let first = self.planned(from, &staging, stored, 0);
+        let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, 0);
         let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
         let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);
         match (first, second) {
@@ -336,8 +336,7 @@ impl<'a> Choice<'a> {
         let given = shape.and_then(|shape| RechunkPlan::of_blocks(grids.clone(), costs, shape, budget));
         let plan = given
             .unwrap_or_else(|| RechunkPlan::in_groups(grids, costs, budget, self.planner.least_parts.unwrap_or(1)))?;
-        let schedule = Schedule::new(&plan, self.planner.budget.threads(), budget);
-        Ok(Rechunk { plan, encoder, schedule })
+        Ok(Rechunk { schedule: Schedule::new(&plan, self.planner.budget.threads(), budget), plan, encoder })
     }
 
     /// Returns the memory that a thread needs to write subchunks.
@@ -352,6 +351,7 @@ impl<'a> Choice<'a> {
     /// Returns the costs of two passes without those that depend on the intermediate grid.
     fn staged_costs(&self, from: &StoredArray, to: &StoredArray, encoder: &SubchunkEncoder) -> StagedCosts {
         let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
+        let open = from.index_bytes().saturating_mul(MOST_OPEN_SHARDS as u64);
         let writing = Self::writing_bytes(to, &encoder.conversion);
         // Comparing needs the subchunk as it is read, its part inside the array, and three copies of its elements.
         let first_subchunks = if self.planner.run.verify { 5 } else { WAITING };
@@ -359,7 +359,7 @@ impl<'a> Choice<'a> {
         StagedCosts {
             element: encoder.element_size() as u64,
             subchunk: SUBCHUNK_BYTES,
-            first_worker: sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open_bytes(from)]),
+            first_worker: sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open]),
             first_subchunks,
             second_worker: sum([BASE_BYTES, writing.max(comparing), shard_bytes(None, to)]),
             second_subchunks: 1,
@@ -378,4 +378,84 @@ pub(crate) fn name_of(job: &Job) -> RouteName {
         Route::VariableSize(variable_size) if variable_size.is_copy() => RouteName::Reshard,
         Route::Move(_) | Route::VariableSize(_) | Route::Rechunk(_) | Route::Staged(_) => RouteName::Rechunk,
     }
+}
+
+/// The passes that an unfinished run at the destination began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Begun {
+    /// There is no unfinished run.
+    Nothing,
+    /// One pass.
+    InOnePass,
+    /// Two passes, with intermediate data of this grid.
+    InTwoPasses(StagingShape),
+}
+
+/// Returns what the destination's run has begun, for an array that `from` reads.
+fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
+    let unreadable =
+        |error: StoreError| OperationError::environment("the unfinished DEST cannot be read").because(error);
+    let (place, is_outside) = folder(destination);
+    if !is_outside && !destination.is_local() {
+        // A zip file is written from the beginning.
+        return Ok(Begun::Nothing);
+    }
+    let Some(text) = left_document(&place).map_err(unreadable)? else {
+        // Outside, they may be on another machine: this counts as not begun.
+        let is_begun = !is_outside && destination.below(&RUN_FOLDER).exists().map_err(unreadable)?;
+        return Ok(if is_begun { Begun::InOnePass } else { Begun::Nothing });
+    };
+    let shape = Json::parse(&text).ok().and_then(|document| shape_of(&document, &from.metadata));
+    shape.map(Begun::InTwoPasses).ok_or_else(|| {
+        OperationError::environment(format!("the intermediate data at `{}` are not of this array", place.name()))
+            .with_help("remove the unfinished destination, and begin again")
+    })
+}
+
+/// Returns the grid of intermediate data. `None` if they are not of this array.
+fn shape_of(document: &Json, array: &ArrayMetadata) -> Option<StagingShape> {
+    let metadata = ArrayDocument::read(document).metadata()?;
+    let inner = metadata.codecs.first()?.member("chunk_shape")?.as_array()?;
+    let shard = metadata.grid.largest();
+    let shape = StagingShape { subchunk: inner.iter().filter_map(Json::as_u64).collect(), shard: shard.to_vec() };
+    let taken = array.taken_shape();
+    let is_of_array = metadata.shape == taken && metadata.data_type.same_value(&array.data_type);
+    (shape.fits(&taken) && is_of_array).then_some(shape)
+}
+
+/// Returns the intermediate data with a grid, in a folder, for the array that is read, and their document.
+fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) -> Result<(StoredArray, Json)> {
+    if !shape.fits(&from.metadata.taken_shape()) {
+        let what = format!("intermediate data of shards of {:?} with chunks of {:?}", shape.shard, shape.subchunk);
+        return Err(misfit(store, &what));
+    }
+    let found = document(from, shape).and_then(|document| Some((ArrayDocument::read(&document).metadata()?, document)));
+    let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
+    let input = ArrayRepresentation { shape: shape.shard.clone(), ..from.chain.decoded().clone() };
+    let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
+    Ok((side(folder, metadata, &pipeline, store, 0, true)?, document))
+}
+
+/// Returns the error for an earlier plan of `store` with something that does not fit its grids.
+pub(super) fn misfit(store: &str, what: &str) -> OperationError {
+    OperationError::data(format!("the plan of `{store}` has {what}, which do not fit its grids"))
+        .with_help("seal the plan anew")
+}
+
+/// Returns the document of intermediate data: one folder with one file per shard. Elements are as in memory, and the
+/// index has no checksum, so that one entry of it can be read.
+fn document(from: &StoredArray, shape: &StagingShape) -> Option<Json> {
+    let StagingShape { subchunk, shard } = shape;
+    let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
+    let bytes = format!(r#"[{{"name":"bytes","configuration":{{"endian":"{endian}"}}}}]"#);
+    let [data_type, fill_value] = [&from.metadata.data_type, &from.metadata.fill_value].map(Json::to_string);
+    let text = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":{:?},"data_type":{data_type},
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{shard:?}}}}},
+        "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"."}}}},"fill_value":{fill_value},
+        "codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{subchunk:?},"codecs":{bytes},
+        "index_codecs":{bytes},"index_location":"end"}}}}],"attributes":{{}}}}"#,
+        from.metadata.taken_shape()
+    );
+    Json::parse_str(&text).ok()
 }
