@@ -71,24 +71,7 @@ impl<'a> Writing<'a> {
         self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
     }
 
-    /// Returns the documents that consolidated metadata of v2 copy, by key.
-    fn copied_in_version_2<'d>(&self, own: &'d NodeDocuments) -> BTreeMap<String, &'d Json>
-    where
-        'a: 'd,
-    {
-        let own = own.iter().map(|(key, document)| (key.clone(), &document.json));
-        let below = self.below().flat_map(|(path, documents)| {
-            let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
-            copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
-        });
-        own.chain(below).collect()
-    }
-
-    /// Returns the documents of nodes that consolidated metadata of v3 copy, by path.
-    fn copied_in_version_3(&self) -> BTreeMap<String, &'a Json> {
-        self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json))).collect()
-    }
-
+    /// Returns the documents of a group in v2, with the copies of those below.
     fn version_2(&self) -> Result<NodeDocuments> {
         let Documents { zarr_format, document, bytes, attributes, attributes_bytes, .. } = &self.group.documents;
         let mut documents: NodeDocuments = if *zarr_format == 2 {
@@ -101,7 +84,12 @@ impl<'a> Writing<'a> {
         if !self.consolidates {
             return Ok(documents);
         }
-        let copied = self.copied_in_version_2(&documents);
+        let own = documents.iter().map(|(key, document)| (key.clone(), &document.json));
+        let below = self.below().flat_map(|(path, documents)| {
+            let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
+            copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
+        });
+        let copied: BTreeMap<String, &Json> = own.chain(below).collect();
         let document = if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| *zarr_format == 2) {
             let bytes = self.group.node.read_document(CONSOLIDATED_KEY).map_err(|error| {
                 let key = self.group.place.key(CONSOLIDATED_KEY);
@@ -124,6 +112,7 @@ impl<'a> Writing<'a> {
         Ok(documents)
     }
 
+    /// Returns the document of a group in v3, with the copies of those below.
     fn version_3(&self) -> NodeDocuments {
         let Documents { zarr_format, document, bytes, .. } = &self.group.documents;
         let document = if *zarr_format == 2 {
@@ -140,7 +129,8 @@ impl<'a> Writing<'a> {
         if !self.consolidates {
             return vec![(V3_KEY.to_owned(), NodeDocument::new(without_copies(&document)))];
         }
-        let copied = self.copied_in_version_3();
+        let below = self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)));
+        let copied: BTreeMap<String, &Json> = below.collect();
         let member = match (&self.group.consolidated, document.get(MEMBER)) {
             (Some(consolidated), Some(member)) => match copies(consolidated, &copied) {
                 Some(copies) => with_member(member, "metadata", copies),
