@@ -252,8 +252,7 @@ impl RangeFinder {
         let quantize = Quantize::new(self.options(scaling));
         let (mut code, mut figures) = ([0_u8; 8], QuantizeFigures::default());
         let code = code.get_mut(..self.target.size())?;
-        let value = FillValue::from_bits(self.float.0, self.float.bits(value));
-        quantize.convert(&value.0, code, &mut figures).ok()?;
+        quantize.convert(&FillValue::from_bits(self.float.0, self.float.bits(value)).0, code, &mut figures).ok()?;
         i64::try_from(integer_of(element_bits(code), self.target.element())).ok()
     }
 
@@ -335,13 +334,11 @@ impl Grid {
 }
 
 impl RangeFinder {
-    /// Returns the scaling of a grid with offset 0. Fails if a value from `lo` to `hi` has no code.
-    pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Scaling, RangeFault> {
-        let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
-        let scaling = Scaling::new(None, Some(scale));
-        let (lo, hi) = range.unwrap_or_default();
-        let fits = range.is_none() || self.codes_of(scaling, (lo, hi)).is_some();
-        if fits { Ok(scaling) } else { Err(RangeFault::TooFewCodes) }
+    /// Returns the scaling of a grid with offset 0. Fails if an end of the range has no code.
+    pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Fitted, RangeFault> {
+        let scaling = Scaling::new(None, Some(grid.scale(self.float).ok_or(RangeFault::NoScale)?));
+        let codes = range.map_or(Some(self.codes), |range| self.codes_of(scaling, range));
+        Ok(Fitted { scaling, codes: codes.ok_or(RangeFault::TooFewCodes)?, is_proved: false })
     }
 
     /// Returns the scaling of a grid in which `lo` and `hi` have codes. The offset is the roundest such multiple of the
@@ -350,7 +347,7 @@ impl RangeFinder {
     /// The roundest is divisible by the highest power of ten. The arithmetic is likely to represent it exactly, and
     /// similar stores are likely to get the same. It depends only on the codes of `lo` and `hi`, so quantised values
     /// get the same offset again.
-    pub(crate) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Scaling, RangeFault> {
+    pub(crate) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Fitted, RangeFault> {
         let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
         let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
         let least = grid.multiple(hi, self.rounding) - last;
@@ -364,8 +361,9 @@ impl RangeFinder {
         let multiples = multiples.chain([greatest - 1.0, least + 1.0]);
         let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
         let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
+        let fitted = |scaling| Some(Fitted { scaling, codes: self.codes_of(scaling, (lo, hi))?, is_proved: false });
         let mut scalings = multiples.map(|multiple| Scaling::new(Some(offset(multiple)), Some(scale)));
-        scalings.find(|scaling| self.codes_of(*scaling, (lo, hi)).is_some()).ok_or(RangeFault::TooFewCodes)
+        scalings.find_map(fitted).ok_or(RangeFault::TooFewCodes)
     }
 
     /// Returns the codes of a range, from its least value to its greatest. `None` if one of these has no code.

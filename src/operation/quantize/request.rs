@@ -73,8 +73,7 @@ impl<'a> Request<'a> {
         // Unpacked values are NaN if attributes declare them missing.
         let named = asked.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = cf::missing_values(source, number_type, named)?;
-        let float = FloatType(number_type);
-        Ok(Request { source, options, quantize: asked, unpack, float, missing, fill_bits })
+        Ok(Request { source, options, quantize: asked, unpack, float: FloatType(number_type), missing, fill_bits })
     }
 
     /// Returns the conversion of stored elements to the floats that are quantised.
@@ -303,10 +302,7 @@ impl<'a> Request<'a> {
 
     /// Returns the scaling, and the codes that it uses.
     pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: ScaleSearch) -> Result<Fitted> {
-        let codes = finder.codes;
-        let plain = |scaling| Fitted { scaling, codes, is_proved: false };
-        let in_use = |scaling| range.and_then(|range| finder.codes_of(scaling, range)).unwrap_or(codes);
-        let on_grid = |scaling| Fitted { codes: in_use(scaling), ..plain(scaling) };
+        let plain = |scaling| Fitted { scaling, codes: finder.codes, is_proved: false };
         let ends = range.unwrap_or_default();
         let fitted = match (fit, range) {
             (ScaleSearch::AllCodes, _) => return self.scaling(finder, range).map(plain),
@@ -315,8 +311,8 @@ impl<'a> Request<'a> {
                 Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
             }
             (ScaleSearch::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
-            (ScaleSearch::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range).map(on_grid),
-            (ScaleSearch::Grid(step), _) => finder.on_grid(Grid::new(step), ends).map(on_grid),
+            (ScaleSearch::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range),
+            (ScaleSearch::Grid(step), _) => finder.on_grid(Grid::new(step), ends),
         };
         fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
     }
@@ -378,8 +374,7 @@ fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> 
         let message = format!("`{}` has the attribute `{name}` already", source.store);
         return Err(OperationError::data(message).with_help(UNPACK));
     }
-    let fits = |t: NumberType| t.is_whole() && (t.bits() < 64);
-    if target.is_some_and(|target| !fits(target)) {
+    if target.is_some_and(|target| !target.is_whole() || target.bits() >= 64) {
         return Err(OperationError::data("--as cf writes int8 to int32 and uint8 to uint32 only")
             .with_help("choose one of these types, or --as codecs"));
     }
