@@ -111,8 +111,7 @@ impl Draft {
         if let Some(names) = &options.dimension_names {
             if names.len() != rank {
                 let (given, own) = (counted(names.len() as u64, "name"), counted(rank as u64, "dimension"));
-                let message = format!("--dimension-names gives {given}, but the array has {own}");
-                return Err(OperationError::data(message));
+                return Err(OperationError::data(format!("--dimension-names gives {given}, but the array has {own}")));
             }
             let names = names.iter().map(|name| Json::from(name.as_str())).collect();
             set_member(&mut self.document, "dimension_names", Json::Array(names));
@@ -121,15 +120,12 @@ impl Draft {
     }
 }
 
-/// Reads the codecs of an option. The error lists their faults.
-pub(super) fn read_chain(codecs: &[Json], option: &str) -> Result<Vec<CodecMetadata>> {
+/// Reads the codecs of `--codecs`. The error lists their faults.
+pub(super) fn read_chain(codecs: &[Json]) -> Result<Vec<CodecMetadata>> {
     let mut diagnostics = Vec::new();
     let read = read_codecs(&Json::Array(codecs.to_vec()), "", &mut diagnostics);
     diagnostics.retain(Diagnostic::is_error);
-    match read {
-        Some(codecs) if diagnostics.is_empty() => Ok(codecs),
-        _ => Err(refusal(&format!("{option} is not a codec chain"), &diagnostics)),
-    }
+    read.filter(|_| diagnostics.is_empty()).ok_or_else(|| refusal("--codecs is not a codec chain", &diagnostics))
 }
 
 /// Runs `edit` on the chain inside the innermost shards.
@@ -260,7 +256,12 @@ pub(super) fn innermost_element_size(draft: &Draft) -> usize {
     encoded.or_else(|| draft.data_type.size()).unwrap_or(1)
 }
 
+/// Returns a chain, and those of the inner chunks of its shards, from the outermost to the innermost.
+pub(super) fn chains(pipeline: &Pipeline) -> impl Iterator<Item = &Pipeline> {
+    std::iter::successors(Some(pipeline), |outer| outer.sharding().map(|(_, sharding)| &sharding.inner))
+}
+
 /// Returns the chain of an innermost chunk.
 pub(super) fn innermost(pipeline: &Pipeline) -> &Pipeline {
-    pipeline.sharding().map_or(pipeline, |(_, sharding)| innermost(&sharding.inner))
+    chains(pipeline).last().unwrap_or(pipeline)
 }

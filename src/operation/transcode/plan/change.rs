@@ -13,7 +13,7 @@ use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::transcode::{BitRounding, Repacking};
 use crate::operation::xarray::{self, FILL_VALUE};
 use crate::operation::{ChangeOptions, Draft, FloatType, OpenedArray, OperationError, Quantization, Result, cf, draft};
-use crate::pipeline::{BoundConfiguration, Pipeline};
+use crate::pipeline::Pipeline;
 
 /// Codecs whose configuration is for one data type.
 const BOUND_TO_A_TYPE: [&str; 9] = [
@@ -129,8 +129,7 @@ pub(crate) fn refuse_bound_codecs(options: &ChangeOptions, draft: &Draft, [from,
     let bound = names.iter().find(|name| BOUND_TO_A_TYPE.contains(&name.as_str()));
     let Some(name) = bound.filter(|_| options.codecs.is_none()) else { return Ok(()) };
     let error = OperationError::data(format!("codec `{name}` is configured for {from}, not for {to}"));
-    let packs = PACKING_CODECS.contains(&name.as_str());
-    let remove = if packs { ", or remove the codec with --unpack" } else { "" };
+    let remove = if PACKING_CODECS.contains(&name.as_str()) { ", or remove the codec with --unpack" } else { "" };
     Err(error.with_help(format!("give a new chain with --codecs{remove}")))
 }
 
@@ -142,15 +141,12 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
 
 /// Fails for a chain that encodes integers as floats that cannot represent them all (SEMANTICS: B1).
 pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
-    for stage in &pipeline.stages {
+    for stage in draft::chains(pipeline).flat_map(|chain| &chain.stages) {
         if let Effect::Cast { encode, .. } = stage.configuration.effect() {
             let (source, target) = (encode.options().source, encode.options().target);
             if is_lossy(source, target) {
                 return Err(lossy(source, target));
             }
-        }
-        if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
-            refuse_lossy_casts(&sharding.inner)?;
         }
     }
     Ok(())

@@ -5,8 +5,8 @@ use crate::codec::{BoundCodec, Effect, Workspace, conversion};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};
-use crate::operation::{Draft, OpenedArray};
-use crate::pipeline::{BoundConfiguration, Pipeline};
+use crate::operation::{Draft, OpenedArray, draft};
+use crate::pipeline::Pipeline;
 
 /// Returns the number of codecs of DEST's chain that have encoded SOURCE's values before, and do not encode them again.
 pub(crate) fn kept(job: &ObjectJob) -> usize {
@@ -76,11 +76,9 @@ pub(crate) fn warning(job: &ObjectJob) -> Option<Diagnostic> {
 
 /// Returns a warning about the first such type, if the source does not have it anywhere in its chain.
 pub(crate) fn rare_type_warning(source: &Pipeline, destination: &Pipeline) -> Option<Diagnostic> {
-    let (mut known, mut written) = (Vec::new(), Vec::new());
     let is_rare = |one: &DataType| one.is_small_float() || (one.is_sub_byte() && one.is_registered());
-    collect(source, &mut known);
-    collect(destination, &mut written);
-    let new = written.into_iter().find(|data_type| is_rare(data_type) && !known.contains(data_type))?;
+    let is_known = |data_type: &DataType| types(source).any(|known| known == data_type);
+    let new = types(destination).find(|data_type| is_rare(data_type) && !is_known(data_type))?;
     let message =
         format!("{new} is written: zarr-python cannot open the array, nor a consolidated group that contains it");
     let help = "zarrs reads it, and tensorstore reads some of these types as an array's own; float16 and uint8 are \
@@ -102,13 +100,10 @@ pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnos
     Some(Diagnostic::new(code::DATA_TYPE_UNREAD, message).with_help(help))
 }
 
-/// Collects the types of a chunk before and after each codec, also inside shards.
-fn collect(pipeline: &Pipeline, types: &mut Vec<DataType>) {
-    types.push(pipeline.input.data_type.clone());
-    for stage in &pipeline.stages {
-        types.extend(stage.output.as_ref().and_then(|after| after.array()).map(|array| array.data_type.clone()));
-        if let BoundConfiguration::Sharding(sharding) = &stage.configuration {
-            collect(&sharding.inner, types);
-        }
-    }
+/// Returns the types of a chunk before and after each codec, also inside shards.
+fn types(pipeline: &Pipeline) -> impl Iterator<Item = &DataType> {
+    draft::chains(pipeline).flat_map(|chain| {
+        let encoded = chain.stages.iter().filter_map(|stage| stage.output.as_ref()?.array());
+        [&chain.input].into_iter().chain(encoded).map(|array| &array.data_type)
+    })
 }
