@@ -370,18 +370,6 @@ impl TranscodeOptions {
     pub fn new(source: Location, destination: Location) -> Self {
         TranscodeOptions { source, destination, ..Self::default() }
     }
-
-    /// Returns the changes that also apply to copied arrays. A hierarchy has one format, because no reader opens a
-    /// mixed one.
-    #[must_use]
-    pub fn change_of_a_copied_array(&self) -> ChangeOptions {
-        ChangeOptions {
-            zarr_format: self.change.zarr_format,
-            // Arrays of a hierarchy share dimensions, so a slice applies to all of them.
-            select: self.change.select.clone(),
-            ..ChangeOptions::default()
-        }
-    }
 }
 
 impl ChangeOptions {

@@ -32,10 +32,8 @@ impl<'a> FirstPass<'a> {
         (budget, interrupt): (Budget, &Interrupt),
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let mut array = stored_array(request.source)?;
-        array.present = present.cloned();
-        let driver = new_driver(budget.threads(), interrupt)?;
-        Ok(FirstPass { request, array, lacks_chunks, driver, progress })
+        let array = stored_array(request.source)?.with_present(present);
+        Ok(FirstPass { request, array, lacks_chunks, driver: new_driver(budget.threads(), interrupt)?, progress })
     }
 
     /// Determines what the quantisation must know of the data. Also returns the number of encoded bytes that were read.
@@ -47,8 +45,7 @@ impl<'a> FirstPass<'a> {
         }
         let fold = Fold { array: &self.array, driver: &self.driver, progress: self.progress };
         let found = fold.run("first pass", &surveyor);
-        let store = &self.request.source.store;
-        let found = found.map_err(|fault| explain(fault, &self.array.metadata, store, None))?;
+        let found = found.map_err(|fault| explain(fault, &self.array.metadata, &self.request.source.store, None))?;
         let absent_elements = self.lacks_chunks || found.lacks_chunks;
         Ok((surveyor.survey(Some(found.part), absent_elements), found.bytes_read))
     }

@@ -172,8 +172,7 @@ impl Quantization {
     }
 
     fn scale_offset(&self) -> ScaleOffset {
-        let float = FloatType(self.source);
-        let bits = |value: Option<f64>| value.map(|value| float.bits(value));
+        let bits = |value: Option<f64>| value.map(|value| FloatType(self.source).bits(value));
         let (offset, scale) = (bits(self.scaling.offset), bits(self.scaling.scale));
         ScaleOffset::new(self.source, offset, scale)
     }
@@ -349,8 +348,7 @@ impl Quantization {
             return draft.set_fill_value(FillValue::from_bits(self.source, self.fill_value));
         }
         draft.set_data_type(codes);
-        let code = self.encoded(self.fill_value).unwrap_or(0);
-        draft.set_fill_value(FillValue::from_bits(self.target, code))?;
+        draft.set_fill_value(FillValue::from_bits(self.target, self.encoded(self.fill_value).unwrap_or(0)))?;
         if self.form == QuantizeForm::Cf {
             self.describe_as_cf(draft);
         }

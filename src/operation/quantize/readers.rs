@@ -26,8 +26,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
         return Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help));
     };
     quantization.reader_workaround = Some(entry);
-    let codecs = quantization.metadata();
-    let cast = codecs.into_iter().find(|codec| codec.name == "cast_value");
+    let cast = quantization.metadata().into_iter().find(|codec| codec.name == "cast_value");
     draft.edit_innermost(|chain| {
         let found = chain.iter_mut().find(|codec| codec.name == "cast_value");
         if let (Some(found), Some(cast)) = (found, cast) {

@@ -41,8 +41,7 @@ impl RangeFinder {
         if ideal > self.float.greatest() {
             return Err(RangeFault::TooCoarse);
         }
-        let least = self.float.of_ordinal(1);
-        let begin = self.float.round(ideal, Rounding::TowardsZero).max(self.float.value(least));
+        let begin = self.float.round(ideal, Rounding::TowardsZero).max(self.float.value(self.float.of_ordinal(1)));
         let search = WidestSearch { finder: self, ends: (lo, hi), allowed, begin };
         let narrowed = search.narrowed();
         let widest = narrowed.as_ref().ok().map_or(f64::INFINITY, |kept| kept.scaling.scale.unwrap_or(1.0));

@@ -79,17 +79,14 @@ impl Planning<'_> {
         if self.is_tree && whole > 0 {
             self.progress.start("first pass", Some(whole));
         }
-        let mut all = Vec::with_capacity(arrays.len());
-        for ((array, quick), (bytes, passes)) in arrays.into_iter().zip(quick).zip(passes) {
+        let planned = arrays.into_iter().zip(quick).zip(passes).map(|((array, quick), (bytes, passes))| {
             let share = Share::new(self.progress, bytes, passes);
             let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
-            all.push(quick.unwrap_or_else(|| self.plan_array(array, self.driver, progress)));
-            if all.last().is_some_and(Result::is_err) {
-                break;
-            }
-        }
+            quick.unwrap_or_else(|| self.plan_array(array, self.driver, progress))
+        });
+        let all = planned.collect::<Result<Vec<_>>>();
         self.progress.finish();
-        let all: Vec<PlannedArray> = all.into_iter().collect::<Result<_, _>>()?;
+        let all = all?;
         refuse_eaten(&all)?;
         Ok(all)
     }
@@ -97,8 +94,7 @@ impl Planning<'_> {
     /// Settles an array. An error names it, if there are several.
     fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
         let store = array.opened.store.clone();
-        let settled = self.resolve(array, driver, progress);
-        settled.map_err(|error| if self.is_tree { error.about(&store) } else { error })
+        self.resolve(array, driver, progress).map_err(|error| if self.is_tree { error.about(&store) } else { error })
     }
 
     fn resolve(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {

@@ -115,8 +115,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
         quantization.scaling = Scaling::new(Some(offset), Some(scale));
-        let found = values(&quantization.reader(), &table).unwrap_or_default();
-        let difference = greatest_difference(&expected, &found);
+        let difference = greatest_difference(&expected, &values(&quantization.reader(), &table).unwrap_or_default());
         // `scale_factor` is 1 / scale, unless another value is exact.
         if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) {
             (best, least) = (quantization.scaling, difference);

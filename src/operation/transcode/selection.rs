@@ -88,8 +88,7 @@ pub(super) fn take(array: &mut SourceArray) -> Result<()> {
     let metadata = &array.opened.metadata;
     // If the array has names of its own, `--select` uses these, not the new ones.
     let has_names = metadata.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some));
-    let asked = if has_names { None } else { dimension_names.as_deref() };
-    let names = Names { source: metadata, asked };
+    let names = Names { source: metadata, asked: if has_names { None } else { dimension_names.as_deref() } };
     let mut known = Vec::new();
     let mut region = Region { start: vec![0; metadata.shape.len()], shape: metadata.shape.clone() };
     for slice in select {
@@ -145,7 +144,13 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
     let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
-    let mut chosen = if is_left(options, path) { options.change.clone() } else { options.change_of_a_copied_array() };
+    let mut chosen = options.change.clone();
+    if !is_left(options, path) {
+        // A hierarchy has one format, because no reader opens a mixed one. Its arrays share dimensions, so a slice
+        // applies to all of them.
+        let ChangeOptions { zarr_format, select, .. } = chosen;
+        chosen = ChangeOptions { zarr_format, select, ..ChangeOptions::default() };
+    }
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
     chosen.unpack &= change::is_packed_array(source);
@@ -159,22 +164,18 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     if !is_float && !chosen.unpack {
         chosen.quantize = None;
     }
+    keep_dimensions(&mut chosen, source);
     if is_excluded {
         chosen.select.clear();
-    }
-    keep_dimensions(&mut chosen, source);
-    if !is_excluded {
-        for rule in rules {
-            chosen.override_by(&rule.change);
-        }
+    } else {
+        rules.iter().for_each(|rule| chosen.override_by(&rule.change));
     }
     if !is_float && !chosen.unpack {
         chosen.keep_bits = None;
     }
     let stays_float = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
-    let has_no_codes = stays_float || source.data_type.number().is_none();
     let is_needed = coordinates.contains(path) && !is_named;
-    if has_no_codes || is_needed {
+    if stays_float || source.data_type.number().is_none() || is_needed {
         // Otherwise `--compress auto:small` would try differences.
         chosen.predict = Some(Predict::None);
     }

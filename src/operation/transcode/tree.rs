@@ -107,8 +107,7 @@ impl Source {
             // Warnings about an array are reported with its plan.
             let of_array = node.array().map_or(&[][..], |array| &array.diagnostics);
             let is_said = |found: &Diagnostic| of_array.contains(found);
-            let told = good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found));
-            warnings.extend(told);
+            warnings.extend(good.into_iter().filter(|found| found.severity == Severity::Warning && !is_said(found)));
             collect_keys(&options.source.node(), node.rest, &mut rest)?;
             match node.content {
                 NodeContent::Array(array) => readings.push(*array),
@@ -126,8 +125,7 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let to_be_written = |reading: ArrayReading| {
-            let path = reading.place.path.clone();
-            Ok(SourceArray::new(path, as_source(opened(reading)?), ChangeOptions::default()))
+            Ok(SourceArray::new(reading.place.path.clone(), as_source(opened(reading)?), ChangeOptions::default()))
         };
         let mut arrays: Vec<SourceArray> = readings.into_iter().map(to_be_written).collect::<Result<_>>()?;
         if !options.only.is_empty() {

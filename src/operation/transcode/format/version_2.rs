@@ -234,8 +234,7 @@ pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &Opened
 /// Returns the `.zarray` of SOURCE with every literal as written. `None` for a v3 array.
 fn original(source: &OpenedArray) -> Option<Json> {
     let Documents { zarr_format, bytes, .. } = &source.documents;
-    let read = || parse_document(".zarray", bytes).ok();
-    (*zarr_format == 2).then(read).flatten().map(|(document, _)| document)
+    if *zarr_format == 2 { Some(parse_document(".zarray", bytes).ok()?.0) } else { None }
 }
 
 /// Returns the documents of a v2 array, `.zarray` last, and warnings. If `is_fill_given`, the fill value is written
@@ -261,8 +260,7 @@ pub(crate) fn documents(
         let bytes = attributes_bytes.as_deref().unwrap_or_default();
         documents.push((".zattrs".to_owned(), NodeDocument::or_as_read(attributes.into(), read.as_ref(), bytes)));
     }
-    let document = NodeDocument::or_as_read(array, original.as_ref(), bytes);
-    documents.push((".zarray".to_owned(), document));
+    documents.push((".zarray".to_owned(), NodeDocument::or_as_read(array, original.as_ref(), bytes)));
     Ok((documents, warnings))
 }
 
@@ -309,8 +307,7 @@ impl Writer<'_> {
                 None => drop(attributes.remove(FILL_VALUE)),
             }
         } else if !is_kept {
-            let plain = || data_type.fill_value_to_json(masked?).ok();
-            if let Some(beside) = beside.or_else(plain) {
+            if let Some(beside) = beside.or_else(|| data_type.fill_value_to_json(masked?).ok()) {
                 attributes.insert(FILL_VALUE, beside);
             }
             // Readers read null as 0, but as NaT for times.
@@ -319,20 +316,16 @@ impl Writer<'_> {
                 warnings.push(masks(draft));
             }
         }
-        Ok((self.with_names(&attributes, Json::Array(names.to_vec())), is_null))
+        Ok((self.with_names(attributes, Json::Array(names.to_vec())), is_null))
     }
 
     /// Returns the attributes with the names of the dimensions in their former position.
-    fn with_names(&self, attributes: &Object, names: Json) -> Object {
+    fn with_names(&self, attributes: Object, names: Json) -> Object {
         let read = self.source.documents.attributes.as_ref().and_then(Json::as_object);
         let place = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
-        let others = || attributes.iter().filter(|(name, _)| *name != DIMENSIONS);
-        let place = place.unwrap_or(usize::MAX).min(others().count());
-        let mut written = Object::new();
-        others().take(place).for_each(|(name, value)| written.push(name, value.clone()));
-        written.push(DIMENSIONS, names);
-        others().skip(place).for_each(|(name, value)| written.push(name, value.clone()));
-        written
+        let mut members: Vec<_> = attributes.into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
+        members.insert(place.unwrap_or(usize::MAX).min(members.len()), (DIMENSIONS.to_owned(), names));
+        members.into_iter().collect()
     }
 
     /// Returns the attribute `_FillValue` in addition to the fill value, as netCDF-C and GDAL write it (SEMANTICS: D5).

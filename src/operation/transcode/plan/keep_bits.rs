@@ -81,10 +81,10 @@ pub(super) fn apply(
     draft.edit_innermost(|chain| {
         let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
         // An existing name is kept.
-        let name = chain.iter().find(|codec| is_bitround(codec)).map(|codec| codec.name.clone());
+        let present = chain.iter().find(|codec| is_bitround(codec));
+        let name = present.map_or_else(|| CODEC.to_owned(), |codec| codec.name.clone());
         chain.retain(|codec| !is_bitround(codec));
         let configuration = Object::new().with("keepbits", u64::from(bits));
-        let name = name.unwrap_or_else(|| CODEC.to_owned());
         let is_order = |codec: &&CodecMetadata| has_order && codec.name == "transpose";
         let place = chain.iter().take_while(is_order).count();
         chain.insert(place, CodecMetadata::new(&name, Some(configuration)));
@@ -97,8 +97,7 @@ pub(super) fn apply(
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let values = declared.into_iter().chain(written);
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    let kernel = Box::new(Kernel::new(number_type, bits, &kept));
-    Ok((ValueChange::KeepBits(kernel), rounding))
+    Ok((ValueChange::KeepBits(Box::new(Kernel::new(number_type, bits, &kept))), rounding))
 }
 
 /// Sets the attributes of a rounding, and removes those of an earlier one.
@@ -134,10 +133,8 @@ pub(crate) fn find(
     let data_type = unpack.as_ref().map(|unpack| DataType::Number(unpack.target()));
     let number_type = float_type(data_type.as_ref().unwrap_or(&source.data_type), &source.store)?;
     let all = all_bits(number_type);
-    let mut array = stored_array(source)?;
-    array.present = present.cloned();
-    let threads = BitSurvey::threads_of(&array, number_type.size(), budget)?;
-    let driver = new_driver(threads, interrupt)?;
+    let array = stored_array(source)?.with_present(present);
+    let driver = new_driver(BitSurvey::threads_of(&array, number_type.size(), budget)?, interrupt)?;
     let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
     let (missing, fill) = match &unpack {
         Some(unpack) => (Vec::new(), Some(cf::unpacked_fill(source, unpack))),
@@ -146,8 +143,7 @@ pub(crate) fn find(
     let numbers = unpack.map_or(Numbers::Own(number_type), |unpack| Numbers::Unpacked(Box::new(unpack)));
     let patterns = &BitPatterns::new(number_type, &missing);
     let (fill_bits, is_sample) = (fill.unwrap_or(0), !are_all);
-    let survey = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample };
-    let found = survey.run(&driver, progress);
+    let found = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample }.run(&driver, progress);
     let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
     // They keep the share along each dimension with information.
     let positions = found.iter().filter_map(|information| information.kept(share)).max();
@@ -162,8 +158,6 @@ fn all_bits(number_type: NumberType) -> u32 {
 
 /// Returns a float type whose bits can be rounded. Fails for other types.
 fn float_type(data_type: &DataType, store: &str) -> Result<NumberType> {
-    match data_type.number() {
-        Some(number_type) if number_type.is_float() => Ok(number_type),
-        _ => Err(OperationError::data(format!("--keep-bits applies to float arrays; `{store}` is {data_type}"))),
-    }
+    let refused = || OperationError::data(format!("--keep-bits applies to float arrays; `{store}` is {data_type}"));
+    data_type.number().filter(|number_type| number_type.is_float()).ok_or_else(refused)
 }

@@ -79,9 +79,8 @@ pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, prof
     for (key, document) in documents {
         node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
     }
-    let place = NodePath { store: store.to_owned(), path: "/".to_owned() };
     let documents = open_documents(&node, store)?;
-    let mut reading = ArrayReading::new(place, node, documents);
+    let mut reading = ArrayReading::new(NodePath { store: store.to_owned(), path: "/".to_owned() }, node, documents);
     profile.judge(&mut reading.diagnostics);
     opened(reading)
 }
