@@ -34,12 +34,9 @@ pub enum StoreError {
         /// Largest expected size in bytes.
         bound: u64,
     },
-    /// An object was removed before it was read.
-    #[error("{object} was removed while it was read")]
-    Vanished {
-        /// Name of the object in messages.
-        object: String,
-    },
+    /// An object was removed before it was read. Contains its name in messages.
+    #[error("{0} was removed while it was read")]
+    Vanished(String),
     /// An object ends before the range that is read.
     #[error("{object} holds {found} bytes, {end} were expected")]
     TooShort {
@@ -59,11 +56,8 @@ pub enum StoreError {
         reason: String,
     },
     /// A key that could leave the store.
-    #[error("the key {key:?} is not a path inside the store")]
-    Key {
-        /// The key.
-        key: String,
-    },
+    #[error("the key {0:?} is not a path inside the store")]
+    Key(String),
     /// A remote store failed.
     #[error("{0}")]
     Remote(#[source] Box<RemoteError>),
@@ -88,7 +82,7 @@ pub struct RemoteError {
 impl StoreError {
     /// Returns true if the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
-        !matches!(self, StoreError::Io { .. } | StoreError::Vanished { .. } | StoreError::Remote(_))
+        !matches!(self, StoreError::Io { .. } | StoreError::Vanished(_) | StoreError::Remote(_))
     }
 
     /// Returns true if the store refuses this object (403). It may still return others.

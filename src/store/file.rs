@@ -140,21 +140,15 @@ const fn stand_in(name: &'static str, help: &'static str) -> FileFormat {
 
 const NETCDF: &str = "convert it first, such as by xarray: xarray.open_dataset(FILE).to_zarr(STORE)";
 const HDF5: FileFormat = format("an HDF5 file (as NetCDF-4 files are)", NETCDF);
-const TIFF: FileFormat =
-    format("a TIFF file", "convert it first, such as by `gdal_translate -of Zarr` or bioformats2raw");
-const PAGE: FileFormat =
-    stand_in("an HTML page, as servers send for a missing file", "download the file again from the right address");
-const ZIP: FileFormat =
-    format("a zip file of another name", "give it a name that ends in `.zip`, or name it as `FILE|zip:`");
-
-const GRIB: FileFormat =
-    format("a GRIB file", "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)");
-const NUMPY: FileFormat = format(
-    "a .npy file",
-    "`zarrcast apply-codec` takes .npy files; make a store of one with zarr.save_array(STORE, numpy.load(FILE))",
-);
+const TIFF: &str = "convert it first, such as by `gdal_translate -of Zarr` or bioformats2raw";
+const ZIP: &str = "give it a name that ends in `.zip`, or name it as `FILE|zip:`";
+const GRIB: &str = "convert it first, such as by xarray with cfgrib: xarray.open_dataset(FILE).to_zarr(STORE)";
+const NUMPY: &str =
+    "`zarrcast apply-codec` takes .npy files; make a store of one with zarr.save_array(STORE, numpy.load(FILE))";
 const LFS: FileFormat = stand_in("a Git LFS pointer, not the file itself", "get the files: `git lfs pull`");
 const ANNEX: FileFormat = stand_in("a git-annex pointer, not the file itself", "get the files: `git annex get`");
+const PAGE: FileFormat =
+    stand_in("an HTML page, as servers send for a missing file", "download the file again from the right address");
 const XML: FileFormat =
     stand_in("an XML document, as object stores send for an error", "read it, then download the file again");
 const OTHER: &str = "name the folder of a Zarr array or group";
@@ -165,12 +159,12 @@ static SIGNATURES: [Row; 19] = [
     // An HDF5 file may begin with a user block of 512 bytes or a larger power of two.
     (&[0, 512, 1024, 2048], &[b"\x89HDF\r\n\x1a\n"], HDF5),
     (&[0], &[b"\x0e\x03\x13\x01"], format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
-    (&[0], &[b"GRIB"], GRIB),
-    (&[0], &[b"\x93NUMPY"], NUMPY),
-    (&[0], &[b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"], TIFF),
+    (&[0], &[b"GRIB"], format("a GRIB file", GRIB)),
+    (&[0], &[b"\x93NUMPY"], format("a .npy file", NUMPY)),
+    (&[0], &[b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"], format("a TIFF file", TIFF)),
     (&[0], &[b"\x89PNG\r\n\x1a\n"], format("a PNG picture", OTHER)),
     (&[0], &[b"\xff\xd8\xff"], format("a JPEG picture", OTHER)),
-    (&[0], &[b"PK\x03\x04", b"PK\x05\x06"], ZIP),
+    (&[0], &[b"PK\x03\x04", b"PK\x05\x06"], format("a zip file of another name", ZIP)),
     (&[0], &[b"PAR1"], format("a Parquet file", OTHER)),
     (&[0], &[b"\x1f\x8b"], format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
     (&[0], &[b"\x28\xb5\x2f\xfd"], format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),

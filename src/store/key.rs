@@ -92,7 +92,7 @@ fn is_inside(text: &str) -> bool {
 }
 
 fn outside(text: &str) -> StoreError {
-    StoreError::Key { key: text.to_owned() }
+    StoreError::Key(text.to_owned())
 }
 
 #[cfg(test)]

@@ -65,24 +65,16 @@ impl Default for Target {
 /// The text does not name a store that this build can open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// A URL of a scheme that this build does not support, or a chain that begins with one.
-    #[error("this build does not read or write `{scheme}://`")]
-    Scheme {
-        /// The scheme, as the user wrote it.
-        scheme: String,
-    },
-    /// A store inside another one, of a kind that this build does not support.
-    #[error("this build does not open stores by `|{adapter}`")]
-    Adapter {
-        /// Text after the `|`.
-        adapter: String,
-    },
+    /// A URL of a scheme that this build does not support, or a chain that begins with one. Contains the scheme, as the
+    /// user wrote it.
+    #[error("this build does not read or write `{0}://`")]
+    Scheme(String),
+    /// A store inside another one, of a kind that this build does not support. Contains the text after the `|`.
+    #[error("this build does not open stores by `|{0}`")]
+    Adapter(String),
     /// The path inside a zip file is not a valid key.
-    #[error("{path:?} is not a path inside a zip file")]
-    Inside {
-        /// The path.
-        path: String,
-    },
+    #[error("{0:?} is not a path inside a zip file")]
+    Inside(String),
     /// A `file://` URL that does not name a local path.
     #[error("{0}")]
     FileUrl(&'static str),
@@ -113,7 +105,7 @@ impl Location {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
                 file_path(rest).map_err(LocationError::FileUrl)?
             }
-            Some((scheme, _)) => return Err(LocationError::Scheme { scheme: scheme.to_owned() }),
+            Some((scheme, _)) => return Err(LocationError::Scheme(scheme.to_owned())),
             None => PathBuf::from(store),
         };
         let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
@@ -151,10 +143,11 @@ impl Location {
     }
 
     fn open(&self) -> Node {
+        let references = |file: Node| ReferenceStore::new(file, self.options.clone());
         let start = match &self.target {
             Target::Folder(path) => match (self.zip_on_the_way(path), references_on_the_way(path)) {
-                (Some((zip, inside)), _) => in_zip(Node::new(zip), &inside),
-                (None, Some((file, inside))) => self.in_references(Node::new(file), &inside),
+                (Some((zip, inside)), _) => at(ZipStore::new(Node::new(zip)), &inside),
+                (None, Some((file, inside))) => at(references(Node::new(file)), &inside),
                 (None, None) => Node::new(path),
             },
             #[cfg(feature = "remote")]
@@ -163,14 +156,14 @@ impl Location {
                 // With an adapter, the adapter opens the zip file.
                 let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
                 match (zip, address.split_file(is_reference_file)) {
-                    (Some((zip, inside)), _) => in_zip(node(&zip), &inside),
-                    (None, Some((file, way))) => self.in_references(remote::node_of_file(&file, &self.options), &way),
+                    (Some((zip, inside)), _) => at(ZipStore::new(node(&zip)), &inside),
+                    (None, Some((file, way))) => at(references(remote::node_of_file(&file, &self.options)), &way),
                     (None, None) => node(address),
                 }
             }
             Target::Open(node) => node.clone(),
         };
-        self.inside.iter().fold(start, |file, inside| in_zip(file, inside))
+        self.inside.iter().fold(start, |file, inside| at(ZipStore::new(file), inside))
     }
 
     /// Returns the node of the object itself, even if it is a zip file or a reference file.
@@ -181,11 +174,6 @@ impl Location {
             Target::Remote(address) => remote::node(address, &self.options),
             Target::Open(node) => node.clone(),
         }
-    }
-
-    /// Returns the node at a path in the reference file `file`.
-    fn in_references(&self, file: Node, inside: &str) -> Node {
-        at(ReferenceStore::new(file, self.options.clone()), inside)
     }
 
     /// Returns the location of a node below this one.
@@ -260,11 +248,6 @@ fn is_reference_file(name: &str) -> bool {
 
 fn has_extension(name: &str, extension: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
-}
-
-/// Returns the node at a path in the zip file `file`.
-fn in_zip(file: Node, inside: &str) -> Node {
-    at(ZipStore::new(file), inside)
 }
 
 /// Returns the node at a path in a store. The path of the root is empty.

@@ -223,7 +223,7 @@ impl Node {
 
     /// Returns the error for an object that was removed before it was read.
     pub fn vanished(&self, key: &str) -> StoreError {
-        let vanished = |key| StoreError::Vanished { object: self.store.shown(&key) };
+        let vanished = |key| StoreError::Vanished(self.store.shown(&key));
         self.prefix.join(key).map_or_else(|error| error, vanished)
     }
 

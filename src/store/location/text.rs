@@ -64,14 +64,11 @@ fn is_adapter(text: &str) -> bool {
 pub(super) fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
     let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
     if name != "zip" {
-        return Err(LocationError::Adapter { adapter: name.to_owned() });
+        return Err(LocationError::Adapter(name.to_owned()));
     }
     let path = path.trim_matches('/');
-    if path.is_empty() || Key::new(path).is_ok() {
-        Ok(path.to_owned())
-    } else {
-        Err(LocationError::Inside { path: path.to_owned() })
-    }
+    let is_valid = path.is_empty() || Key::new(path).is_ok();
+    if is_valid { Ok(path.to_owned()) } else { Err(LocationError::Inside(path.to_owned())) }
 }
 
 /// Returns the path of a `file://` URL (RFC 8089) from the text after `//`.
