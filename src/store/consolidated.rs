@@ -45,10 +45,10 @@ impl ConsolidatedView {
     fn is_beside(&self, key: &Key<'_>) -> bool {
         const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
         let Some((folder, name)) = key.split_last() else { return false };
-        if self.scope != ConsolidatedScope::Documents || !NAMES.contains(&name) || !self.tells(&folder) {
-            return false;
-        }
-        self.documents.kind(&folder) == Some(EntryKind::Folder)
+        self.scope == ConsolidatedScope::Documents
+            && NAMES.contains(&name)
+            && self.tells(&folder)
+            && self.documents.kind(&folder) == Some(EntryKind::Folder)
     }
 
     /// Returns true if the copies contain the listing of a folder.
@@ -103,7 +103,7 @@ impl Store for ConsolidatedView {
             // No node is below this one. The copies do not know other contents, such as the chunks of an array.
             return self.inner.list(below, depth, each);
         }
-        self.documents.list(below, depth, each);
+        let _ = self.documents.entries(below, depth).try_for_each(each);
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //! kinds and listings of entries, and lazy opening of a file.
 
 use std::collections::BTreeMap;
-use std::ops::{Bound, ControlFlow};
+use std::iter::from_fn;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use once_cell::sync::OnceCell;
@@ -10,7 +11,7 @@ use once_cell::sync::OnceCell;
 use super::destination::NoLog;
 use super::{
     Depth, Entry, EntryKind, Key, Log, ObjectReader, ObjectWriter, Put, ReadObject, Result, Store, StoreError, Tree,
-    Visit, WriteObject, check_absent, held, object_name, part, write_at_start,
+    Visit, WriteObject, check_absent, held, object_name, part,
 };
 
 /// Store of objects in memory. Clones share the objects. It has no empty folders.
@@ -56,7 +57,8 @@ impl Store for MemoryStore {
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         // The lock must be released first, as `each` may use the store.
-        let entries = held(&self.objects).entries(below, depth);
+        let copied = |entry: Entry<'_>| (entry.name.to_owned(), entry.kind);
+        let entries: Vec<_> = held(&self.objects).entries(below, depth).map(copied).collect();
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }
@@ -131,7 +133,9 @@ impl WriteObject for MemoryWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
-        write_at_start(&mut self.bytes, bytes);
+        let length = bytes.len().min(self.bytes.len());
+        self.bytes[..length].copy_from_slice(&bytes[..length]);
+        self.bytes.extend_from_slice(&bytes[length..]);
         Ok(())
     }
 
@@ -142,8 +146,8 @@ impl WriteObject for MemoryWriter {
 
 /// Sorted keys of a store.
 pub(super) trait SortedKeys {
-    /// Returns the keys from `text` on, and true for each key of a folder, which may be empty.
-    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, Self>;
+    /// Returns the keys from `text` on, each of a file or of a folder, which may be empty.
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, EntryKind)> + use<'s, Self>;
 
     /// Returns the names that are not keys, in a printable form.
     fn unnamed(&self) -> &[String] {
@@ -159,54 +163,38 @@ pub(super) trait SortedKeys {
     /// Returns the kind of the entry at a key. The root is a folder if there is any key.
     fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
         match self.keys_from(key.as_str()).next() {
-            Some((first, false)) if first == key.as_str() => Some(EntryKind::File),
-            Some((first, true)) if first == key.as_str() => Some(EntryKind::Folder),
+            Some((first, kind)) if first == key.as_str() => Some(kind),
             _ => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
         }
     }
 
-    /// Calls `each` for every entry below a key until it returns `Break`.
-    fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) {
+    /// Returns the entries below a key.
+    fn entries<'s>(&'s self, below: &Key<'_>, depth: Depth) -> impl Iterator<Item = Entry<'s>> + use<'s, Self> {
         let prefix = below.prefix();
-        for name in self.unnamed().iter().filter(|_| below.is_root()) {
-            if each(Entry::new(name, EntryKind::Unnamed)).is_break() {
-                return;
-            }
-        }
+        let unnamed = if below.is_root() { self.unnamed() } else { &[] };
         let mut keys = self.keys_from(&prefix);
-        while let Some((key, is_folder)) = keys.next() {
-            let Some(name) = key.strip_prefix(&prefix) else { return };
-            let entry = match name.split_once('/').filter(|_| depth == Depth::Folder) {
-                Some((folder, _)) => {
+        let named = from_fn(move || {
+            loop {
+                let (key, kind) = keys.next()?;
+                let name = key.strip_prefix(&prefix)?;
+                if let Some((folder, _)) = name.split_once('/').filter(|_| depth == Depth::Folder) {
                     // `0` is the character after `/`, so this skips everything in the folder.
                     keys = self.keys_from(&format!("{prefix}{folder}0"));
-                    Entry::new(folder, EntryKind::Folder)
+                    return Some(Entry::new(folder, EntryKind::Folder));
                 }
                 // A folder with contents is listed through them.
-                None if is_folder && (depth == Depth::All || self.holds_below(key)) => continue,
-                None if is_folder => Entry::new(name, EntryKind::Folder),
-                None => Entry::new(name, EntryKind::File),
-            };
-            if each(entry).is_break() {
-                return;
+                if kind == EntryKind::File || (depth == Depth::Folder && !self.holds_below(key)) {
+                    return Some(Entry::new(name, kind));
+                }
             }
-        }
-    }
-
-    /// Returns a copy of the entries below a key. Callers with a lock can then release it before they use the entries.
-    fn entries(&self, below: &Key<'_>, depth: Depth) -> Vec<(String, EntryKind)> {
-        let mut found = Vec::new();
-        self.list(below, depth, &mut |entry| {
-            found.push((entry.name.to_owned(), entry.kind));
-            ControlFlow::Continue(())
         });
-        found
+        unnamed.iter().map(|name| Entry::new(name, EntryKind::Unnamed)).chain(named)
     }
 }
 
 impl<V> SortedKeys for BTreeMap<String, V> {
-    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s, V> {
-        self.range::<str, _>((Bound::Included(text), Bound::Unbounded)).map(|(key, _)| (key.as_str(), false))
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, EntryKind)> + use<'s, V> {
+        self.range::<str, _>((Bound::Included(text), Bound::Unbounded)).map(|(key, _)| (key.as_str(), EntryKind::File))
     }
 }
 

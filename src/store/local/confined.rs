@@ -195,15 +195,16 @@ pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
 }
 
 impl LocalStore {
-    /// Writes a whole object under a temporary name in its folder, then renames it. Returns the open folder.
-    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<File> {
+    /// Writes a whole object under a temporary name in its folder, then renames it.
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
         write_all(&mut file, bytes, &temporary)?;
         if syncs {
             sync_all(&file, &temporary)?;
         }
-        self.beneath.rename_file(&temporary, path).map_err(io_error("rename", &temporary))
+        let folder = self.beneath.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
+        if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
     }
 
     /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.

@@ -143,18 +143,6 @@ impl LogFile {
         read.map_err(io_error("read", &self.path))?;
         Ok(beginning)
     }
-
-    /// Copies the first `length` bytes to a new file.
-    fn copied_to(&mut self, path: &Path, length: u64) -> Result<LogFile> {
-        let mut copy = Self::opened(path, OpenOptions::new().create_new(true))?;
-        // The lock must exist before the copy is renamed to the path of the log.
-        copy.try_lock()?;
-        if length > 0 {
-            copy.append(&self.read_beginning(length)?)?;
-            copy.sync()?;
-        }
-        Ok(copy)
-    }
 }
 
 impl Log for LogFile {
@@ -181,8 +169,13 @@ impl Log for LogFile {
         if self.file.metadata().is_ok_and(|found| found.len() == 0) {
             return Ok(());
         }
+        let beginning = if length > 0 { self.read_beginning(length)? } else { Vec::new() };
         let beside = self.path.with_extension(machine::unique_name());
-        let copied = self.copied_to(&beside, length).and_then(|copy| {
+        let copied = Self::opened(&beside, OpenOptions::new().create_new(true)).and_then(|mut copy| {
+            // The lock must exist before the copy is renamed to the path of the log.
+            copy.try_lock()?;
+            copy.append(&beginning)?;
+            copy.sync()?;
             tree::replace_file(&beside, &self.path)?;
             Ok(copy)
         });

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::confined::{Confinement, beside};
-use super::object::{FileReader, FileWriter, LogFile, copy, sync_all, write_all};
+use super::object::{FileReader, FileWriter, LogFile, copy, write_all};
 use super::tree;
 use crate::store::{
     Depth, Destination, EntryKind, FreeSpace, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result,
-    Store, StoreError, Tree, Visit, copy_in_pieces, describe,
+    Store, StoreError, Tree, Visit, describe,
 };
 
 /// Store in a local folder, which may not exist yet. Reads follow links. Writes and removals of objects do not, neither
@@ -199,7 +199,7 @@ impl Store for LocalStore {
     }
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
-        let Some(local) = source.as_local() else { return copy_in_pieces(self, source, (from, to), most) };
+        let Some(local) = source.as_local() else { return self.copy_in_pieces(source, (from, to), most) };
         let (from, to) = (local.path(from), self.path(to));
         let Some((mut reader, metadata)) = open_regular(&from)? else { return Ok(None) };
         let length = metadata.len();
@@ -216,11 +216,8 @@ impl Store for LocalStore {
         let path = self.path(key);
         match how {
             Put::Plain => write_all(&mut self.create_file(&path, self.modes.file)?, bytes, &path)?,
-            Put::Whole => drop(self.replace(&path, bytes, false)?),
-            Put::Durable => {
-                let folder = self.replace(&path, bytes, true)?;
-                sync_all(&folder, path.parent().unwrap_or(&self.root))?;
-            }
+            Put::Whole => self.replace(&path, bytes, false)?,
+            Put::Durable => self.replace(&path, bytes, true)?,
             Put::New => return self.put_new(&path, bytes),
         }
         Ok(true)

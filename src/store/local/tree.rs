@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::io_error;
 use super::object::sync_all;
-use crate::store::{Entry, EntryKind, Key, Relation, Result, StoreError, Visit};
+use crate::store::{Entry, EntryKind, Key, Relation, Result, Visit};
 
 /// Creates a folder. Its parent must exist.
 pub(super) fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
@@ -21,23 +21,15 @@ pub(super) fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
-/// Creates a folder that only its owner can access, unless it exists.
-pub(super) fn create_private_folder(path: &Path) -> Result<()> {
+/// Creates a folder and its missing parents below an existing folder. Only their owner can access them. Folders that
+/// exist stay as they are.
+pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
+    if let Some(parent) = path.parent().filter(|parent| parent.starts_with(below) && *parent != below) {
+        create_private_folders(parent, below)?;
+    }
     match create_folder(path, 0o700) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
-        other => other.map_err(io_error("create", path)),
-    }
-}
-
-/// Creates a folder and its missing parents below an existing folder. Only their owner can access them.
-pub(super) fn create_private_folders(path: &Path, below: &Path) -> Result<()> {
-    let between = path.parent().filter(|parent| parent.starts_with(below) && *parent != below);
-    match (create_private_folder(path), between) {
-        (Err(StoreError::Io { source, .. }), Some(parent)) if source.kind() == io::ErrorKind::NotFound => {
-            create_private_folders(parent, below)?;
-            create_private_folder(path)
-        }
-        (created, _) => created,
+        created => created.map_err(io_error("create", path)),
     }
 }
 
@@ -120,7 +112,7 @@ pub(super) fn sync_below(path: &Path) -> Result<u64> {
             () => Ok(0),
         };
         synced += match done {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => 0,
+            Err(crate::store::StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => 0,
             done => done?,
         };
     }

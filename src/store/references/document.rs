@@ -26,7 +26,7 @@ pub(super) enum Reference {
     /// Bytes in the reference file itself.
     Inline(Box<[u8]>),
     /// A whole target or a part of it. Contains the index in the list of targets, and offset and length in bytes.
-    Target { place: u32, part: Option<(u64, u64)> },
+    Target { place: usize, part: Option<(u64, u64)> },
 }
 
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Document {
                         Entry::Occupied(known) => *known.get(),
                         Entry::Vacant(new) => {
                             document.targets.push(filled_in(new.key(), &templates)?);
-                            *new.insert(u32::try_from(document.targets.len() - 1).unwrap_or(u32::MAX))
+                            *new.insert(document.targets.len() - 1)
                         }
                     };
                     Reference::Target { place, part }

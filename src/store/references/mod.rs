@@ -39,9 +39,9 @@ struct References {
 }
 
 impl SortedKeys for References {
-    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s> {
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, EntryKind)> + use<'s> {
         let first = self.by_key.partition_point(|(key, _)| &**key < text);
-        self.by_key[first..].iter().map(|(key, _)| (&**key, false))
+        self.by_key[first..].iter().map(|(key, _)| (&**key, EntryKind::File))
     }
 
     fn unnamed(&self) -> &[String] {
@@ -106,27 +106,26 @@ impl Store for ReferenceStore {
         into.clear();
         let name = || self.shown(key);
         let Some((reference, targets)) = self.find(key)? else { return Ok(false) };
-        let (target, start, object_bytes) = match reference {
+        let (target, range) = match reference {
             Reference::Inline(bytes) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(true);
             }
-            Reference::Target { place, part: None } => {
-                let target = targets.get(*place, name)?;
-                let is_there = target.store.read(&target.prefix, part, most, into)?;
-                return if is_there { Ok(true) } else { Err(self.lost(key, target)) };
-            }
-            Reference::Target { place, part: Some((start, length)) } => (targets.get(*place, name)?, *start, *length),
+            Reference::Target { place, part } => (targets.get(*place, name)?, *part),
         };
-        let (offset, length) = part.of(object_bytes, most, name)?;
-        let part = Part::Range { offset: start.saturating_add(offset), length };
-        match target.store.read(&target.prefix, part, most, into) {
-            Ok(true) => Ok(true),
-            Ok(false) => Err(self.lost(key, target)),
-            Err(error) => {
+        let (mut wanted, mut end) = (part, None);
+        if let Some((start, object_bytes)) = range {
+            let (offset, length) = part.of(object_bytes, most, name)?;
+            wanted = Part::Range { offset: start.saturating_add(offset), length };
+            end = Some(start.saturating_add(object_bytes));
+        }
+        match (target.store.read(&target.prefix, wanted, most, into), end) {
+            (Ok(true), _) => Ok(true),
+            (Ok(false), _) => Err(self.lost(key, target)),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(end)) => {
                 // A truncated file is a fault of the data, not of the machine.
-                let end = start.saturating_add(object_bytes);
                 let found = target.store.size(&target.prefix).ok().flatten().filter(|found| *found < end);
                 Err(found.map_or(error, |found| self.beyond_end(key, target, found, end)))
             }
@@ -179,7 +178,7 @@ impl Store for ReferenceStore {
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         if let Some(opened) = self.opened()? {
-            opened.list(below, depth, each);
+            let _ = opened.entries(below, depth).try_for_each(each);
         }
         Ok(())
     }
@@ -231,21 +230,19 @@ impl Targets {
     }
 
     /// Returns the object of a target. `name` is the name of its reference in messages.
-    pub(super) fn get(&self, place: u32, name: impl Fn() -> String) -> Result<&Node> {
-        let target = usize::try_from(place).ok().and_then(|place| self.list.get(place));
+    pub(super) fn get(&self, place: usize, name: impl Fn() -> String) -> Result<&Node> {
         let refused = |reason: &str| StoreError::Io {
             action: "read",
             object: name(),
             source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason),
         };
-        let (text, node) = target.ok_or_else(|| refused("it points at nothing"))?;
+        let (text, node) = self.list.get(place).ok_or_else(|| refused("it points at nothing"))?;
         node.get_or_init(|| self.open(text)).as_ref().map_err(|reason| refused(reason))
     }
 
     /// Returns the objects of all targets that may be read.
     pub(super) fn all(&self) -> Vec<Node> {
-        let places = 0..u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        places.filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
+        (0..self.list.len()).filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
     }
 
     /// Opens the object of a path or URL. The error is the reason why it may not be read.
@@ -297,21 +294,14 @@ fn outside(text: &str) -> String {
 
 /// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the store.
 fn beside(folder: &Node, path: &str) -> Option<Node> {
-    let mut folder = folder.clone();
-    let mut names = Vec::new();
+    let mut names: Vec<&str> = folder.prefix.as_str().split('/').filter(|name| !name.is_empty()).collect();
     for name in path.split('/') {
         match name {
             "" | "." => {}
-            ".." => {
-                if names.pop().is_none() {
-                    let (above, _) = folder.prefix.split_last()?;
-                    folder.prefix = above.into_owned();
-                }
-            }
+            ".." => drop(names.pop()?),
             name => names.push(name),
         }
     }
-    let path = names.join("/");
-    Key::new(&path).ok()?;
-    folder.child(&path).ok()
+    let prefix = Key::new(&names.join("/")).ok()?.into_owned();
+    Some(Node { store: folder.store.clone(), prefix })
 }

@@ -59,7 +59,8 @@ impl Archive {
         if member.is_folder {
             return Err(StoreError::NotAFile { object: self.shown(member), found: "a folder" });
         }
-        let most_stored = member.bytes.saturating_add(member.bytes / 8).saturating_add(MOST_OVERHEAD);
+        let Member { bytes, stored_bytes, .. } = *member;
+        let most_stored = bytes.saturating_add(bytes / 8).saturating_add(MOST_OVERHEAD);
         let reason = match member.method {
             _ if member.is_double => {
                 "there are two members of this name: unpack the file (`unzip -o` keeps the last of them) and read the folder"
@@ -70,18 +71,11 @@ impl Archive {
                 let method = method.as_u16();
                 format!("its compression method {method} is not supported: use none, deflate or zstd")
             }
-            Method::STORE if member.stored_bytes != member.bytes => {
-                format!("it holds {} bytes, {} expected", member.stored_bytes, member.bytes)
+            Method::STORE if stored_bytes != bytes => format!("it holds {stored_bytes} bytes, {bytes} expected"),
+            method if method != Method::STORE && bytes > MOST_DECODED => {
+                format!("it is compressed and has {bytes} bytes: members above 1 GiB must be stored uncompressed (`zip -0`)")
             }
-            method if method != Method::STORE && member.bytes > MOST_DECODED => {
-                format!(
-                    "it is compressed and has {} bytes: members above 1 GiB must be stored uncompressed (`zip -0`)",
-                    member.bytes
-                )
-            }
-            _ if member.stored_bytes > most_stored => {
-                format!("{} bytes are stored, {} expected", member.stored_bytes, member.bytes)
-            }
+            _ if stored_bytes > most_stored => format!("{stored_bytes} bytes are stored, {bytes} expected"),
             _ => return Ok(()),
         };
         Err(self.damaged(member, reason))
@@ -221,9 +215,7 @@ impl ReadObject for MemberReader {
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let MemberReader { archive, member, .. } = self;
-        if offset.checked_add(length).is_none_or(|end| end > member.bytes) {
-            return Err(StoreError::too_short(archive.shown(member), member.bytes, (offset, length)));
-        }
+        Part::Range { offset, length }.of(member.bytes, u64::MAX, || archive.shown(member))?;
         if length == member.bytes {
             return archive.read_whole(member, bytes);
         }

@@ -8,7 +8,7 @@ use std::io;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
 use crate::store::object::copy_piece;
-use crate::store::{Key, ObjectReader, Result, SortedKeys, StoreError};
+use crate::store::{EntryKind, Key, ObjectReader, Result, SortedKeys, StoreError};
 
 /// Number of bytes that are read at the end of a file. They contain most directories.
 const TAIL_BYTES: u64 = 128 << 10;
@@ -41,14 +41,6 @@ pub(super) struct Member {
     pub is_folder: bool,
     /// True if another member has the same name.
     pub is_double: bool,
-}
-
-impl Member {
-    /// Returns the end of the member's data without extra fields in the local header. The real end is there or later.
-    fn least_end(&self) -> Option<u64> {
-        let header = LOCAL_HEADER_BYTES + self.name.len() as u64;
-        self.header.checked_add(header)?.checked_add(self.stored_bytes)
-    }
 }
 
 /// All members, sorted by name.
@@ -204,7 +196,10 @@ impl Directory {
         for (index, member) in self.members.iter().enumerate() {
             let next = self.members.get(index + 1);
             let most = next.map_or(self.start, |next| next.header);
-            if member.least_end().is_none_or(|end| end > most) {
+            // Extra fields of the local header may move the end, but only to a later byte.
+            let least_bytes = (LOCAL_HEADER_BYTES + member.name.len() as u64).checked_add(member.stored_bytes);
+            let end = least_bytes.and_then(|bytes| member.header.checked_add(bytes));
+            if end.is_none_or(|end| end > most) {
                 let name = &member.name;
                 return Err(match next {
                     Some(next) => format!("its members {name:?} and {:?} overlap", next.name),
@@ -226,25 +221,14 @@ impl Directory {
     }
 
     /// Returns the common top folder of all members, if there is one.
-    fn only_folder(&self) -> Option<String> {
-        let mut only: Option<&str> = None;
-        for member in &self.members {
-            let (top, rest) = match member.name.split_once('/') {
-                Some((top, rest)) => (top, rest),
-                None if member.is_folder => (&*member.name, ""),
-                None => return None,
-            };
-            if top == BESIDE_A_FOLDER {
-                continue;
-            }
-            if only.is_some_and(|only| only != top) {
-                return None;
-            }
-            if only.is_none() || !rest.is_empty() {
-                only = Some(top);
-            }
-        }
-        only.map(str::to_owned)
+    fn only_folder<'d>(&'d self) -> Option<String> {
+        let top = |member: &'d Member| match member.name.split_once('/') {
+            Some((top, _)) => Some(top),
+            None => Some(&*member.name).filter(|_| member.is_folder),
+        };
+        let mut tops = self.members.iter().map(top).filter(|top| *top != Some(BESIDE_A_FOLDER));
+        let first = tops.next()??;
+        tops.all(|top| top == Some(first)).then(|| first.to_owned())
     }
 
     /// Converts a key of the store to a key in the file. If all members have a common top folder, keys are relative to
@@ -271,8 +255,9 @@ impl Directory {
 }
 
 impl SortedKeys for Directory {
-    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, bool)> + use<'s> {
-        self.members[self.first_from(text)..].iter().map(|member| (&*member.name, member.is_folder))
+    fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, EntryKind)> + use<'s> {
+        let kind = |member: &Member| if member.is_folder { EntryKind::Folder } else { EntryKind::File };
+        self.members[self.first_from(text)..].iter().map(move |member| (&*member.name, kind(member)))
     }
 
     fn unnamed(&self) -> &[String] {

@@ -95,7 +95,7 @@ impl Store for ZipStore {
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         if let Some(archive) = self.archive()? {
-            archive.directory.list(&archive.directory.resolve(below), depth, each);
+            let _ = archive.directory.entries(&archive.directory.resolve(below), depth).try_for_each(each);
         }
         Ok(())
     }
@@ -167,7 +167,8 @@ impl Store for StagedZip {
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
-        let entries = self.writer.state().members.entries(below, depth);
+        let copied = |entry: Entry<'_>| (entry.name.to_owned(), entry.kind);
+        let entries: Vec<_> = self.writer.state().members.entries(below, depth).map(copied).collect();
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }

@@ -6,17 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use flate2::Crc;
 use once_cell::sync::OnceCell;
+use tempfile::{SpooledData, SpooledTempFile};
 
-use crate::store::local::{FileReader, FileWriter, io_error};
-use crate::store::{Key, ObjectReader, Result, WriteObject, held, write_at_start};
+use crate::store::local::{FileReader, io_error};
+use crate::store::{Key, ObjectReader, Result, WriteObject, held};
 
 /// Bytes of an object of unknown size that are kept in memory. A larger one is written to a temporary file.
 const MOST_HELD: usize = 1 << 20;
@@ -36,7 +37,6 @@ pub(super) struct ZipWriter {
     state: Mutex<State>,
     /// True if a write has failed. The file must then not be completed.
     is_broken: AtomicBool,
-    num_spools: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -66,9 +66,8 @@ fn create_new(path: &Path, mode: u32) -> Result<File> {
 impl ZipWriter {
     /// Creates the writer of a file that does not exist yet.
     pub(super) fn new(path: PathBuf) -> Self {
-        let (mode, num_spools) = (AtomicU32::new(0o666), AtomicU64::new(0));
         let (file, state, is_broken) = (OnceCell::new(), Mutex::default(), AtomicBool::new(false));
-        ZipWriter { file, path, mode, state, is_broken, num_spools }
+        ZipWriter { file, path, mode: AtomicU32::new(0o666), state, is_broken }
     }
 
     fn file(&self) -> Result<&File> {
@@ -168,50 +167,34 @@ impl ZipWriter {
 pub(super) struct MemberWriter {
     zip: Arc<ZipWriter>,
     key: Key<'static>,
-    /// All bytes, unless they are in `spool`.
-    held: Vec<u8>,
-    /// Temporary file without a name. It is removed when it is closed.
-    spool: Option<FileWriter>,
+    /// All bytes, in memory or in a temporary file without a name next to the zip file.
+    spool: SpooledTempFile,
 }
 
 impl MemberWriter {
     pub(super) fn new(zip: Arc<ZipWriter>, key: &Key<'_>) -> Self {
-        MemberWriter { zip, key: key.clone().into_owned(), held: Vec::new(), spool: None }
-    }
-
-    /// Moves the bytes in memory to a new temporary file.
-    fn begin_spool(&mut self) -> Result<FileWriter> {
-        let number = self.zip.num_spools.fetch_add(1, Ordering::Relaxed);
-        let path = self.zip.path.with_file_name(format!("part-{number}"));
-        let mut spool = FileWriter { file: create_new(&path, 0o600)?, path };
-        std::fs::remove_file(&spool.path).map_err(io_error("remove", &spool.path))?;
-        spool.append(&std::mem::take(&mut self.held))?;
-        Ok(spool)
+        let spool = SpooledTempFile::new_in(MOST_HELD, zip.path.with_file_name(""));
+        MemberWriter { zip, key: key.clone().into_owned(), spool }
     }
 }
 
 impl WriteObject for MemberWriter {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.spool.is_none() && self.held.len() + bytes.len() > MOST_HELD {
-            self.spool = Some(self.begin_spool()?);
-        }
-        match &mut self.spool {
-            Some(spool) => spool.append(bytes)?,
-            None => self.held.extend_from_slice(bytes),
-        }
-        Ok(())
+        self.spool.write_all(bytes).map_err(io_error("write", &self.zip.path))
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(spool) = &mut self.spool {
-            return spool.write_at_start(bytes);
-        }
-        write_at_start(&mut self.held, bytes);
+        let written = self.spool.rewind().and_then(|()| self.spool.write_all(bytes));
+        written.and_then(|()| self.spool.seek(SeekFrom::End(0))).map_err(io_error("write", &self.zip.path))?;
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Some(FileWriter { file, path }) = self.spool else { return self.zip.put(&self.key, &self.held) };
+        let path = self.zip.path.clone();
+        let file = match self.spool.into_inner() {
+            SpooledData::InMemory(bytes) => return self.zip.put(&self.key, bytes.get_ref()),
+            SpooledData::OnDisk(file) => file,
+        };
         let length = file.metadata().map_err(io_error("read", &path))?.len();
         self.zip.copy(&self.key, Box::new(FileReader { file, length, path })).map(drop)
     }
