@@ -135,7 +135,34 @@ pub trait Store: Debug + Send + Sync {
     /// Copies an object of another store byte for byte. Returns its size in bytes, or `None` if it is absent. Fails if
     /// it has more than `most` bytes.
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
-        copy_in_pieces(self, source, (from, to), most)
+        self.copy_in_pieces(source, (from, to), most)
+    }
+
+    /// Like `copy_from`, through memory. Returns its size in bytes, or `None` if it is absent.
+    fn copy_in_pieces(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
+        if source.capabilities().is_remote && most <= MOST_AT_ONCE {
+            let mut bytes = Vec::new();
+            if !source.read(from, Part::Whole, most, &mut bytes)? {
+                return Ok(None);
+            }
+            self.put(to, &bytes, Put::Plain)?;
+            return Ok(Some(bytes.len() as u64));
+        }
+        let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
+        let length = reader.length();
+        StoreError::check_size(length, most, || source.shown(from))?;
+        let size = usize::try_from(length).unwrap_or(PIECE).clamp(1, PIECE);
+        let (mut piece, mut copied) = (vec![0; size], 0);
+        let mut writer = self.writer(to)?;
+        while copied < length {
+            let count = reader.read_piece(copied, &mut piece)?;
+            if count == 0 {
+                return Err(StoreError::cut_short(source.shown(from), copied, length));
+            }
+            writer.append(&piece[..count])?;
+            copied += count as u64;
+        }
+        writer.finish().map(|()| Some(copied))
     }
 
     /// Removes an object or a folder. Returns false if it certainly did not exist. Does not follow links.
@@ -382,46 +409,7 @@ fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     Err(StoreError::Io { action: "create", object: store.shown(key), source })
 }
 
-/// Overwrites the first bytes of `held`, and appends the bytes after its end.
-fn write_at_start(held: &mut Vec<u8>, bytes: &[u8]) {
-    let length = bytes.len().min(held.len());
-    held[..length].copy_from_slice(&bytes[..length]);
-    held.extend_from_slice(&bytes[length..]);
-}
-
 /// Size of a read in a copy through memory, in bytes.
 const PIECE: usize = 1 << 20;
 /// Remote objects of at most this many bytes are read with one request. The source enforces the limit.
 const MOST_AT_ONCE: u64 = 16 << 20;
-
-/// Copies an object through memory. Returns its size in bytes, or `None` if it is absent.
-fn copy_in_pieces<S: Store + ?Sized>(
-    destination: &S,
-    source: &dyn Store,
-    (from, to): (&Key<'_>, &Key<'_>),
-    most: u64,
-) -> Result<Option<u64>> {
-    if source.capabilities().is_remote && most <= MOST_AT_ONCE {
-        let mut bytes = Vec::new();
-        if !source.read(from, Part::Whole, most, &mut bytes)? {
-            return Ok(None);
-        }
-        destination.put(to, &bytes, Put::Plain)?;
-        return Ok(Some(bytes.len() as u64));
-    }
-    let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
-    let length = reader.length();
-    StoreError::check_size(length, most, || source.shown(from))?;
-    let size = usize::try_from(length).unwrap_or(PIECE).clamp(1, PIECE);
-    let (mut piece, mut copied) = (vec![0; size], 0);
-    let mut writer = destination.writer(to)?;
-    while copied < length {
-        let count = reader.read_piece(copied, &mut piece)?;
-        if count == 0 {
-            return Err(StoreError::cut_short(source.shown(from), copied, length));
-        }
-        writer.append(&piece[..count])?;
-        copied += count as u64;
-    }
-    writer.finish().map(|()| Some(copied))
-}

@@ -7,6 +7,11 @@ use reqwest::{Method, StatusCode};
 
 use super::{Call, Failure};
 
+type Result<T> = std::result::Result<T, Failure>;
+
+/// Result of a request.
+pub(super) type Answer = Result<StoreResponse>;
+
 /// Answer with any status.
 #[derive(Debug, Default)]
 pub(super) struct StoreResponse {
@@ -73,7 +78,7 @@ impl StoreResponse {
     }
 
     /// Returns the answer if it is a success and its body does not report an error.
-    pub(super) fn checked(self, call: &Call, request: &HttpRequest) -> Result<Self, Failure> {
+    pub(super) fn checked(self, call: &Call, request: &HttpRequest) -> Result<Self> {
         let is_get = request.method() == Method::GET;
         // Other success codes, such as 204, have no body.
         let brings = !is_get || matches!(self.status.as_u16(), 200 | 206);
@@ -150,19 +155,16 @@ pub(super) struct Body {
 impl Body {
     /// Starts the body of an answer to a request for a part of an object, or the whole. Without a known length it may
     /// have at most `most` bytes.
-    pub(super) fn new(
-        range: Option<GetRange>,
-        most: u64,
-        status: StatusCode,
-        headers: HeaderMap,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(range: Option<GetRange>, most: u64, status: StatusCode, headers: HeaderMap) -> Result<Self> {
         let announced = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
         let limit = if announced.is_some() { u64::MAX } else { MOST_UNTOLD };
         let answer = StoreResponse { status, headers, object_bytes: announced, ..StoreResponse::default() };
         let mut body = Body { answer, skip: 0, most: u64::MAX, limit, come: 0, announced };
         if !status.is_success() {
             body.most = ERROR_BYTES;
-            body.answer.object_bytes = body.answer.header("content-range").and_then(unsatisfied);
+            // An object without the range: `bytes */100`.
+            let size = |text: &str| text.trim().strip_prefix("bytes */")?.trim().parse().ok();
+            body.answer.object_bytes = body.answer.header("content-range").and_then(size);
         } else if status == StatusCode::PARTIAL_CONTENT {
             body.of_part(range)?;
         } else {
@@ -173,7 +175,7 @@ impl Body {
         Ok(body)
     }
 
-    fn of_part(&mut self, range: Option<GetRange>) -> Result<(), Failure> {
+    fn of_part(&mut self, range: Option<GetRange>) -> Result<()> {
         let Some((first, last, total)) = self.answer.header("content-range").and_then(content_range) else {
             return Err(Failure::passing("the server sent a part without saying which bytes it has"));
         };
@@ -196,7 +198,7 @@ impl Body {
     }
 
     /// Handles a server that ignores ranges and sends the whole object. Only the requested bytes are kept.
-    fn of_whole(&mut self, range: Option<GetRange>, most: u64) -> Result<(), Failure> {
+    fn of_whole(&mut self, range: Option<GetRange>, most: u64) -> Result<()> {
         match (range, self.announced) {
             (Some(GetRange::Bounded(range)), announced) => {
                 (self.skip, self.most) = (range.start, range.end - range.start);
@@ -219,7 +221,7 @@ impl Body {
     }
 
     /// Adds the next bytes of the body.
-    pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, piece: &[u8]) -> Result<()> {
         let before = self.come;
         self.come += piece.len() as u64;
         if self.come > self.limit {
@@ -233,7 +235,7 @@ impl Body {
     }
 
     /// Returns the answer with the requested bytes and the size of the object. Fails if the body is too short.
-    pub(super) fn finish(mut self) -> Result<StoreResponse, Failure> {
+    pub(super) fn finish(mut self) -> Answer {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("only {} of {announced} bytes arrived", self.come)));
         }
@@ -248,11 +250,6 @@ fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (first, last) = range.split_once('-')?;
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse::<u64>().ok()?);
     (first <= last && last < u64::MAX).then_some((first, last, total.trim().parse().ok()))
-}
-
-/// Parses the size of an object that does not contain the range: `bytes */100`.
-fn unsatisfied(text: &str) -> Option<u64> {
-    text.trim().strip_prefix("bytes */")?.trim().parse().ok()
 }
 
 #[cfg(test)]

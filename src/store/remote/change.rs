@@ -14,7 +14,7 @@ use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 
-use super::{Call, Client, ClientResult, Kind, RemoteStore, path};
+use super::{Call, CallResult, Client, Kind, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
 /// Most time that the process waits at its end for uploads and locks to be released.
@@ -33,12 +33,7 @@ pub(super) enum PutOutcome {
 }
 
 impl Client {
-    async fn change<T>(
-        &self,
-        action: &'static str,
-        key: &str,
-        work: impl Future<Output = ClientResult<T>>,
-    ) -> Result<T> {
+    async fn change<T>(&self, action: &'static str, key: &str, work: impl Future<Output = CallResult<T>>) -> Result<T> {
         let done = self.service.change(Call::new(Some(key), MOST_ANSWER), work).await;
         done.map(|(made, _)| made).map_err(|failure| self.failed(action, key, failure))
     }

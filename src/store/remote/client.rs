@@ -1,20 +1,24 @@
 //! Client of a bucket or a web server. Its calls are asynchronous and use whole keys.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::future::ready;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use futures_util::stream::{Stream, TryStreamExt, iter, try_unfold};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
+use once_cell::sync::OnceCell;
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
 use super::copy::Sizes;
+use super::listing::Page;
 use super::{
-    Address, Call, FIRST, Failure, InFlightWrites, Kind, Page, Prefetched, Service, StoreResponse, configuration,
+    Address, Answer, Call, FIRST, Failure, InFlightWrites, Kind, Prefetched, Service, StoreResponse, configuration,
     is_refused, lacks_bucket, runtime,
 };
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
@@ -35,12 +39,14 @@ pub(super) struct Stores {
     pub(super) one_by_one: Arc<dyn ObjectStore>,
     /// `None` for a web server.
     pub(super) bucket: Option<Arc<dyn Bucket>>,
+    /// True if requests are not signed.
+    pub(super) is_anonymous: bool,
 }
 
 impl Stores {
-    pub(super) fn of_bucket<T: ObjectStore + Bucket>(bucket: T) -> Self {
+    pub(super) fn of_bucket<T: ObjectStore + Bucket>(bucket: T, is_anonymous: bool) -> Self {
         let bucket = Arc::new(bucket);
-        Stores { objects: bucket.clone(), one_by_one: bucket.clone(), bucket: Some(bucket) }
+        Stores { objects: bucket.clone(), one_by_one: bucket.clone(), bucket: Some(bucket), is_anonymous }
     }
 }
 
@@ -48,8 +54,6 @@ pub(super) struct Client {
     /// Name in messages.
     name: String,
     pub(super) kind: Kind,
-    /// True if requests are not signed.
-    pub(super) is_anonymous: bool,
     pub(super) runtime: &'static Runtime,
     pub(super) stores: Stores,
     pub(super) service: Arc<Service>,
@@ -58,14 +62,14 @@ pub(super) struct Client {
     refused: Mutex<BTreeSet<String>>,
     /// Prefixes that the server refuses to list.
     unlisted: Mutex<BTreeSet<String>>,
-    /// True if the server copies objects. `None` until the first copy.
-    pub(super) copies: Mutex<Option<bool>>,
+    /// True if the server copies objects. Empty until the first copy.
+    pub(super) copies: OnceCell<bool>,
     pub(super) sizes: Mutex<Sizes>,
     /// Limit of concurrent requests.
     pub(super) requests: usize,
     /// Announced parts, in the order of their requests.
     pub(super) prefetched: Mutex<Vec<Prefetched>>,
-    pub(super) writes: InFlightWrites,
+    pub(super) writes: Arc<InFlightWrites>,
     /// True if the server supports suffix ranges.
     gives_ends: AtomicBool,
     /// True if the server supports bulk removal.
@@ -101,12 +105,11 @@ pub(super) fn path(key: &str) -> object_store::Result<Path> {
 impl Client {
     /// Creates a client. Fails if something is missing, such as credentials.
     pub(super) fn new(address: &Address, options: &RemoteOptions) -> Result<Self, String> {
-        let (stores, service, is_anonymous) = configuration::connect(address, options)?;
+        let (stores, service) = configuration::connect(address, options)?;
         let runtime = runtime().map_err(|error| error.to_string())?;
         Ok(Client {
             name: address.shown(),
             kind: address.kind,
-            is_anonymous,
             runtime,
             requests: options.requests.get(),
             prefetched: Mutex::default(),
@@ -117,7 +120,7 @@ impl Client {
             gives_ends: AtomicBool::new(address.kind != Kind::Azure),
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
             refused_is_absent: options.refused_is_absent,
-            copies: Mutex::default(),
+            copies: OnceCell::new(),
             sizes: Mutex::default(),
             refused: Mutex::default(),
             unlisted: Mutex::default(),
@@ -141,7 +144,7 @@ impl Client {
     }
 
     /// Reads an object or a part of it. If the answer has no length, it may have at most `most` bytes.
-    pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Result<StoreResponse, Failure> {
+    pub(super) async fn get(&self, key: &str, most: u64, options: GetOptions) -> Answer {
         let mut call = Call::new(Some(key), most);
         call.range.clone_from(&options.range);
         let work = async { self.stores.objects.get_opts(&path(key)?, options).await };
@@ -272,26 +275,17 @@ impl Client {
 
     /// Returns the first key with a prefix.
     pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>> {
-        let mut first = None;
+        let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
+        let first = |page: Page| page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
         // A page may be empty without being the last.
-        let visit = |page: Page| {
-            first = page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
-            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        self.pages(prefix, PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() }, visit)
-            .await?;
-        Ok(first)
+        let mut keys = pin!(self.pages(prefix, options).try_filter_map(|page| ready(Ok(first(page)))));
+        keys.try_next().await
     }
 
     /// Returns all objects with a prefix, and their sizes in bytes.
     pub(super) async fn objects(&self, prefix: &str) -> Result<Vec<(String, u64)>> {
-        let mut objects = Vec::new();
-        let visit = |page: Page| {
-            objects.extend(page.objects);
-            ControlFlow::Continue(())
-        };
-        self.pages(prefix, PaginatedListOptions::default(), visit).await?;
-        Ok(objects)
+        let pages = self.pages(prefix, PaginatedListOptions::default());
+        pages.map_ok(|page| iter(page.objects.into_iter().map(Ok))).try_flatten().try_collect().await
     }
 
     /// Returns the number of refused objects with a prefix that count as absent.
@@ -332,26 +326,19 @@ impl Client {
         Ok(page)
     }
 
-    /// Calls `visit` for each page of a listing until it returns `Break`.
-    pub(super) async fn pages(
-        &self,
-        prefix: &str,
-        mut options: PaginatedListOptions,
-        mut visit: impl FnMut(Page) -> ControlFlow<()>,
-    ) -> Result<()> {
-        loop {
+    /// Returns the pages of a listing. Each is requested when it is polled.
+    pub(super) fn pages(&self, prefix: &str, options: PaginatedListOptions) -> impl Stream<Item = Result<Page>> {
+        try_unfold(Some(options), async move |options| {
+            let Some(options) = options else { return Ok(None) };
             let mut page = self.list(prefix, options.clone()).await?;
             let next = page.next.take();
-            if visit(page).is_break() || next.is_none() {
-                return Ok(());
-            }
-            if next == options.page_token {
-                let why = "the listing repeats without end";
-                let below = prefix.trim_end_matches('/');
+            if next.is_some() && next == options.page_token {
+                let (below, why) = (prefix.trim_end_matches('/'), "the listing repeats without end");
                 return Err(self.error("list", below, why, "report it to whoever runs the store"));
             }
-            options.page_token = next;
-        }
+            let rest = next.map(|next| PaginatedListOptions { page_token: Some(next), ..options });
+            Ok(Some((page, rest)))
+        })
     }
 
     fn ends_before(&self, key: &str, part: Part, found: Option<u64>) -> StoreError {

@@ -1,7 +1,9 @@
 //! URLs of remote stores, and their clients in `object_store`. Credentials, endpoints and regions come from options,
 //! the environment and the files of the clouds' own tools.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,19 +38,19 @@ const UNUSED: [&str; 7] = [
 /// Valid values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
-/// Returns the stores at an address, their service, and true if requests are not signed.
-pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>, bool), String> {
+/// Returns the stores at an address, and their service.
+pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>), String> {
     let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
     let authorization = user.map(|user| format!("Basic {user}"));
     let service = Arc::new(Service::new(options.requests.get(), address.kind, authorization.as_deref())?);
     let connector = Connector(HttpClient::new(Caller(service.clone())));
-    let (stores, is_anonymous) = match address.kind {
-        Kind::Http => (web(address, connector)?, authorization.is_none()),
+    let stores = match address.kind {
+        Kind::Http => web(address, connector)?,
         Kind::S3 => s3(&address.root, options, connector)?,
         Kind::Google => google(&address.root, options, connector)?,
         Kind::Azure => azure(&address.root, options, connector)?,
     };
-    Ok((stores, service, is_anonymous))
+    Ok((stores, service))
 }
 
 fn web(address: &Address, connector: Connector) -> Result<Stores, String> {
@@ -56,7 +58,7 @@ fn web(address: &Address, connector: Connector) -> Result<Stores, String> {
     let builder = HttpBuilder::new().with_url(format!("{}/{}{query}", address.root, address.path));
     let built = builder.with_retry(one_retry()).with_http_connector(connector).build();
     let store = Arc::new(built.map_err(|_| "the address is no URL".to_owned())?);
-    Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None })
+    Ok(Stores { objects: store.clone(), one_by_one: store, bucket: None, is_anonymous: address.user.is_none() })
 }
 
 /// Returns the HTTP client for requests for credentials.
@@ -100,58 +102,36 @@ pub(crate) fn has_effect(name: &str, value: &str) -> bool {
     })
 }
 
-/// Settings of a service. Later values win.
-struct Settings<K>(Vec<(K, String)>);
-
-impl<K: FromStr + PartialEq> Settings<K> {
-    /// Reads the environment variables with a prefix, then the options. Empty variables are skipped. Options of other
-    /// services are allowed.
-    fn read(prefix: &str, options: &RemoteOptions) -> Result<Self, String> {
-        let mut settings = Vec::new();
-        for (name, value) in std::env::vars_os() {
-            if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
-                && name.starts_with(prefix)
-                && !value.is_empty()
-                && let Ok(key) = name.to_ascii_lowercase().parse()
-            {
-                settings.push((key, value.to_owned()));
-            }
+/// Returns the settings of a service. Options win over environment variables with the prefix, and those over `defaults`.
+/// Empty variables are skipped. Options of other services are allowed.
+fn settings<K: FromStr + Eq + Hash, const N: usize>(
+    prefix: &str,
+    options: &RemoteOptions,
+    defaults: [(K, Option<String>); N],
+) -> Result<HashMap<K, String>, String> {
+    let given = defaults.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let mut settings: HashMap<K, String> = given.collect();
+    for (name, value) in std::env::vars_os() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && name.starts_with(prefix)
+            && !value.is_empty()
+            && let Ok(key) = name.to_ascii_lowercase().parse()
+        {
+            settings.insert(key, value.to_owned());
         }
-        for (name, value) in &options.settings {
-            match name.to_ascii_lowercase().parse() {
-                Ok(key) => settings.push((key, value.clone())),
-                Err(_) if is_setting(name) => {}
-                Err(_) => return Err(format!("`--storage-option {name}` is not known")),
-            }
+    }
+    for (name, value) in &options.settings {
+        match name.to_ascii_lowercase().parse() {
+            Ok(key) => drop(settings.insert(key, value.clone())),
+            Err(_) if is_setting(name) => {}
+            Err(_) => return Err(format!("`--storage-option {name}` is not known")),
         }
-        Ok(Settings(settings))
     }
+    Ok(settings)
+}
 
-    fn get(&self, key: &K) -> Option<&str> {
-        self.0.iter().rfind(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-
-    /// Adds a value that wins over all others.
-    fn set(&mut self, key: K, value: Option<impl Into<String>>) {
-        self.0.extend(value.map(|value| (key, value.into())));
-    }
-
-    /// Adds a value that all others win over.
-    fn set_default(&mut self, key: K, value: Option<String>) {
-        self.0.splice(..0, value.map(|value| (key, value)));
-    }
-
-    fn named(&self, name: &str) -> Option<&str> {
-        self.get(&name.parse().ok()?)
-    }
-
-    fn is_on(&self, key: &K) -> bool {
-        self.get(key) == Some("true")
-    }
-
-    fn apply<B>(self, builder: B, with: impl Fn(B, K, String) -> B) -> B {
-        self.0.into_iter().fold(builder, |builder, (key, value)| with(builder, key, value))
-    }
+fn is_on<K: Eq + Hash>(settings: &HashMap<K, String>, key: &K) -> bool {
+    settings.get(key).is_some_and(|value| value == "true")
 }
 
 /// Returns the value of an environment variable unless it is empty.
@@ -173,31 +153,33 @@ fn endpoint(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
+fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Stores, String> {
     use AmazonS3ConfigKey as Key;
-    let (mut settings, files) = (Settings::read("AWS_", options)?, AwsFiles::read()?);
-    // Options and environment variables override the files.
-    settings.set_default(Key::Endpoint, files.endpoint());
-    settings.set_default(Key::Region, files.value("region"));
-    let is_signed = !options.anonymous && !settings.is_on(&Key::SkipSignature);
-    let mut address = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint)).map(endpoint).transpose()?;
-    let in_host = files.names_bucket_in_host();
-    if in_host && !settings.is_on(&Key::VirtualHostedStyleRequest) {
-        address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
+    let files = AwsFiles::read()?;
+    let defaults = [(Key::Endpoint, files.endpoint()), (Key::Region, files.value("region"))];
+    let mut settings = settings("AWS_", options, defaults)?;
+    let is_signed = !options.anonymous && !is_on(&settings, &Key::SkipSignature);
+    let named = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint));
+    let mut address = named.map(|named| endpoint(named)).transpose()?;
+    if files.names_bucket_in_host() {
+        if !is_on(&settings, &Key::VirtualHostedStyleRequest) {
+            address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
+        }
+        settings.insert(Key::VirtualHostedStyleRequest, "true".to_owned());
     }
-    settings.set(Key::VirtualHostedStyleRequest, in_host.then_some("true"));
-    if settings.get(&Key::Region).is_none() && address.is_none() && !settings.is_on(&Key::S3Express) {
-        settings.set(Key::Region, region_of(bucket));
+    if !settings.contains_key(&Key::Region) && address.is_none() && !is_on(&settings, &Key::S3Express) {
+        settings.extend(region_of(bucket).map(|region| (Key::Region, region)));
     }
-    settings.set(Key::S3Endpoint, address);
+    settings.extend(address.map(|address| (Key::S3Endpoint, address)));
     let given = [Key::AccessKeyId, Key::SecretAccessKey, Key::WebIdentityTokenFile];
-    let is_given = given.iter().any(|key| settings.get(key).is_some());
+    let is_given = given.iter().any(|key| settings.contains_key(key));
     let found = if is_signed && !is_given { files.credentials()? } else { None };
     let kind = "aws_server_side_encryption".parse().map_err(|_| "no encryption is known".to_owned())?;
-    settings.set(kind, encryption(&settings)?);
-    let builder = AmazonS3Builder::new().with_bucket_name(bucket).with_retry(one_retry());
-    let mut builder = settings.apply(builder, AmazonS3Builder::with_config);
-    builder = found.into_iter().fold(builder, AmazonS3Builder::with_credentials);
+    settings.extend(encryption(&settings)?.map(|encryption| (kind, encryption.to_owned())));
+    settings.insert(Key::Bucket, bucket.to_owned());
+    let builder = AmazonS3Builder::new().with_retry(one_retry());
+    let builder = settings.into_iter().fold(builder, |builder, (key, value)| builder.with_config(key, value));
+    let mut builder = found.into_iter().fold(builder, AmazonS3Builder::with_credentials);
     builder = if is_signed {
         let built = builder.clone().with_http_connector(credentials()?).build();
         builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
@@ -205,9 +187,9 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(St
         builder.with_skip_signature(true)
     };
     let builder = builder.with_http_connector(connector);
-    let stores = Stores::of_bucket(builder.clone().build().map_err(|error| cause(&error))?);
+    let stores = Stores::of_bucket(builder.clone().build().map_err(|error| cause(&error))?, !is_signed);
     let one_by_one = builder.with_disable_bulk_delete(true).build().map_err(|error| cause(&error))?;
-    Ok((Stores { one_by_one: Arc::new(one_by_one), ..stores }, !is_signed))
+    Ok(Stores { one_by_one: Arc::new(one_by_one), ..stores })
 }
 
 /// Returns the region of an Amazon bucket. The request needs no credentials.
@@ -219,37 +201,39 @@ fn region_of(bucket: &str) -> Option<String> {
 }
 
 /// Returns the implied kind of encryption. A key id without a kind means the key management service.
-fn encryption(settings: &Settings<AmazonS3ConfigKey>) -> Result<Option<&'static str>, String> {
-    let kind = settings.named("aws_server_side_encryption");
+fn encryption(settings: &HashMap<AmazonS3ConfigKey, String>) -> Result<Option<&'static str>, String> {
+    let named = |name: &str| settings.get(&name.parse().ok()?).map(String::as_str);
+    let kind = named("aws_server_side_encryption");
     if kind.is_some_and(|kind| !ENCRYPTIONS.contains(&kind)) {
         return Err(format!("AWS_SERVER_SIDE_ENCRYPTION is none of {}", ENCRYPTIONS.join(", ")));
     }
-    let own_key = settings.named("aws_sse_customer_key_base64");
+    let own_key = named("aws_sse_customer_key_base64");
     if own_key.is_some_and(|key| STANDARD.decode(key).is_err()) {
         return Err("AWS_SSE_CUSTOMER_KEY_BASE64 is not base64".to_owned());
     }
-    Ok(match (kind, own_key, settings.named("aws_sse_kms_key_id")) {
+    Ok(match (kind, own_key, named("aws_sse_kms_key_id")) {
         (None, Some(_), _) => Some("sse-c"),
         (None, None, Some(_)) => Some("aws:kms"),
         _ => None,
     })
 }
 
-fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
+fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Stores, String> {
     use GoogleConfigKey as Key;
-    let mut settings = Settings::read("GOOGLE_", options)?;
-    settings.set_default(Key::ServiceAccount, variable("SERVICE_ACCOUNT"));
-    let base = settings.get(&Key::BaseUrl).map(endpoint).transpose()?;
-    settings.set(Key::BaseUrl, base);
-    let is_anonymous = options.anonymous || settings.is_on(&Key::SkipSignature);
+    let mut settings = settings("GOOGLE_", options, [(Key::ServiceAccount, variable("SERVICE_ACCOUNT"))])?;
+    if let Some(base) = settings.get_mut(&Key::BaseUrl) {
+        *base = endpoint(base)?;
+    }
+    let is_anonymous = options.anonymous || is_on(&settings, &Key::SkipSignature);
     let path = settings.get(&Key::ServiceAccount).or(settings.get(&Key::ApplicationCredentials));
     let given = match (settings.get(&Key::ServiceAccountKey), path) {
         (Some(_), _) => "GOOGLE_SERVICE_ACCOUNT_KEY".to_owned(),
         (None, Some(path)) => format!("`{path}`"),
         (None, None) => "the file of gcloud's credentials".to_owned(),
     };
-    let builder = GoogleCloudStorageBuilder::new().with_bucket_name(bucket).with_retry(one_retry());
-    let builder = settings.apply(builder, GoogleCloudStorageBuilder::with_config);
+    settings.insert(Key::Bucket, bucket.to_owned());
+    let builder = GoogleCloudStorageBuilder::new().with_retry(one_retry());
+    let builder = settings.into_iter().fold(builder, |builder, (key, value)| builder.with_config(key, value));
     let builder = if is_anonymous {
         // Anonymous requests must not need credentials on this machine.
         let nobody = StaticCredentialProvider::new(GcpCredential { bearer: String::new() });
@@ -264,26 +248,26 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         builder.with_credentials(built.credentials().clone())
     };
     let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
-    Ok((Stores::of_bucket(built), is_anonymous))
+    Ok(Stores::of_bucket(built, is_anonymous))
 }
 
-fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<(Stores, bool), String> {
+fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<Stores, String> {
     use AzureConfigKey as Key;
-    let mut settings = Settings::read("AZURE_", options)?;
-    settings.set_default(Key::MsiEndpoint, variable("IDENTITY_ENDPOINT"));
-    let is_emulator = settings.is_on(&Key::UseEmulator);
-    let account = settings.get(&Key::AccountName).map(str::to_owned);
+    let mut settings = settings("AZURE_", options, [(Key::MsiEndpoint, variable("IDENTITY_ENDPOINT"))])?;
+    let is_emulator = is_on(&settings, &Key::UseEmulator);
+    let account = settings.get(&Key::AccountName).cloned();
     if !is_emulator && account.is_none() {
         return Err("no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME".to_owned());
     }
-    let address = settings.get(&Key::Endpoint).map(endpoint).transpose()?;
-    settings.set(Key::Endpoint, address.clone());
-    let is_anonymous = options.anonymous || settings.is_on(&Key::SkipSignature);
+    let address = settings.get(&Key::Endpoint).map(|address| endpoint(address)).transpose()?;
+    settings.extend(address.clone().map(|address| (Key::Endpoint, address)));
+    let is_anonymous = options.anonymous || is_on(&settings, &Key::SkipSignature);
     if !is_anonymous {
         check_azure_secrets(&settings)?;
     }
-    let builder = MicrosoftAzureBuilder::new().with_container_name(container).with_retry(one_retry());
-    let mut builder = settings.apply(builder, MicrosoftAzureBuilder::with_config);
+    settings.insert(Key::ContainerName, container.to_owned());
+    let builder = MicrosoftAzureBuilder::new().with_retry(one_retry());
+    let mut builder = settings.into_iter().fold(builder, |builder, (key, value)| builder.with_config(key, value));
     builder = if is_anonymous {
         builder.with_skip_signature(true)
     } else {
@@ -297,11 +281,11 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
     }
     let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
-    Ok((Stores::of_bucket(built), is_anonymous))
+    Ok(Stores::of_bucket(built, is_anonymous))
 }
 
 /// Checks the format of keys and signatures. The errors of `object_store` do not name the setting.
-fn check_azure_secrets(settings: &Settings<AzureConfigKey>) -> Result<(), String> {
+fn check_azure_secrets(settings: &HashMap<AzureConfigKey, String>) -> Result<(), String> {
     if settings.get(&AzureConfigKey::AccessKey).is_some_and(|key| STANDARD.decode(key).is_err()) {
         return Err("AZURE_STORAGE_ACCOUNT_KEY is not a key: it is base64, such as the portal shows it".to_owned());
     }
@@ -416,18 +400,12 @@ impl Address {
     /// Splits the path after the first name with this property. Returns the address of that file and the rest of the
     /// path.
     pub(crate) fn split_file(&self, is_named_so: impl Fn(&str) -> bool) -> Option<(Address, String)> {
-        let mut end = 0;
-        for name in self.path.split('/') {
-            end += name.len();
-            if is_named_so(name) {
-                let inside = self.path[end..].trim_start_matches('/');
-                let is_web = self.kind == Kind::Http;
-                let inside = if is_web { percent_decoded(inside)? } else { inside.to_owned() };
-                return Some((Address { path: self.path[..end].to_owned(), ..self.clone() }, inside));
-            }
-            end += 1;
-        }
-        None
+        let mut ends = self.path.match_indices('/').map(|(end, _)| end).chain([self.path.len()]);
+        let is_file = |end: &usize| self.path[..*end].rsplit('/').next().is_some_and(&is_named_so);
+        let (file, inside) = self.path.split_at(ends.find(is_file)?);
+        let inside = inside.trim_start_matches('/');
+        let inside = if self.kind == Kind::Http { percent_decoded(inside)? } else { inside.to_owned() };
+        Some((self.with_path(file), inside))
     }
 
     pub(super) fn with_path(&self, path: &str) -> Address {

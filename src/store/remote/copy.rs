@@ -9,7 +9,7 @@ use object_store::{GetOptions, GetRange, ObjectStoreExt};
 
 use super::change::MOST_ANSWER;
 use super::{Call, Client, Failure, GetRequest, Kind, RemoteStore, path, percent_decoded};
-use crate::store::{Key, Node, Part, Relation, Result, StoreError, copy_in_pieces, held};
+use crate::store::{Key, Node, Part, Relation, Result, Store, StoreError, held};
 
 /// Largest object that every server copies with one request: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -50,7 +50,7 @@ impl RemoteStore {
             && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
-            && self.used().is_none_or(|client| *held(&client.copies) != Some(false))
+            && self.used().is_none_or(|client| client.copies.get() != Some(&false))
     }
 
     /// Copies an object by the server. If the server declines, the object is read and written.
@@ -59,14 +59,21 @@ impl RemoteStore {
         client.writes.finish_of(from.as_str())?;
         let Some(bytes) = client.size_among_others(from.as_str())? else { return Ok(None) };
         StoreError::check_size(bytes, most, || client.shown(from.as_str()))?;
-        match self.changing("copy", to)?.ask_first(from.as_str(), to.as_str(), bytes)? {
-            CopyOutcome::Declined => return copy_in_pieces(self, self, (from, to), most),
-            CopyOutcome::Pending => {
-                let (copying, from, target) = (client.clone(), from.as_str().to_owned(), to.as_str().to_owned());
-                let copy = async move { copying.copy(&from, &target, bytes).await };
-                client.writes.begin(to.as_str(), 0, copy)?;
-            }
-            CopyOutcome::Done => {}
+        self.changing("copy", to)?;
+        // The first request shows whether the server copies, so other threads wait for it.
+        let mut first = CopyOutcome::Pending;
+        let copies = bytes <= MOST_COPIED
+            && *client.copies.get_or_try_init(|| {
+                first = client.wait(client.ask_to_copy(from.as_str(), to.as_str(), bytes))?;
+                Ok(first != CopyOutcome::Declined)
+            })?;
+        if !copies {
+            return self.copy_in_pieces(self, (from, to), most);
+        }
+        if first == CopyOutcome::Pending {
+            let (copying, from, target) = (client.clone(), from.as_str().to_owned(), to.as_str().to_owned());
+            let copy = async move { copying.copy(&from, &target, bytes).await };
+            client.writes.begin(to.as_str(), 0, copy)?;
         }
         Ok(Some(bytes))
     }
@@ -106,22 +113,6 @@ impl Client {
         drop(known);
         // A server may ignore the start key. The object can still exist.
         listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))
-    }
-
-    /// Sends the first copy request to this server. Its result shows whether the server copies, so other threads wait
-    /// for it.
-    fn ask_first(&self, from: &str, to: &str, bytes: u64) -> Result<CopyOutcome> {
-        let mut copies = held(&self.copies);
-        match *copies {
-            _ if bytes > MOST_COPIED => Ok(CopyOutcome::Declined),
-            Some(true) => Ok(CopyOutcome::Pending),
-            Some(false) => Ok(CopyOutcome::Declined),
-            None => {
-                let outcome = self.wait(self.ask_to_copy(from, to, bytes))?;
-                *copies = Some(outcome != CopyOutcome::Declined);
-                Ok(outcome)
-            }
-        }
     }
 
     /// Copies an object of `bytes` bytes by the server, or through memory if the server declines.
@@ -181,11 +172,6 @@ const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 /// Size, tag and date of an object, if the server sends them.
 type Description = [Option<String>; 3];
 
-/// Returns true if no known property differs.
-fn may_be_same(a: &Description, b: &Description) -> bool {
-    a.iter().zip(b).all(|(a, b)| a.is_none() || b.is_none() || a == b)
-}
-
 /// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
 pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
@@ -199,7 +185,9 @@ pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
             let web_key = below(&file.prefix, [&below_web, name])?;
             let own_key = below(&place.prefix, [&below_place, name])?;
             let Some(found) = web.describe(&web_key)? else { continue };
-            if bucket.describe(&own_key)?.is_some_and(|own| may_be_same(&own, &found)) {
+            // No known property may differ.
+            let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
+            if bucket.describe(&own_key)?.is_some_and(is_same) {
                 return Ok(Some(Relation::new(below_place.is_empty(), below_web.is_empty())));
             }
         }
@@ -212,21 +200,13 @@ pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
 fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
     let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let (web, place): (Vec<String>, Vec<String>) = (names(web), names(place));
-    let mut pairs = Vec::new();
-    if web.is_empty() || web.last() == place.last() {
-        pairs.push((String::new(), String::new()));
-    }
-    for first in 0..web.len() {
-        if let Some(rest) = web[first..].strip_prefix(&place[..]).filter(|rest| !rest.is_empty()) {
-            pairs.push((String::new(), rest.join("/")));
-        }
-    }
-    for end in 1..place.len() {
-        if web.ends_with(&place[..end]) {
-            pairs.push((place[end..].join("/"), String::new()));
-        }
-    }
-    pairs
+    let may_be_same = web.is_empty() || web.last() == place.last();
+    let same = may_be_same.then(<(String, String)>::default);
+    let inside = (0..web.len()).filter_map(|first| web[first..].strip_prefix(&place[..]));
+    let inside = inside.filter(|rest| !rest.is_empty()).map(|rest| (String::new(), rest.join("/")));
+    let around = (1..place.len()).filter(|end| web.ends_with(&place[..*end]));
+    let around = around.map(|end| (place[end..].join("/"), String::new()));
+    same.into_iter().chain(inside).chain(around).collect()
 }
 
 fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::iter::successors;
 use std::time::Duration;
 
 use reqwest::StatusCode;
@@ -50,27 +51,17 @@ impl Failure {
 /// Returns the innermost cause of an error, which is the most specific: "connection refused". The messages of
 /// `object_store` contain its type names, and may contain secrets.
 pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(next) = innermost.source() {
-        innermost = next;
-    }
-    innermost.to_string()
+    successors(Some(error), |&error| error.source()).last().unwrap_or(error).to_string()
 }
 
 /// Returns the failure of a server that cannot be trusted. `None` means an error of another kind.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
-    let mut next = error;
-    let tls = loop {
-        if let Some(tls) = next.downcast_ref() {
-            break tls;
-        }
-        // `io::Error::source` skips the contained error and returns the source of that one.
-        next = match next.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(inside) => inside,
-            None => next.source()?,
-        };
-    };
-    let why = match tls {
+    // `io::Error::source` skips the contained error and returns the source of that one.
+    let mut errors = successors(Some(error), |&error| match error.downcast_ref().and_then(io::Error::get_ref) {
+        Some(inside) => Some(inside),
+        None => error.source(),
+    });
+    let why = match errors.find_map(|error| error.downcast_ref())? {
         rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
             "the server's certificate is not signed by an authority that this machine trusts".to_owned()
         }
@@ -116,10 +107,8 @@ impl Client {
         }
         if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
             let Ok(url) = reqwest::Url::parse(location) else {
-                return (
-                    format!("it redirects to an address that is no URL ({status})"),
-                    "check the endpoint".to_owned(),
-                );
+                let why = format!("it redirects to an address that is no URL ({status})");
+                return (why, "check the endpoint".to_owned());
             };
             let led_to = url.origin().ascii_serialization();
             let why = format!("the store redirects to {led_to}, which must not get the credentials of the store");
@@ -142,7 +131,7 @@ impl Client {
             (Some(CREDENTIALS), _) | (None, 401) => credentials_help(self.kind),
             (Some(help), _) => help,
             (None, 403) => {
-                let who = if self.is_anonymous {
+                let who = if self.stores.is_anonymous {
                     credentials_help(self.kind)
                 } else {
                     "the credentials do not allow it; public data may need `--anonymous`"

@@ -209,11 +209,7 @@ struct LockState {
 
 impl RemoteLock {
     /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
-    pub(super) async fn ask(
-        client: Arc<Client>,
-        key: String,
-        asker: &LockRequest<'_>,
-    ) -> Result<(Lock, Option<RemoteLock>)> {
+    async fn ask(client: Arc<Client>, key: String, asker: &LockRequest<'_>) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
         let text = Text { id, note, expires_after: EXPIRES_AFTER, taken: None };
         let known = Mutex::new(LockConfirmation { version: None, renewed: (Instant::now(), SystemTime::now()) });
@@ -246,9 +242,12 @@ impl RemoteLock {
 impl LockOwner {
     /// Tests which conditions the server checks after the lock was written, and starts the renewals.
     async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
-        // A server may accept conditions but ignore them. The second creation must be refused. Both conditions are
-        // tested at once.
-        let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version()))).await;
+        // A server may accept conditions but ignore them. The second creation must be refused, and so must the
+        // replacement of a version that no object has. Google numbers its versions, other stores have tags. Both
+        // conditions are tested at once.
+        let (tag, number) = (format!("\"{:032}\"", 0), "1".to_owned());
+        let no_version = UpdateVersion { e_tag: Some(tag), version: Some(number) };
+        let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version))).await;
         if !matches!(again?, PutOutcome::Refused) {
             self.client.delete(&self.key).await?;
             return Ok((Lock::Unsupported, None));
@@ -405,9 +404,4 @@ impl Drop for RemoteLock {
         // If this fails, the lock expires.
         let _ = self.owner.client.wait(self.owner.release());
     }
-}
-
-/// Returns a version that no object has. Google numbers its versions, other stores have tags.
-fn no_version() -> UpdateVersion {
-    UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_owned()), version: Some("1".to_owned()) }
 }

@@ -18,28 +18,28 @@ mod service;
 mod writes;
 
 use std::fmt;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use futures_util::TryStreamExt;
 use futures_util::future::{join, try_join_all};
 use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
 use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
-    PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, copy_in_pieces, held,
-    object_name,
+    PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
 };
-use answer::{Body, StoreResponse, header};
+use answer::{Answer, Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
 use configuration::{Kind, percent_decoded};
 use errors::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
 use limiter::{Limiter, Permit, runtime};
-use listing::Page;
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
 use prefetch::{FIRST, Prefetched, RemoteReader};
-use service::{Call, Caller, ClientResult, Connector, Service, client_builder, seconds};
+use service::{Call, CallResult, Caller, Connector, Service, client_builder, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use configuration::{Address, has_effect, is_setting};
@@ -181,11 +181,8 @@ impl Store for RemoteStore {
     /// small object.
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let client = self.client()?;
-        let fetched = match client.take(key.as_str(), None) {
-            Some(come) => come?,
-            None => self.fetch(key, Part::Last(FIRST), most)?,
-        };
-        let Some(fetched) = fetched else { return Ok(None) };
+        let come = client.take(key.as_str(), None);
+        let Some(fetched) = come.unwrap_or_else(|| self.fetch(key, Part::Last(FIRST), most))? else { return Ok(None) };
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
     }
 
@@ -226,18 +223,19 @@ impl Store for RemoteStore {
         let options = PaginatedListOptions { delimiter, ..PaginatedListOptions::default() };
         let client = self.client()?;
         client.writes.finish()?;
-        let visit = |page: Page| {
+        let mut pages = pin!(client.pages(&prefix, options));
+        while let Some(page) = client.wait(pages.try_next())? {
             let objects = page.objects.iter().map(|(key, bytes)| (key, EntryKind::File, Some(*bytes)));
             let folders = page.folders.iter().map(|key| (key, EntryKind::Folder, None));
             let others = page.left_out.iter().map(|key| (key, EntryKind::Unnamed, None));
             for (key, kind, bytes) in objects.chain(folders).chain(others) {
-                if let Some(name) = key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty()) {
-                    each(Entry { name, kind, bytes })?;
+                let name = key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty());
+                if name.is_some_and(|name| each(Entry { name, kind, bytes }).is_break()) {
+                    return Ok(());
                 }
             }
-            ControlFlow::Continue(())
-        };
-        client.wait(client.pages(&prefix, options, visit))
+        }
+        Ok(())
     }
 
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
@@ -263,7 +261,7 @@ impl Store for RemoteStore {
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
             Some(_) => self.copy_inside((from, to), most),
-            None => copy_in_pieces(self, source, (from, to), most),
+            None => self.copy_in_pieces(source, (from, to), most),
         }
     }
 

@@ -219,9 +219,7 @@ impl ReadObject for RemoteReader {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
-        if offset.checked_add(length).is_none_or(|end| end > self.length) {
-            return Err(StoreError::too_short(self.client.shown(&self.key), self.length, (offset, length)));
-        }
+        Part::Range { offset, length }.of(self.length, u64::MAX, || self.client.shown(&self.key))?;
         bytes.clear();
         if let Some(found) = self.first.bytes_at(offset, length) {
             bytes.extend_from_slice(found);

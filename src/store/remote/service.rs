@@ -6,6 +6,7 @@
 //! It also reads answers itself, as `object_store` requires headers that some servers do not send. If one key of a page
 //! is not a valid path, `object_store` returns no key of that page.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -23,8 +24,8 @@ use reqwest::{Certificate, Method, StatusCode, Url};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::{
-    Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, StoreResponse, answer, cause, credentials_help,
-    header, unreachable_help,
+    Answer, Body, Failure, Kind, LOST, LOST_HELP, Limiter, LockOwner, Permit, StoreResponse, answer, cause,
+    credentials_help, header, unreachable_help,
 };
 use crate::store::held;
 
@@ -45,7 +46,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 10;
 
 /// The result of a call of `object_store`.
-pub(super) type ClientResult<T> = object_store::Result<T>;
+pub(super) type CallResult<T> = object_store::Result<T>;
 tokio::task_local! {
     static CALL: Arc<Call>;
 }
@@ -63,7 +64,7 @@ pub(super) struct Call {
     pub(super) copied: Option<u64>,
     /// Permit for the first attempt.
     permit: Mutex<Option<Permit>>,
-    outcome: Mutex<Option<Result<StoreResponse, Failure>>>,
+    outcome: Mutex<Option<Answer>>,
 }
 
 impl Call {
@@ -78,11 +79,6 @@ impl Call {
         name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
     }
 }
-
-/// Placeholder error for `object_store`. The call contains the real outcome.
-#[derive(Debug, thiserror::Error)]
-#[error("the request failed")]
-struct HeldByCall;
 
 /// Service of one store.
 #[derive(Debug)]
@@ -121,7 +117,7 @@ impl Service {
     pub(super) async fn change<T>(
         &self,
         call: Call,
-        work: impl Future<Output = ClientResult<T>>,
+        work: impl Future<Output = CallResult<T>>,
     ) -> Result<(T, HeaderMap), Failure> {
         let (made, answer) = self.run(call, work).await?;
         match made {
@@ -140,12 +136,11 @@ impl Service {
     pub(super) async fn run<T>(
         &self,
         call: Call,
-        work: impl Future<Output = ClientResult<T>>,
-    ) -> Result<(ClientResult<T>, StoreResponse), Failure> {
+        work: impl Future<Output = CallResult<T>>,
+    ) -> Result<(CallResult<T>, StoreResponse), Failure> {
         // The permit comes before the signature, which is valid for only a few minutes.
         let permit = self.limiter.permit(call.is_urgent()).await;
-        *held(&call.permit) = Some(permit);
-        let call = Arc::new(call);
+        let call = Arc::new(Call { permit: Mutex::new(Some(permit)), ..call });
         let made = CALL.scope(call.clone(), work).await;
         let outcome = held(&call.outcome).take();
         match (outcome, made) {
@@ -210,7 +205,7 @@ impl Service {
     }
 
     /// Sends a request until it succeeds, no further attempt can succeed, or the time is over.
-    async fn answer(&self, call: &Call, mut request: HttpRequest) -> Result<StoreResponse, Failure> {
+    async fn answer(&self, call: &Call, mut request: HttpRequest) -> Answer {
         complete(&mut request, call.key.is_none())?;
         let (mut attempts, mut began) = (0, None);
         loop {
@@ -243,13 +238,7 @@ impl Service {
     }
 
     /// Sends a request once.
-    async fn attempt(
-        &self,
-        call: &Call,
-        request: &HttpRequest,
-        permit: Permit,
-        began: Instant,
-    ) -> Result<StoreResponse, Failure> {
+    async fn attempt(&self, call: &Call, request: &HttpRequest, permit: Permit, began: Instant) -> Answer {
         let answer = self.receive(call, request.clone(), self.left(began).1).await?;
         // Some servers answer 500 to a request that they do not support. It may be a suffix longer than the object, or
         // a bulk removal.
@@ -259,10 +248,8 @@ impl Service {
             if matches!(answer.status.as_u16(), 429 | 503) {
                 permit.too_many();
             }
-            return Err(Failure::Passing(
-                format!("the server answers {}", answer.status),
-                retry_after(&answer.headers),
-            ));
+            let why = format!("the server answers {}", answer.status);
+            return Err(Failure::Passing(why, retry_after(&answer.headers)));
         }
         self.is_in_contact.store(true, Ordering::Release);
         permit.succeeded();
@@ -270,7 +257,7 @@ impl Service {
     }
 
     /// Sends a request and reads the answer.
-    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Result<StoreResponse, Failure> {
+    async fn receive(&self, call: &Call, request: HttpRequest, silence: Duration) -> Answer {
         let sent = request.body().content_length() as u64;
         let longest = silence + Duration::from_secs(sent / SLOWEST_UPLOAD + call.copied.unwrap_or(0) / SLOWEST_COPY);
         let range = call.range.clone().filter(|_| answer::is_read(&request));
@@ -329,7 +316,8 @@ impl HttpService for Caller {
         let outcome = self.0.answer(&call, request.clone()).await;
         let response = match &outcome {
             Ok(answer) if !answer::is_read(&request) => Ok(answer.to_response(&request)),
-            _ => Err(HttpError::new(HttpErrorKind::Unknown, HeldByCall)),
+            // A placeholder, as the call contains the outcome.
+            _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other("the request failed"))),
         };
         *held(&call.outcome) = Some(outcome);
         response

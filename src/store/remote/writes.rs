@@ -31,11 +31,6 @@ const MOST_PARTS: usize = 4;
 pub(super) struct InFlightWrites {
     runtime: &'static Runtime,
     most: usize,
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
     state: Mutex<State>,
     /// Notified after each write.
     ended: Condvar,
@@ -58,14 +53,15 @@ impl State {
 }
 
 impl InFlightWrites {
-    pub(super) fn new(runtime: &'static Runtime, requests: usize) -> Self {
-        InFlightWrites { runtime, most: requests.saturating_mul(2), shared: Arc::default() }
+    pub(super) fn new(runtime: &'static Runtime, requests: usize) -> Arc<Self> {
+        let (most, state, ended) = (requests.saturating_mul(2), Mutex::default(), Condvar::new());
+        Arc::new(InFlightWrites { runtime, most, state, ended })
     }
 
     /// Starts a write of an object of `bytes` bytes as soon as the limits allow it. Returns the error of an earlier
     /// write.
     pub(super) fn begin(
-        &self,
+        self: &Arc<Self>,
         key: &str,
         bytes: u64,
         write: impl Future<Output = Result<()>> + Send + 'static,
@@ -81,7 +77,7 @@ impl InFlightWrites {
         state.begun += 1;
         state.writes.insert(number, Some((key.clone(), bytes)));
         drop(state);
-        let (shared, task) = (self.shared.clone(), self.runtime.spawn(write));
+        let (shared, task) = (self.clone(), self.runtime.spawn(write));
         self.runtime.spawn(async move {
             let outcome = task.await.unwrap_or_else(|error| Err(ended_early(key, error)));
             let mut state = held(&shared.state);
@@ -103,17 +99,17 @@ impl InFlightWrites {
     }
 
     pub(super) fn next(&self) -> u64 {
-        held(&self.shared.state).begun
+        held(&self.state).begun
     }
 
     /// Returns true if all writes of these numbers have succeeded.
     pub(super) fn are_done(&self, writes: Range<u64>) -> bool {
-        held(&self.shared.state).writes.range(writes).next().is_none()
+        held(&self.state).writes.range(writes).next().is_none()
     }
 
     /// Returns true if an object is being written.
     pub(super) fn holds(&self, key: &str) -> bool {
-        held(&self.shared.state).holds(key)
+        held(&self.state).holds(key)
     }
 
     /// Waits until an object is not being written.
@@ -122,7 +118,7 @@ impl InFlightWrites {
     }
 
     fn wait_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<MutexGuard<'_, State>> {
-        let mut state = held(&self.shared.state);
+        let mut state = held(&self.state);
         loop {
             if let Some(error) = state.failed.take() {
                 return Err(error);
@@ -130,7 +126,7 @@ impl InFlightWrites {
             if is_enough(&state) {
                 return Ok(state);
             }
-            state = self.shared.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -161,10 +157,8 @@ impl RemoteWriter {
 
     /// Starts the upload of the next part.
     fn send(&mut self) -> Result<()> {
-        let upload = match self.upload.take() {
-            Some(upload) => upload,
-            None => self.client.wait(self.client.begin_upload(&self.key))?,
-        };
+        let begin = || self.client.wait(self.client.begin_upload(&self.key));
+        let upload = self.upload.clone().map_or_else(begin, Ok)?;
         self.upload = Some(upload.clone());
         while self.under_way.len() >= MOST_PARTS {
             self.end_oldest()?;
@@ -272,7 +266,7 @@ mod tests {
     #[test]
     fn write_that_one_thread_waits_for_is_waited_for_by_others() {
         let runtime = runtime().unwrap();
-        let writes = Arc::new(InFlightWrites::new(runtime, 4));
+        let writes = InFlightWrites::new(runtime, 4);
         let (end, ended) = oneshot::channel::<()>();
         let is_written = Arc::new(AtomicBool::new(false));
         let written = is_written.clone();
