@@ -199,14 +199,15 @@ impl<'a> Stats<'a> {
             absent = 0;
         }
         scan.merge(&mut all, &scan.of_constant(numbers.fill_bits, absent));
-        let (min, max) = all.extremes.map(|(least, greatest)| (numbers.exact(least), numbers.exact(greatest))).unzip();
+        let extent = all.extent;
+        let (min, max) = extent.finite.map(|(least, greatest)| (numbers.exact(least), numbers.exact(greatest))).unzip();
         Ok(StatsResult {
-            count: all.count + missing.all,
-            finite: all.finite,
-            nan: all.nan(),
+            count: extent.count + missing.all,
+            finite: extent.num_finite(),
+            nan: extent.nan,
             missing: missing.all,
-            positive_infinity: all.positive_infinity,
-            negative_infinity: all.negative_infinity,
+            positive_infinity: extent.positive_infinity,
+            negative_infinity: extent.negative_infinity,
             fill_value: if numbers.fill_is_missing { missing.first } else { all.equal },
             min,
             max,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use num_traits::AsPrimitive;
 
-use self::scalar_map::{MOST_TESTED, Replacing, Rules, ScalarMap};
+use self::scalar_map::{MOST_TESTED, Replacing, ScalarMap};
 use super::dispatch::TileConversion;
 use super::exact::{Outside, Value};
 use super::quantize::QuantizeFigures;
@@ -202,7 +202,7 @@ impl FastCast {
         let replacing = match options.scalar_map.len() {
             0 => None,
             _ if nan_bits.is_some() => None,
-            1..=MOST_TESTED => Some(Replacing::Rules(Rules::new(&options.scalar_map, format, sizes))),
+            1..=MOST_TESTED => Some(Replacing::by_rules(&options.scalar_map, format, sizes)),
             _ => Some(Replacing::Lookup(cast.map.clone())),
         };
         FastCast { first_step: loops::first_step(options), conversion, replacing, sizes }

@@ -24,32 +24,29 @@ pub(crate) trait BlockLoop {
     fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> Self::Outcome;
 }
 
-/// A loop over one tile of elements.
-pub(crate) trait TileLoop {
-    /// Constants of the loop, bound once.
-    type Parameters;
+/// A loop over one tile of elements, with its constants.
+pub(crate) trait TileLoop: Send + Sync + 'static {
+    /// What the tiles before have shown.
+    type State: 'static;
     /// The figures of a tile.
-    type Outcome;
+    type Outcome: 'static;
 
     /// Runs over the elements of `source`, and writes as many of `target`. Loops that only count write nothing. The
     /// rules of [`BlockLoop::run`] apply.
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &Self::Parameters) -> Self::Outcome;
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], state: &Self::State) -> Self::Outcome;
 }
-
-/// The slices and the constants of a tile.
-type Tile<'a, P> = (&'a [u8], &'a mut [u8], &'a P);
 
 /// A [`TileLoop`] as a [`BlockLoop`]. The loop itself has separate slices as arguments. So the compiler knows that the
 /// written memory is not the read memory.
 struct Tiles<L>(PhantomData<L>);
 
-impl<L: TileLoop<Parameters: 'static>> BlockLoop for Tiles<L> {
-    type Work<'a> = Tile<'a, L::Parameters>;
+impl<L: TileLoop> BlockLoop for Tiles<L> {
+    type Work<'a> = (&'a L, &'a [u8], &'a mut [u8], &'a L::State);
     type Outcome = L::Outcome;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>((source, target, parameters): Tile<'_, L::Parameters>) -> L::Outcome {
-        L::run::<ROUNDS>(source, target, parameters)
+    fn run<const ROUNDS: bool>((own, source, target, state): Self::Work<'_>) -> L::Outcome {
+        own.run::<ROUNDS>(source, target, state)
     }
 }
 
@@ -66,63 +63,26 @@ pub(crate) trait Conversion: Copy + Send + Sync + 'static {
 }
 
 /// The loop of a conversion. It returns true if an element needs the exact path, or if the bytes are not aligned.
-struct ConversionLoop<C>(PhantomData<C>);
+struct EachElement<C>(C);
 
-impl<C: Conversion> TileLoop for ConversionLoop<C> {
-    type Parameters = C;
+impl<C: Conversion> TileLoop for EachElement<C> {
+    type State = ();
     type Outcome = bool;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], conversion: &C) -> bool {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], (): &()) -> bool {
         let (Ok(source), Ok(target)) =
             (bytemuck::try_cast_slice::<u8, C::Source>(source), bytemuck::try_cast_slice_mut(target))
         else {
             return true;
         };
-        let (conversion, mut is_flagged) = (*conversion, false);
+        let (conversion, mut is_flagged) = (self.0, false);
         for (x, result) in source.iter().zip(target) {
             let (converted, needs_exact_path) = conversion.convert::<ROUNDS>(*x);
             *result = converted;
             is_flagged |= needs_exact_path;
         }
         is_flagged
-    }
-}
-
-/// Converts a tile. Returns true if the tile needs the exact path.
-#[derive(Clone)]
-pub(crate) struct TileConversion(Arc<ConvertTile>);
-
-type ConvertTile = dyn Fn(&[u8], &mut [u8]) -> bool + Send + Sync;
-
-impl fmt::Debug for TileConversion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("TileConversion")
-    }
-}
-
-impl TileConversion {
-    /// Makes a conversion of each element.
-    pub(crate) fn of_each<C: Conversion>(conversion: C) -> Self {
-        let kernel = TileKernel::select::<ConversionLoop<C>>();
-        Self::of_tile(move |source, target| kernel.run(source, target, &conversion))
-    }
-
-    /// Makes a conversion of whole tiles.
-    pub(crate) fn of_tile(convert: impl Fn(&[u8], &mut [u8]) -> bool + Send + Sync + 'static) -> Self {
-        TileConversion(Arc::new(convert))
-    }
-
-    /// Makes a copy of the bytes.
-    pub(crate) fn copy() -> Self {
-        Self::of_tile(|source, target| {
-            target.copy_from_slice(source);
-            false
-        })
-    }
-
-    pub(crate) fn run(&self, source: &[u8], target: &mut [u8]) -> bool {
-        (self.0)(source, target)
     }
 }
 
@@ -145,21 +105,57 @@ pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
 }
 
 /// A [`TileLoop`] compiled for an instruction set of this machine.
-#[derive(Debug, Clone)]
-pub(crate) struct TileKernel<P, O> {
-    function: for<'a> unsafe fn(Tile<'a, P>) -> O,
+#[derive(Clone)]
+pub(crate) struct TileKernel<O, S = ()>(Arc<RunTile<O, S>>);
+
+type RunTile<O, S> = dyn Fn(&[u8], &mut [u8], &S) -> O + Send + Sync;
+
+impl<O, S> fmt::Debug for TileKernel<O, S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TileKernel")
+    }
 }
 
-impl<P: 'static, O> TileKernel<P, O> {
+impl<O, S> TileKernel<O, S> {
     /// Selects the loop for the CPU features of this machine.
-    pub(crate) fn select<L: TileLoop<Parameters = P, Outcome = O>>() -> Self {
-        TileKernel { function: BlockKernel::<Tiles<L>>::default().function }
+    pub(crate) fn new<L: TileLoop<State = S, Outcome = O>>(own: L) -> Self {
+        let kernel = BlockKernel::<Tiles<L>>::default();
+        TileKernel(Arc::new(move |source: &[u8], target: &mut [u8], state: &S| {
+            kernel.run((&own, source, target, state))
+        }))
     }
 
-    #[inline]
-    pub(crate) fn run(&self, source: &[u8], target: &mut [u8], parameters: &P) -> O {
-        // SAFETY: `select` stores only functions whose CPU features `InstructionSet::detect` has found.
-        unsafe { (self.function)((source, target, parameters)) }
+    pub(crate) fn run_after(&self, state: &S, source: &[u8], target: &mut [u8]) -> O {
+        (self.0)(source, target, state)
+    }
+}
+
+impl<O> TileKernel<O> {
+    pub(crate) fn run(&self, source: &[u8], target: &mut [u8]) -> O {
+        (self.0)(source, target, &())
+    }
+}
+
+/// Converts a tile. Returns true if the tile needs the exact path.
+pub(crate) type TileConversion = TileKernel<bool>;
+
+impl TileConversion {
+    /// Makes a conversion of each element.
+    pub(crate) fn of_each<C: Conversion>(conversion: C) -> Self {
+        TileKernel::new(EachElement(conversion))
+    }
+
+    /// Makes a conversion of whole tiles.
+    pub(crate) fn of_tile(convert: impl Fn(&[u8], &mut [u8]) -> bool + Send + Sync + 'static) -> Self {
+        TileKernel(Arc::new(move |source: &[u8], target: &mut [u8], (): &()| convert(source, target)))
+    }
+
+    /// Makes a copy of the bytes.
+    pub(crate) fn copy() -> Self {
+        Self::of_tile(|source, target| {
+            target.copy_from_slice(source);
+            false
+        })
     }
 }
 

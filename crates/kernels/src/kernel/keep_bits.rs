@@ -3,6 +3,8 @@
 //! Rounding is that of [`BitRound`]: to nearest, ties to even. A value that would become infinite stays unchanged. So
 //! do missing values, which readers have to recognise.
 
+use std::marker::PhantomData;
+
 use num_traits::AsPrimitive;
 
 use super::bit_round::BitRound;
@@ -17,12 +19,12 @@ use crate::with_float;
 #[derive(Debug, Clone)]
 pub struct KeepBits {
     number_type: NumberType,
-    bits: u32,
     missing: MissingFilter,
-    kernel: TileKernel<BitRound, QuantizeFigures>,
+    codec: BitRound,
+    kernel: TileKernel<QuantizeFigures>,
 }
 
-struct RoundLoop<T>(std::marker::PhantomData<T>);
+struct RoundLoop<T>(BitRound, PhantomData<T>);
 
 /// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 8;
@@ -32,12 +34,14 @@ impl KeepBits {
     /// unchanged.
     pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
         let missing = MissingFilter::new(number_type, missing);
+        let fraction_bits = number_type.fraction_bits().or(Some(52));
+        let codec = BitRound { size: number_type.size(), fraction_bits, keepbits: bits };
         let kernel = with_float!(
             number_type.element(),
-            T => TileKernel::select::<RoundLoop<T>>(),
-            else TileKernel::select::<RoundLoop<f64>>()
+            T => TileKernel::new(RoundLoop::<T>(codec, PhantomData)),
+            else TileKernel::new(RoundLoop::<f64>(codec, PhantomData))
         );
-        KeepBits { number_type, bits, missing, kernel }
+        KeepBits { number_type, missing, codec, kernel }
     }
 
     /// Rounds one value.
@@ -45,14 +49,14 @@ impl KeepBits {
         if self.missing.contains(bits) {
             return bits;
         }
-        with_float!(self.number_type.element(), T => round::<T>(bits, self.codec()), else bits)
+        with_float!(self.number_type.element(), T => round::<T>(bits, self.codec), else bits)
     }
 
     /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) {
-        let (size, codec) = (self.number_type.size(), self.codec());
+        let size = self.number_type.size();
         let Ok(()) = for_each_tile((source, size), (target, size), |source, target, _| {
-            let mut tile = self.kernel.run(source, target, &codec);
+            let mut tile = self.kernel.run(source, target);
             let mut missing = 0;
             if !self.missing.is_empty() {
                 self.missing.each_missing(source, |index| {
@@ -72,11 +76,6 @@ impl KeepBits {
             figures.merge(&tile);
             Ok::<(), std::convert::Infallible>(())
         });
-    }
-
-    fn codec(&self) -> BitRound {
-        let fraction_bits = self.number_type.fraction_bits().or(Some(52));
-        BitRound { size: self.number_type.size(), fraction_bits, keepbits: self.bits }
     }
 
     /// Measures the error again, after values were restored, or if squares need a normalizer.
@@ -127,14 +126,14 @@ fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> Quantiz
 }
 
 impl<T: Rounded> TileLoop for RoundLoop<T> {
-    type Parameters = BitRound;
+    type State = ();
     type Outcome = QuantizeFigures;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], codec: &BitRound) -> QuantizeFigures {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], (): &()) -> QuantizeFigures {
         let source: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
-        let dropped = codec.fraction_bits.unwrap_or(0).saturating_sub(codec.keepbits);
+        let dropped = self.0.fraction_bits.unwrap_or(0).saturating_sub(self.0.keepbits);
         // Half of the last kept bit, less one. With that bit added, ties go to even.
         let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
         let kept = !((1_u64 << dropped) - 1);
@@ -152,24 +151,20 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
             let error = if is_kept { 0.0 } else { (to - from).abs() };
             (rounded, error, [from.is_nan(), from.is_infinite()])
         };
-        for (source, target) in source_lanes.iter().zip(target_lanes) {
-            for lane in 0..LANES {
-                let (rounded, error, [is_nan, is_infinite]) = one(source[lane]);
-                target[lane] = rounded;
-                greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
-                squares[lane] += error * error;
-                nan += u32::from(is_nan);
-                infinite += u32::from(is_infinite);
-            }
-        }
-        for (source, target) in source_rest.iter().zip(target_rest) {
-            let (rounded, error, [is_nan, is_infinite]) = one(*source);
+        let mut add = |lane: usize, source: T, target: &mut T| {
+            let (rounded, error, [is_nan, is_infinite]) = one(source);
             *target = rounded;
-            greatest[0] = greatest[0].max(error);
-            squares[0] += error * error;
+            greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
+            squares[lane] += error * error;
             nan += u32::from(is_nan);
             infinite += u32::from(is_infinite);
+        };
+        for (source, target) in source_lanes.iter().zip(target_lanes) {
+            for (lane, (source, target)) in source.iter().zip(target).enumerate() {
+                add(lane, *source, target);
+            }
         }
+        source_rest.iter().zip(target_rest).for_each(|(source, target)| add(0, *source, target));
         QuantizeFigures {
             count: source.len() as u64,
             nan: u64::from(nan),

@@ -10,7 +10,7 @@ use crate::with_element;
 pub struct MissingFilter {
     number_type: NumberType,
     missing: Vec<u64>,
-    kernel: TileKernel<Vec<u64>, MissingCount>,
+    kernel: TileKernel<MissingCount>,
 }
 
 /// The number of missing elements.
@@ -29,20 +29,20 @@ impl std::ops::AddAssign for MissingCount {
     }
 }
 
-struct CountLoop<T>(std::marker::PhantomData<T>);
+/// The missing values.
+struct CountLoop<T>(Vec<T>);
 
 impl<T: Element> TileLoop for CountLoop<T> {
-    type Parameters = Vec<u64>;
+    type State = ();
     type Outcome = MissingCount;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], missing: &Vec<u64>) -> MissingCount {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], _target: &mut [u8], (): &()) -> MissingCount {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let (mut all, mut first) = (0, 0);
-        for (place, bits) in missing.iter().enumerate() {
-            let value = T::from_bits64(*bits);
+        for (place, value) in self.0.iter().enumerate() {
             // A tile has few elements, and counts of the width of floats vectorise.
-            let count = elements.iter().fold(0_u32, |count, element| count + u32::from(*element == value));
+            let count = elements.iter().fold(0_u32, |count, element| count + u32::from(element == value));
             all += u64::from(count);
             first = if place == 0 { u64::from(count) } else { first };
         }
@@ -55,15 +55,15 @@ impl MissingFilter {
     /// nothing.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         with_element!(number_type.element(), T => {
-            let mut distinct: Vec<u64> = Vec::new();
-            for bits in missing {
-                let value = T::from_bits64(*bits);
+            let mut distinct: Vec<T> = Vec::new();
+            for value in missing.iter().map(|bits| T::from_bits64(*bits)) {
                 // An element that equals two entries would be counted twice.
-                if !distinct.iter().any(|other| T::from_bits64(*other) == value) {
-                    distinct.push(*bits);
+                if !distinct.contains(&value) {
+                    distinct.push(value);
                 }
             }
-            MissingFilter { number_type, missing: distinct, kernel: TileKernel::select::<CountLoop<T>>() }
+            let missing = distinct.iter().map(|value| value.to_bits64()).collect();
+            MissingFilter { number_type, missing, kernel: TileKernel::new(CountLoop(distinct)) }
         })
     }
 
@@ -99,7 +99,7 @@ impl MissingFilter {
             if self.is_empty() {
                 return visit(tile);
             }
-            let found = self.kernel.run(tile, &mut [], &self.missing);
+            let found = self.kernel.run(tile, &mut []);
             count += found;
             if found.all == 0 {
                 visit(tile);

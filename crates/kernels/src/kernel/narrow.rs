@@ -13,6 +13,13 @@ pub(crate) trait ConvertFloat<T>: Element {
     fn convert_float<M: RoundingMode>(self) -> (T, bool);
 }
 
+impl<T: Element> ConvertFloat<T> for T {
+    #[inline(always)]
+    fn convert_float<M: RoundingMode>(self) -> (T, bool) {
+        (self, false)
+    }
+}
+
 macro_rules! narrow {
     ($wide:ty, $bits:ty, $fraction:literal, $bias:literal => $narrow:ty, $narrow_bits:ty, $narrow_fraction:literal,
      $narrow_bias:literal $(, $nearest:ident)?) => {
@@ -213,7 +220,7 @@ impl FloatElement for f16 {
         const LEAST_NORMAL: u32 = 0x3880_0000;
         /// Half-way to 2^16, which would follow the greatest float16.
         const BEYOND: f32 = 65520.0;
-        let magnitude = result.magnitude();
+        let magnitude = result.abs();
         let power = (magnitude.to_bits() & f32::INFINITY.to_bits()).max(LEAST_NORMAL);
         // The floats around 1.5 * 2^13 of these powers have the distance of float16s here, including subnormal ones.
         // The sum for a too great value is not used, and the sum of a NaN is the NaN.

@@ -16,8 +16,8 @@ use num_traits::AsPrimitive;
 pub use self::figures::{QuantizeFigures, float_bits};
 
 use self::exact::ExactQuantize;
-use self::fused::{FusedKernel, FusedParameters, TileFigures};
-use self::straight::StraightKernel;
+use self::fused::FusedKernel;
+use self::straight::{Seen, StraightKernel};
 use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, write_bits};
 use super::{ElementFault, OutOfRange, Rounding};
 use crate::element::{Element, FloatFormat, NumberType, low_bits};
@@ -58,7 +58,7 @@ const SPAN: usize = 4 * TILE;
 #[derive(Debug, Clone)]
 pub struct Quantize {
     exact: ExactQuantize,
-    fused: Option<(FusedKernel, FusedParameters)>,
+    fused: Option<FusedKernel>,
     straight: Option<StraightKernel>,
 }
 
@@ -67,7 +67,7 @@ impl Quantize {
     pub fn new(options: QuantizeOptions) -> Self {
         let exact = ExactQuantize::new(options);
         let fused = fused::bind(&exact.options, exact.normalizer);
-        let straight = fused.as_ref().and_then(|(_, parameters)| straight::bind(&exact.options, parameters));
+        let straight = fused.as_ref().and_then(|_| straight::bind(&exact.options, exact.normalizer));
         Quantize { exact, fused, straight }
     }
 
@@ -147,60 +147,48 @@ impl Quantize {
         target: &mut [u8],
         (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
     ) -> bool {
-        let (Some(kernel), Some((_, parameters))) = (&self.straight, &self.fused) else { return false };
-        if !self.exact.missing.is_empty() {
-            return false;
-        }
-        let mut parameters = parameters.after(figures);
-        parameters.expects_nan = *expects_nan;
-        let tile = kernel.run(source, target, &parameters);
+        let Some(kernel) = self.straight.as_ref().filter(|_| self.exact.missing.is_empty()) else { return false };
+        let before = Seen { greatest: figures.max_abs_error, expects_nan: *expects_nan };
+        let tile = kernel.run_after(&before, source, target);
         *expects_nan = tile.is_some_and(|tile| tile.nan > 0);
         tile.is_some_and(|tile| self.accept(&tile, source.len(), figures))
     }
 
     /// Runs the fused loop. Returns false with unchanged figures if the tile contains unsupported values.
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
-        let Some((kernel, parameters)) = &self.fused else { return false };
-        let parameters = parameters.after(figures);
+        let Some(kernel) = &self.fused else { return false };
         let tile = if self.exact.missing.is_empty() {
-            kernel.run(source, target, &parameters)
+            kernel.run_after(figures, source, target)
         } else {
             let mut buffer = TileBuffer::new();
             let source = self.without_missing(source, &mut buffer);
-            let straight = self.straight.as_ref().and_then(|kernel| kernel.run(source, target, &parameters));
-            straight.unwrap_or_else(|| kernel.run(source, target, &parameters))
+            let before = Seen { greatest: figures.max_abs_error, expects_nan: false };
+            let straight = self.straight.as_ref().and_then(|kernel| kernel.run_after(&before, source, target));
+            straight.unwrap_or_else(|| kernel.run_after(figures, source, target))
         };
         !self.has_reserved_code(target, tile.nan) && self.accept(&tile, source.len(), figures)
     }
 
     /// Adds a tile of `size` bytes to the figures if all of its elements have a code.
-    fn accept(&self, tile: &TileFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
-        let count = size / self.options().source.size();
-        let coded_nan = if self.options().nan_code.is_some() { tile.nan } else { 0 };
-        if tile.in_range + tile.clamped + coded_nan != count
-            || !tile.max_abs_error.is_finite()
-            || !tile.max_abs_error_clamped.is_finite()
-        {
-            return false;
+    fn accept(&self, tile: &QuantizeFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
+        let is_all = tile.count == (size / self.options().source.size()) as u64;
+        let has_codes = tile.nan == 0 || self.options().nan_code.is_some();
+        let is_measured = tile.max_abs_error.is_finite() && tile.max_abs_error_clamped.is_finite();
+        if is_all && has_codes && is_measured {
+            figures.merge(tile);
         }
-        figures.count += count as u64;
-        figures.nan += tile.nan as u64;
-        figures.clamped += tile.clamped as u64;
-        figures.max_abs_error = figures.max_abs_error.max(tile.max_abs_error);
-        figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(tile.max_abs_error_clamped);
-        figures.sum_of_squares += tile.sum_of_squares;
-        true
+        is_all && has_codes && is_measured
     }
 
     /// Returns true if the NaN code is inside the range and a number got it.
-    fn has_reserved_code(&self, target: &[u8], nan: usize) -> bool {
+    fn has_reserved_code(&self, target: &[u8], nan: u64) -> bool {
         let QuantizeOptions { target: number_type, codes, nan_code, .. } = *self.options();
         let Some(code) = nan_code.filter(|code| (codes.0..=codes.1).contains(code)) else { return false };
         let code = low_bits(i128::from(code), number_type);
         let found = with_element!(number_type.element(), T => {
             let code = T::from_bits64(code);
             let codes: &[T] = bytemuck::try_cast_slice(target).unwrap_or_default();
-            codes.iter().map(|found| usize::from(*found == code)).sum::<usize>()
+            codes.iter().map(|found| u64::from(*found == code)).sum::<u64>()
         });
         found != nan
     }

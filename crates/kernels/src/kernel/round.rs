@@ -1,6 +1,6 @@
 //! Rounding to an integer, and the float types that the loops calculate with.
 
-use std::ops::{Add, Div, Mul, Sub};
+use num_traits::Float;
 
 use super::Rounding;
 use crate::element::Element;
@@ -80,53 +80,24 @@ macro_rules! with_rounding {
 pub(crate) use with_rounding;
 
 /// A float type that machines calculate with: float32 or float64.
-pub(crate) trait WideFloat:
-    Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
-{
-    const ZERO: Self;
-    const HALF: Self;
-    const ONE: Self;
-    const INFINITY: Self;
+pub(crate) trait WideFloat: Element + Float {
     /// 2^23 or 2^52. Floats from here on are all integers, and adding a smaller magnitude rounds it to one.
     const INTEGRAL: Self;
-    fn magnitude(self) -> Self;
-    fn with_sign_of(self, other: Self) -> Self;
-    /// Returns `self * factor + addend`, rounded once, by an instruction.
-    fn multiply_add(self, factor: Self, addend: Self) -> Self;
     /// # Safety
     ///
     /// See [`OfFloat::of_f32`].
     unsafe fn to_integer<T: OfFloat>(self) -> T;
-    /// Rounds to an integer by an instruction.
-    fn round_natively(self, rounding: Rounding) -> Self;
+    /// Returns the nearest integer, ties to even.
+    fn nearest_integer(self) -> Self;
     /// Returns the nearest value of this type.
     fn of_f64(value: f64) -> Self;
-    fn to_f64(self) -> f64;
+    fn as_f64(self) -> f64;
 }
 
 macro_rules! wide_float {
     ($type:ident, $integral:expr, $to_integer:ident) => {
         impl WideFloat for $type {
-            const ZERO: $type = 0.0;
-            const HALF: $type = 0.5;
-            const ONE: $type = 1.0;
-            const INFINITY: $type = $type::INFINITY;
             const INTEGRAL: $type = $integral;
-
-            #[inline(always)]
-            fn magnitude(self) -> $type {
-                self.abs()
-            }
-
-            #[inline(always)]
-            fn with_sign_of(self, other: $type) -> $type {
-                self.copysign(other)
-            }
-
-            #[inline(always)]
-            fn multiply_add(self, factor: $type, addend: $type) -> $type {
-                self.mul_add(factor, addend)
-            }
 
             #[inline(always)]
             unsafe fn to_integer<T: OfFloat>(self) -> T {
@@ -135,19 +106,8 @@ macro_rules! wide_float {
             }
 
             #[inline(always)]
-            fn round_natively(self, rounding: Rounding) -> $type {
-                match rounding {
-                    Rounding::NearestEven => self.round_ties_even(),
-                    Rounding::TowardsZero => self.trunc(),
-                    Rounding::TowardsPositive => self.ceil(),
-                    Rounding::TowardsNegative => self.floor(),
-                    Rounding::NearestAway => {
-                        // The difference is exact. Adding one half first would round 0.49999999999999994 up.
-                        let integer = self.trunc();
-                        let step: $type = if (self - integer).abs() >= 0.5 { 1.0 } else { 0.0 };
-                        integer + step.copysign(self)
-                    }
-                }
+            fn nearest_integer(self) -> $type {
+                self.round_ties_even()
             }
 
             #[expect(clippy::allow_attributes, reason = "one of the two types is float64 itself")]
@@ -158,7 +118,7 @@ macro_rules! wide_float {
             }
 
             #[inline(always)]
-            fn to_f64(self) -> f64 {
+            fn as_f64(self) -> f64 {
                 f64::from(self)
             }
         }
@@ -168,29 +128,46 @@ macro_rules! wide_float {
 wide_float!(f32, 8_388_608.0, of_f32);
 wide_float!(f64, 4_503_599_627_370_496.0, of_f64);
 
+/// Rounds to an integer by an instruction.
+#[inline(always)]
+fn round_natively<W: WideFloat>(x: W, rounding: Rounding) -> W {
+    match rounding {
+        Rounding::NearestEven => x.nearest_integer(),
+        Rounding::TowardsZero => x.trunc(),
+        Rounding::TowardsPositive => x.ceil(),
+        Rounding::TowardsNegative => x.floor(),
+        Rounding::NearestAway => {
+            // The difference is exact. Adding one half first would round 0.49999999999999994 up.
+            let integer = x.trunc();
+            let step = if (x - integer).abs() >= W::of_f64(0.5) { W::one() } else { W::zero() };
+            integer + step.copysign(x)
+        }
+    }
+}
+
 /// Rounds to an integer. Infinities and NaN stay. The sign of a zero is unspecified.
 #[inline(always)]
 pub(crate) fn round<W: WideFloat, M: RoundingMode, const ROUNDS: bool>(x: W) -> W {
     if ROUNDS {
-        return x.round_natively(M::ROUNDING);
+        return round_natively(x, M::ROUNDING);
     }
-    let magnitude = x.magnitude();
+    let magnitude = x.abs();
     let nearest = (magnitude + W::INTEGRAL) - W::INTEGRAL;
-    let down = if nearest > magnitude { nearest - W::ONE } else { nearest };
+    let down = if nearest > magnitude { nearest - W::one() } else { nearest };
     let rounded = match M::ROUNDING {
-        Rounding::NearestEven => nearest.with_sign_of(x),
-        Rounding::TowardsZero => down.with_sign_of(x),
+        Rounding::NearestEven => nearest.copysign(x),
+        Rounding::TowardsZero => down.copysign(x),
         Rounding::NearestAway => {
-            let away = if magnitude - down >= W::HALF { down + W::ONE } else { down };
-            away.with_sign_of(x)
+            let away = if magnitude - down >= W::of_f64(0.5) { down + W::one() } else { down };
+            away.copysign(x)
         }
         Rounding::TowardsPositive => {
-            let nearest = nearest.with_sign_of(x);
-            if nearest < x { nearest + W::ONE } else { nearest }
+            let nearest = nearest.copysign(x);
+            if nearest < x { nearest + W::one() } else { nearest }
         }
         Rounding::TowardsNegative => {
-            let nearest = nearest.with_sign_of(x);
-            if nearest > x { nearest - W::ONE } else { nearest }
+            let nearest = nearest.copysign(x);
+            if nearest > x { nearest - W::one() } else { nearest }
         }
     };
     if magnitude < W::INTEGRAL { rounded } else { x }

@@ -1,5 +1,7 @@
 //! The extent of an array's values: the least and the greatest finite one, and counts of the others.
 
+use std::marker::PhantomData;
+
 use half::f16;
 use num_traits::Bounded;
 use serde::{Deserialize, Serialize};
@@ -24,12 +26,28 @@ pub struct Extent {
     pub finite: Option<(u64, u64)>,
 }
 
+impl Extent {
+    /// Returns the number of elements that are neither NaN, missing nor infinite.
+    pub fn num_finite(&self) -> u64 {
+        self.count - self.nan - self.positive_infinity - self.negative_infinity
+    }
+
+    /// Adds the extent of other elements of the same type.
+    pub(super) fn merge(&mut self, other: &Extent, number_type: NumberType) {
+        self.count += other.count;
+        self.nan += other.nan;
+        self.positive_infinity += other.positive_infinity;
+        self.negative_infinity += other.negative_infinity;
+        self.finite = widened(number_type, self.finite, other.finite);
+    }
+}
+
 /// A scan for the extent of one type of floats or integers.
 #[derive(Debug, Clone)]
 pub struct ExtentScan {
     number_type: NumberType,
     missing: MissingFilter,
-    kernel: TileKernel<(), Extent>,
+    kernel: TileKernel<Extent>,
 }
 
 /// A type whose values sort as integers, after a change of their bits.
@@ -85,49 +103,54 @@ ordered_float!(f16, u16, i16);
 ordered_float!(f32, u32, i32);
 ordered_float!(f64, u64, i64);
 
-struct ExtentLoop<T>(std::marker::PhantomData<T>);
+struct ExtentLoop<T>(PhantomData<T>);
 
 impl<T: Ordered> TileLoop for ExtentLoop<T> {
-    type Parameters = ();
+    type State = ();
     type Outcome = Extent;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> Extent {
-        let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
-        let (least, greatest) = extent::<T>(elements.iter().map(|element| element.key()));
-        let mut not_finite = 0;
-        let mut finite = (T::of_key(least), T::of_key(greatest));
-        // Infinities and NaN are outside the finite values in the order of bits.
-        if !(finite.0.is_finite() && finite.1.is_finite()) {
-            let substitute = elements.iter().find(|element| element.is_finite());
-            let key = substitute.map_or(least, |element| element.key());
-            let keys = elements.iter().map(|element| if element.is_finite() { element.key() } else { key });
-            let (least, greatest) = extent::<T>(keys);
-            finite = (T::of_key(least), T::of_key(greatest));
-            not_finite = elements.iter().filter(|element| !element.is_finite()).count();
-        }
-        let (positive_infinity, negative_infinity) = if not_finite > 0 { infinities(elements) } else { (0, 0) };
-        let bits = (finite.0.to_bits64(), finite.1.to_bits64());
-        Extent {
-            count: elements.len() as u64,
-            nan: not_finite as u64 - positive_infinity - negative_infinity,
-            positive_infinity,
-            negative_infinity,
-            finite: (not_finite < elements.len()).then_some(bits),
-        }
+    fn run<const ROUNDS: bool>(&self, source: &[u8], _target: &mut [u8], (): &()) -> Extent {
+        extent_of::<T>(bytemuck::try_cast_slice(source).unwrap_or_default())
+    }
+}
+
+/// Returns the extent of the elements of a tile.
+#[inline(always)]
+pub(super) fn extent_of<T: Ordered>(elements: &[T]) -> Extent {
+    let (least, greatest) = range_of::<T>(elements.iter().map(|element| element.key()));
+    let mut not_finite = 0;
+    let mut finite = (T::of_key(least), T::of_key(greatest));
+    // Infinities and NaN are outside the finite values in the order of bits.
+    if !(finite.0.is_finite() && finite.1.is_finite()) {
+        let substitute = elements.iter().find(|element| element.is_finite());
+        let key = substitute.map_or(least, |element| element.key());
+        let keys = elements.iter().map(|element| if element.is_finite() { element.key() } else { key });
+        let (least, greatest) = range_of::<T>(keys);
+        finite = (T::of_key(least), T::of_key(greatest));
+        not_finite = elements.iter().filter(|element| !element.is_finite()).count();
+    }
+    let (positive_infinity, negative_infinity) = if not_finite > 0 { infinities(elements) } else { (0, 0) };
+    let bits = (finite.0.to_bits64(), finite.1.to_bits64());
+    Extent {
+        count: elements.len() as u64,
+        nan: not_finite as u64 - positive_infinity - negative_infinity,
+        positive_infinity,
+        negative_infinity,
+        finite: (not_finite < elements.len()).then_some(bits),
     }
 }
 
 /// Returns the least and the greatest of some keys. Maxima of integers vectorise.
 #[inline(always)]
-fn extent<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
+fn range_of<T: Ordered>(keys: impl Iterator<Item = T::Key>) -> (T::Key, T::Key) {
     keys.fold((T::Key::max_value(), T::Key::min_value()), |(least, greatest), key| (least.min(key), greatest.max(key)))
 }
 
 impl ExtentScan {
     /// Binds the scan. `missing` are bit patterns that count as NaN. They are compared as numbers.
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
-        let kernel = with_element!(number_type.element(), T => TileKernel::select::<ExtentLoop<T>>());
+        let kernel = with_element!(number_type.element(), T => TileKernel::new(ExtentLoop::<T>(PhantomData)));
         ExtentScan { number_type, missing: MissingFilter::new(number_type, missing), kernel }
     }
 
@@ -138,7 +161,7 @@ impl ExtentScan {
 
     /// Adds the elements of `source` to `extent`.
     pub fn scan(&self, source: &[u8], extent: &mut Extent) {
-        let add_tile = |tile: &[u8]| self.merge(extent, &self.kernel.run(tile, &mut [], &()));
+        let add_tile = |tile: &[u8]| self.merge(extent, &self.kernel.run(tile, &mut []));
         let missing = self.missing.each_present(source, add_tile).all;
         extent.count += missing;
         extent.nan += missing;
@@ -146,16 +169,12 @@ impl ExtentScan {
 
     /// Adds one extent to another.
     pub fn merge(&self, extent: &mut Extent, other: &Extent) {
-        extent.count += other.count;
-        extent.nan += other.nan;
-        extent.positive_infinity += other.positive_infinity;
-        extent.negative_infinity += other.negative_infinity;
-        extent.finite = widened(self.number_type, extent.finite, other.finite);
+        extent.merge(other, self.number_type);
     }
 }
 
 /// Returns the bits of the least and the greatest value of two ranges.
-pub(super) fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Option<(u64, u64)>) -> Option<(u64, u64)> {
+fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let (Some(one), Some(two)) = (one, two) else { return one.or(two) };
     Some(with_element!(number_type.element(), T => {
         let key = |bits| T::from_bits64(bits).key();
@@ -165,7 +184,7 @@ pub(super) fn widened(number_type: NumberType, one: Option<(u64, u64)>, two: Opt
 
 /// Returns the numbers of +Infinity and -Infinity, for floats.
 #[inline(always)]
-pub(super) fn infinities<T: Ordered>(elements: &[T]) -> (u64, u64) {
+fn infinities<T: Ordered>(elements: &[T]) -> (u64, u64) {
     let zero = T::from_bits64(0);
     let (mut positive, mut negative) = (0_u32, 0_u32);
     for element in elements {

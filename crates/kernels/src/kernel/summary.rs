@@ -7,55 +7,46 @@ mod loops;
 
 use super::dispatch::TileKernel;
 use super::double::{Double, approximate};
-use super::statistics::widened;
+use super::statistics::Extent;
 use super::tile::each_tile;
 use crate::element::{Element, ElementType, NumberType};
 use crate::with_element;
-use loops::{Parameters, SummaryLoop};
+use loops::SummaryLoop;
 
-/// The figures of some elements. The fields after `extremes` are of finite ones.
+/// The figures of some elements.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
-    /// All elements.
-    pub count: u64,
-    /// Elements that are neither NaN nor infinite.
-    pub finite: u64,
-    /// +Infinity.
-    pub positive_infinity: u64,
-    /// -Infinity.
-    pub negative_infinity: u64,
+    /// Counts and extremes.
+    pub extent: Extent,
     /// Elements equal to the counted value. NaN equals NaN, and -0 equals 0.
     pub equal: u64,
-    /// The bits of the least and greatest finite value (-0.0 before 0.0). `None` if there is none.
-    pub extremes: Option<(u64, u64)>,
+    /// The sum of the finite elements.
     sum: Double,
-    /// The sum of the squares of the distances from the mean.
+    /// The sum of the squares of their distances from the mean.
     squares: Double,
-}
-
-impl Summary {
-    /// Returns the number of NaN elements.
-    pub fn nan(&self) -> u64 {
-        self.count - self.finite - self.positive_infinity - self.negative_infinity
-    }
 }
 
 /// A scan for one type and counted value.
 #[derive(Debug, Clone)]
 pub struct SummaryScan {
     number_type: NumberType,
-    parameters: Parameters,
-    kernel: TileKernel<Parameters, Summary>,
+    counted: u64,
+    /// A power of two that brings squares of float64 into range.
+    scale: f64,
+    kernel: TileKernel<Summary>,
 }
 
 impl SummaryScan {
     /// Binds the scan. `counted` are the bits of the value whose equal elements are counted.
     pub fn new(number_type: NumberType, counted: u64) -> Self {
-        with_element!(number_type.element(), T => SummaryScan {
-            number_type,
-            parameters: Parameters { counted, counts_nan: is_nan::<T>(counted), scale: 1.0 },
-            kernel: TileKernel::select::<SummaryLoop<T>>(),
-        })
+        Self::scaled(number_type, counted, 1.0)
+    }
+
+    fn scaled(number_type: NumberType, counted: u64, scale: f64) -> Self {
+        let kernel = with_element!(number_type.element(), T => {
+            TileKernel::new(SummaryLoop { counted: T::from_bits64(counted), scale })
+        });
+        SummaryScan { number_type, counted, scale, kernel }
     }
 
     /// Returns the scan to make instead if the squares of the values are too great or too small for a float64. `None`
@@ -65,7 +56,7 @@ impl SummaryScan {
         const GREATEST: i32 = 470;
         /// The exponent of values whose differences have squares that are not subnormal.
         const LEAST: i32 = -300;
-        let extremes = summary.extremes.filter(|_| self.number_type.element() == ElementType::Float64)?;
+        let extremes = summary.extent.finite.filter(|_| self.number_type.element() == ElementType::Float64)?;
         let magnitude = f64::from_bits(extremes.0).abs().max(f64::from_bits(extremes.1).abs());
         let exponent = if magnitude > 2_f64.powi(GREATEST) {
             -600
@@ -74,14 +65,13 @@ impl SummaryScan {
         } else {
             return None;
         };
-        let parameters = Parameters { scale: 2_f64.powi(exponent), ..self.parameters };
-        (self.parameters.scale == 1.0).then(|| SummaryScan { parameters, ..self.clone() })
+        (self.scale == 1.0).then(|| Self::scaled(self.number_type, self.counted, 2_f64.powi(exponent)))
     }
 
     /// Adds the elements of `source`, in native byte order.
     pub fn scan(&self, source: &[u8], summary: &mut Summary) {
         each_tile(source, self.number_type.size(), |tile| {
-            self.merge(summary, &self.kernel.run(tile, &mut [], &self.parameters));
+            self.merge(summary, &self.kernel.run(tile, &mut []));
         });
     }
 
@@ -95,10 +85,10 @@ impl SummaryScan {
             self.scan(&element[..size], &mut summary);
         }
         let times = |number: &mut u64| *number *= count;
-        times(&mut summary.count);
-        times(&mut summary.finite);
-        times(&mut summary.positive_infinity);
-        times(&mut summary.negative_infinity);
+        times(&mut summary.extent.count);
+        times(&mut summary.extent.nan);
+        times(&mut summary.extent.positive_infinity);
+        times(&mut summary.extent.negative_infinity);
         times(&mut summary.equal);
         summary.sum = product(summary.sum, count);
         summary
@@ -106,36 +96,32 @@ impl SummaryScan {
 
     /// Adds one summary to another.
     pub fn merge(&self, summary: &mut Summary, other: &Summary) {
-        if summary.finite > 0 && other.finite > 0 {
-            let apart = (quotient(other.sum, other.finite) - quotient(summary.sum, summary.finite)).value();
-            let weight =
-                approximate(summary.finite) * approximate(other.finite) / approximate(summary.finite + other.finite);
+        let [finite, others] = [summary.extent, other.extent].map(|extent| extent.num_finite());
+        if finite > 0 && others > 0 {
+            let apart = (quotient(other.sum, others) - quotient(summary.sum, finite)).value();
+            let weight = approximate(finite) * approximate(others) / approximate(finite + others);
             summary.squares = summary.squares + Double::from(apart * apart * weight);
         }
         summary.squares = summary.squares + other.squares;
         summary.sum = summary.sum + other.sum;
-        summary.count += other.count;
-        summary.finite += other.finite;
-        summary.positive_infinity += other.positive_infinity;
-        summary.negative_infinity += other.negative_infinity;
         summary.equal += other.equal;
-        summary.extremes = widened(self.number_type, summary.extremes, other.extremes);
+        summary.extent.merge(&other.extent, self.number_type);
     }
 
     /// Returns the mean of the finite values. `None` if there are none.
     pub fn mean(&self, summary: &Summary) -> Option<f64> {
-        summary.extremes?;
-        Some(quotient(summary.sum, summary.finite).value() / self.parameters.scale)
+        summary.extent.finite?;
+        Some(quotient(summary.sum, summary.extent.num_finite()).value() / self.scale)
     }
 
     /// Returns the standard deviation of the finite values (divided by their number, not by one less). `None` if there
     /// are none.
     pub fn standard_deviation(&self, summary: &Summary) -> Option<f64> {
-        let (least, greatest) = summary.extremes?;
+        let (least, greatest) = summary.extent.finite?;
         if least == greatest {
             return Some(0.0);
         }
-        Some(quotient(summary.squares, summary.finite).value().max(0.0).sqrt() / self.parameters.scale)
+        Some(quotient(summary.squares, summary.extent.num_finite()).value().max(0.0).sqrt() / self.scale)
     }
 }
 
@@ -150,12 +136,6 @@ fn quotient(sum: Double, count: u64) -> Double {
 /// Returns the exact product of a sum and a count.
 fn product(sum: Double, count: u64) -> Double {
     sum.times(approximate(count >> 32)).times(4_294_967_296.0) + sum.times(approximate(count & 0xffff_ffff))
-}
-
-#[expect(clippy::eq_op, reason = "only NaN is not itself")]
-fn is_nan<T: Element>(bits: u64) -> bool {
-    let element = T::from_bits64(bits);
-    element != element
 }
 
 #[cfg(test)]

@@ -23,11 +23,11 @@ pub(super) type TileOnes = [u32; 64];
 pub(super) struct CountLoop;
 
 impl TileLoop for CountLoop {
-    type Parameters = ();
+    type State = ();
     type Outcome = TileOnes;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], (): &()) -> TileOnes {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], _target: &mut [u8], (): &()) -> TileOnes {
         let words: &[u64] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let mut all = [0_u32; 64];
         let (blocks, rest) = words.as_chunks::<{ LANES * BLOCK }>();

@@ -104,7 +104,7 @@ impl ScalarMap {
 #[derive(Debug, Clone)]
 pub(super) enum Replacing {
     /// All entries are tested.
-    Rules(Rules),
+    Rules { disarm: TileKernel<()>, replace: TileKernel<()> },
     /// Each element is looked up.
     Lookup(Arc<ScalarMap>),
 }
@@ -113,6 +113,19 @@ pub(super) enum Replacing {
 type Matches = [u64; TILE / 64];
 
 impl Replacing {
+    /// Makes the rules of a map for elements of these sizes.
+    pub(super) fn by_rules(
+        map: &[(u64, u64)],
+        format: Option<FloatFormat>,
+        (source_size, target_size): (usize, usize),
+    ) -> Self {
+        let rules = rules(map, format);
+        with_bits!(source_size, S => Replacing::Rules {
+            disarm: TileKernel::new(Replace::<S, S, true>(rules.clone(), PhantomData)),
+            replace: with_bits!(target_size, T => TileKernel::new(Replace::<S, T, false>(rules, PhantomData))),
+        })
+    }
+
     /// Converts a tile of elements of these sizes. `convert` reads `copy`, in which each matching element is 0, a value
     /// of every type.
     pub(super) fn around(
@@ -123,11 +136,11 @@ impl Replacing {
         convert: impl FnOnce(&[u8], &mut [u8]) -> bool,
     ) -> bool {
         match self {
-            Replacing::Rules(Rules { in_turn, disarm, replace }) => {
+            Replacing::Rules { disarm, replace } => {
                 copy.copy_from_slice(source);
-                disarm.run(source, copy, in_turn);
+                disarm.run(source, copy);
                 let is_known = convert(copy, target);
-                replace.run(source, target, in_turn);
+                replace.run(source, target);
                 is_known
             }
             Replacing::Lookup(map) => {
@@ -161,49 +174,36 @@ struct Rule {
     value: u64,
 }
 
-/// The rules of a map, in the order in which they are applied. The first entry is the last, so it wins.
-#[derive(Debug, Clone)]
-pub(super) struct Rules {
-    in_turn: Vec<Rule>,
-    disarm: TileKernel<Vec<Rule>, ()>,
-    replace: TileKernel<Vec<Rule>, ()>,
-}
-
-impl Rules {
-    pub(super) fn new(map: &[(u64, u64)], format: Option<FloatFormat>, sizes: (usize, usize)) -> Self {
-        let mut rules = Vec::with_capacity(2 * map.len());
-        if let Some(format) = format {
-            let magnitude = !format.sign();
-            for (key, value) in map.iter().rev().copied() {
-                if Some(key) == format.canonical_nan() {
-                    rules.push(Rule { mask: magnitude, key: format.infinity(), is_above: true, value });
-                } else if key & magnitude == 0 {
-                    rules.push(Rule { mask: magnitude, key: 0, is_above: false, value });
-                }
+/// Returns the rules of a map, in the order in which they are applied. The first entry is the last, so it wins.
+fn rules(map: &[(u64, u64)], format: Option<FloatFormat>) -> Vec<Rule> {
+    let mut rules = Vec::with_capacity(2 * map.len());
+    if let Some(format) = format {
+        let magnitude = !format.sign();
+        for (key, value) in map.iter().rev().copied() {
+            if Some(key) == format.canonical_nan() {
+                rules.push(Rule { mask: magnitude, key: format.infinity(), is_above: true, value });
+            } else if key & magnitude == 0 {
+                rules.push(Rule { mask: magnitude, key: 0, is_above: false, value });
             }
         }
-        let exact = map.iter().rev();
-        rules.extend(exact.map(|(key, value)| Rule { mask: u64::MAX, key: *key, is_above: false, value: *value }));
-        with_bits!(sizes.0, S => Rules {
-            in_turn: rules,
-            disarm: TileKernel::select::<Replace<S, S, true>>(),
-            replace: with_bits!(sizes.1, T => TileKernel::select::<Replace<S, T, false>>()),
-        })
     }
+    let exact = map.iter().rev();
+    rules.extend(exact.map(|(key, value)| Rule { mask: u64::MAX, key: *key, is_above: false, value: *value }));
+    rules
 }
 
 /// Writes the value of each rule, or 0, to the matching elements.
-struct Replace<S, T, const DISARM: bool>(PhantomData<(S, T)>);
+struct Replace<S, T, const DISARM: bool>(Vec<Rule>, PhantomData<(S, T)>);
 
 impl<S: Element + BitAnd<Output = S>, T: Element, const DISARM: bool> TileLoop for Replace<S, T, DISARM> {
-    type Parameters = Vec<Rule>;
+    type State = ();
     type Outcome = ();
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], rules: &Vec<Rule>) {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], (): &()) {
         let source: &[S] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
-        for rule in rules {
+        for rule in &self.0 {
             let (mask, key) = (S::from_bits64(rule.mask), S::from_bits64(rule.key));
             let value = T::from_bits64(if DISARM { 0 } else { rule.value });
             if rule.is_above {

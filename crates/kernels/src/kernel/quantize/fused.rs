@@ -6,9 +6,11 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use num_traits::{Float as _, One as _, Zero as _};
+
 use super::measured::Measured;
 use super::{QuantizeFigures, QuantizeOptions};
-use crate::element::{Element, ElementType, FloatFormat};
+use crate::element::{ElementType, FloatFormat};
 use crate::kernel::OutOfRange;
 use crate::kernel::dispatch::{TileKernel, TileLoop};
 use crate::kernel::narrow::FloatElement;
@@ -16,57 +18,14 @@ use crate::kernel::round::{OfFloat, RoundingMode, WideFloat, round, with_roundin
 use crate::kernel::tile::TILE;
 use crate::with_float;
 
-/// The constants of a loop. Bits are those of the float type of the calculation.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct FusedParameters {
-    offset: u64,
-    /// The number that decoding adds. Without an offset it is -0.0, which changes nothing.
-    added: u64,
-    scale: u64,
-    /// The reciprocal of the scale in two parts.
-    reciprocal: (u64, u64),
-    codes: (u64, u64),
-    nan_code: u64,
-    pub(super) normalizer: f64,
-    /// The greatest difference that the calculation represents exactly: all values are multiples of the source's least
-    /// positive value.
-    pub(super) exact_up_to: f64,
-    /// True if a tile is likely to contain NaN. Some loops first try to run without it.
-    pub(super) expects_nan: bool,
-    /// The greatest errors so far, in range and clamped. Only a tile that may exceed them is examined closely.
-    pub(super) greatest: (f64, f64),
-}
-
-impl FusedParameters {
-    /// Returns the parameters for the tile after those with these `figures`.
-    pub(super) fn after(self, figures: &QuantizeFigures) -> Self {
-        FusedParameters { greatest: (figures.max_abs_error, figures.max_abs_error_clamped), ..self }
-    }
-}
-
-/// The figures of a tile.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct TileFigures {
-    /// Elements whose code was in range.
-    pub(super) in_range: usize,
-    /// Elements out of range with a finite scaled value. They are counted only if they are clamped.
-    pub(super) clamped: usize,
-    pub(super) nan: usize,
-    /// The greatest error in range. It is exact if it exceeds `greatest`. It is not finite if a decoded value
-    /// overflowed.
-    pub(super) max_abs_error: f64,
-    /// The greatest error of clamped elements, in the same way.
-    pub(super) max_abs_error_clamped: f64,
-    /// The sum of the squares of the normalised errors in range.
-    pub(super) sum_of_squares: f64,
-}
-
-/// A loop compiled for an instruction set.
-pub(super) type FusedKernel = TileKernel<FusedParameters, TileFigures>;
+/// A loop compiled for an instruction set. Its state is the figures so far. Only a tile that may exceed the greatest
+/// errors is examined closely, so those of a tile are exact only if they exceed them. They are not finite if a decoded
+/// value overflowed. Elements out of range are counted only if they are clamped.
+pub(super) type FusedKernel = TileKernel<QuantizeFigures, QuantizeFigures>;
 
 /// Selects the loop for the options. `None` if a code is not exact in the source's float type, or if -0.0 has its own
 /// code.
-pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<(FusedKernel, FusedParameters)> {
+pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<FusedKernel> {
     let (least, greatest) = options.target.integer_bounds()?;
     let exact = 1_i128 << options.source.significand_bits()?;
     let nan_code = options.nan_code.unwrap_or(options.codes.0);
@@ -81,29 +40,8 @@ pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<(FusedK
         return None;
     }
     with_float!(options.source.element(), S => {
-        Some((select_code::<S>(options), parameters::<S>(options, normalizer)))
+        Some(select_code(options, Constants::<S>::new(options, normalizer)))
     }, else None)
-}
-
-fn parameters<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions, normalizer: f64) -> FusedParameters {
-    let wide = |bits: u64| S::from_bits64(bits).widen();
-    let code = |code: i64| S::Wide::of_code(code).to_bits64();
-    let zero = S::Wide::ZERO;
-    let scale = options.scale.map_or(S::Wide::ONE, wide);
-    let reciprocal = scale.split_reciprocal();
-    FusedParameters {
-        offset: options.offset.map_or(zero, wide).to_bits64(),
-        added: options.offset.map_or(zero.with_sign_of(S::Wide::of_f64(-1.0)), wide).to_bits64(),
-        scale: scale.to_bits64(),
-        reciprocal: (reciprocal.0.to_bits64(), reciprocal.1.to_bits64()),
-        codes: (code(options.codes.0), code(options.codes.1)),
-        nan_code: code(options.nan_code.unwrap_or(options.codes.0)),
-        normalizer,
-        exact_up_to: FloatFormat::from_element(S::TYPE)
-            .map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.to_f64()),
-        expects_nan: false,
-        greatest: (0.0, 0.0),
-    }
 }
 
 /// Returns the least positive number of a format. It is 0 for float64, where the power underflows.
@@ -114,35 +52,50 @@ fn least(format: FloatFormat) -> f64 {
 
 /// Selects the loop by the size of a code. Codes have the same bits, signed or not. Only for 32 bits the instructions
 /// to convert differ.
-fn select_code<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions) -> FusedKernel {
+fn select_code<S: FloatElement<Wide: Measured>>(options: &QuantizeOptions, constants: Constants<S>) -> FusedKernel {
     match options.target.element() {
-        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options),
-        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options),
-        ElementType::Int32 => select_rounding::<S, i32>(options),
-        ElementType::UInt32 => select_rounding::<S, u32>(options),
-        _ => select_rounding::<S, i64>(options),
+        ElementType::Int8 | ElementType::UInt8 => select_rounding::<S, u8>(options, constants),
+        ElementType::Int16 | ElementType::UInt16 => select_rounding::<S, u16>(options, constants),
+        ElementType::Int32 => select_rounding::<S, i32>(options, constants),
+        ElementType::UInt32 => select_rounding::<S, u32>(options, constants),
+        _ => select_rounding::<S, i64>(options, constants),
     }
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: OfFloat>(options: &QuantizeOptions) -> FusedKernel {
-    with_rounding!(options.rounding, M => if options.out_of_range == OutOfRange::Clamp {
-        TileKernel::select::<FusedLoop<S, T, M, true>>()
-    } else {
-        TileKernel::select::<FusedLoop<S, T, M, false>>()
+fn select_rounding<S: FloatElement<Wide: Measured>, T: OfFloat>(
+    options: &QuantizeOptions,
+    constants: Constants<S>,
+) -> FusedKernel {
+    with_rounding!(options.rounding, M => {
+        let types = PhantomData::<(T, M)>;
+        if options.out_of_range == OutOfRange::Clamp {
+            TileKernel::new(FusedLoop::<S, T, M, true> { constants, types })
+        } else {
+            TileKernel::new(FusedLoop::<S, T, M, false> { constants, types })
+        }
     })
 }
 
-struct FusedLoop<S, T, M, const CLAMP: bool>(PhantomData<(S, T, M)>);
+struct FusedLoop<S: FloatElement, T, M, const CLAMP: bool> {
+    constants: Constants<S>,
+    types: PhantomData<(T, M)>,
+}
 
-/// The constants as floats.
+/// The constants of a loop, in the float type of the calculation.
 #[derive(Clone, Copy)]
-pub(super) struct Constants<W> {
-    offset: W,
-    added: W,
-    scale: W,
-    reciprocal: (W, W),
-    pub(super) codes: (W, W),
-    pub(super) nan_code: W,
+pub(super) struct Constants<S: FloatElement> {
+    offset: S::Wide,
+    /// The number that decoding adds. Without an offset it is -0.0, which changes nothing.
+    added: S::Wide,
+    scale: S::Wide,
+    /// The reciprocal of the scale in two parts.
+    reciprocal: (S::Wide, S::Wide),
+    pub(super) codes: (S::Wide, S::Wide),
+    pub(super) nan_code: S::Wide,
+    pub(super) normalizer: f64,
+    /// The greatest difference that the calculation represents exactly: all values are multiples of the source's least
+    /// positive value.
+    pub(super) exact_up_to: f64,
 }
 
 /// The intermediate results of one element.
@@ -155,41 +108,43 @@ struct Passed<W> {
     error: W,
 }
 
-impl<W: WideFloat> Constants<W> {
-    #[inline(always)]
-    pub(super) fn new(parameters: &FusedParameters) -> Self {
-        let number = |bits| W::from_bits64(bits);
-        let pair = |bits: (u64, u64)| (number(bits.0), number(bits.1));
+impl<S: FloatElement<Wide: Measured>> Constants<S> {
+    pub(super) fn new(options: &QuantizeOptions, normalizer: f64) -> Self {
+        let wide = |bits: u64| S::from_bits64(bits).widen();
+        let scale = options.scale.map_or(S::Wide::one(), wide);
         Constants {
-            offset: number(parameters.offset),
-            added: number(parameters.added),
-            scale: number(parameters.scale),
-            reciprocal: pair(parameters.reciprocal),
-            codes: pair(parameters.codes),
-            nan_code: number(parameters.nan_code),
+            offset: options.offset.map_or(S::Wide::zero(), wide),
+            added: options.offset.map_or(S::Wide::neg_zero(), wide),
+            scale,
+            reciprocal: scale.split_reciprocal(),
+            codes: (S::Wide::of_code(options.codes.0), S::Wide::of_code(options.codes.1)),
+            nan_code: S::Wide::of_code(options.nan_code.unwrap_or(options.codes.0)),
+            normalizer,
+            exact_up_to: FloatFormat::from_element(S::TYPE)
+                .map_or(0.0, |format| least(format) * S::Wide::INTEGRAL.as_f64()),
         }
     }
 
     #[inline(always)]
-    fn pass<S: FloatElement<Wide = W>, M: RoundingMode, const ROUNDS: bool>(&self, x: W) -> Passed<W> {
-        let scaled = self.scale::<S>(x);
-        let rounded = round::<W, M, ROUNDS>(scaled);
+    fn pass<M: RoundingMode, const ROUNDS: bool>(&self, x: S::Wide) -> Passed<S::Wide> {
+        let scaled = self.scale(x);
+        let rounded = round::<S::Wide, M, ROUNDS>(scaled);
         // In this order NaN becomes the first code, and never equals it.
         let code = if rounded > self.codes.0 { rounded } else { self.codes.0 };
         let code = if code < self.codes.1 { code } else { self.codes.1 };
-        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode::<S>(code, true) - x).magnitude() }
+        Passed { scaled, code, is_in_range: code == rounded, error: (self.decode(code, true) - x).abs() }
     }
 
     #[inline(always)]
-    pub(super) fn scale<S: FloatElement<Wide = W>>(&self, x: W) -> W {
+    pub(super) fn scale(&self, x: S::Wide) -> S::Wide {
         S::round(S::round(x - self.offset) * self.scale)
     }
 
     /// Decodes a code by a division, or by a multiplication with a proved equal result.
     #[inline(always)]
-    pub(super) fn decode<S: FloatElement<Wide = W>>(&self, code: W, divides: bool) -> W {
+    pub(super) fn decode(&self, code: S::Wide, divides: bool) -> S::Wide {
         let unscaled =
-            if divides { code / self.scale } else { code.multiply_add(self.reciprocal.0, code * self.reciprocal.1) };
+            if divides { code / self.scale } else { code.mul_add(self.reciprocal.0, code * self.reciprocal.1) };
         S::round(S::round(unscaled) + self.added)
     }
 }
@@ -197,24 +152,23 @@ impl<W: WideFloat> Constants<W> {
 impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: bool> TileLoop
     for FusedLoop<S, T, M, CLAMP>
 {
-    type Parameters = FusedParameters;
-    type Outcome = TileFigures;
+    type State = QuantizeFigures;
+    type Outcome = QuantizeFigures;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> TileFigures {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], known: &QuantizeFigures) -> QuantizeFigures {
         let (Ok(source), Ok(target)) =
             (bytemuck::try_cast_slice::<u8, S>(source), bytemuck::try_cast_slice_mut::<u8, T>(target))
         else {
-            return TileFigures::default();
+            return QuantizeFigures::default();
         };
-        let constants = Constants::<S::Wide>::new(parameters);
-        let zero = S::Wide::ZERO;
+        let (constants, zero) = (self.constants, S::Wide::zero());
         let mut errors = [const { MaybeUninit::<S::Wide>::uninit() }; TILE];
         let (mut in_range, mut nan, mut finite) = Default::default();
         let (mut greatest, mut greatest_clamped) = (zero.order(), zero.order());
         for ((x, code), error) in source.iter().zip(&mut *target).zip(&mut errors) {
             let x = x.widen();
-            let passed = constants.pass::<S, M, ROUNDS>(x);
+            let passed = constants.pass::<M, ROUNDS>(x);
             let is_nan = x != x;
             let value = if is_nan { constants.nan_code } else { passed.code };
             // SAFETY: `value` is between the codes or is the NaN code. `bind` has checked that both are exact and in T.
@@ -224,7 +178,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
             S::Wide::add(&mut nan, is_nan);
             greatest = greatest.max(error_in_range.order());
             if CLAMP {
-                let is_finite = passed.scaled.magnitude() < S::Wide::INFINITY;
+                let is_finite = passed.scaled.abs() < S::Wide::infinity();
                 S::Wide::add(&mut finite, is_finite);
                 let clamped = if is_finite & !passed.is_in_range { passed.error } else { zero };
                 greatest_clamped = greatest_clamped.max(clamped.order());
@@ -238,16 +192,19 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
         // SAFETY: the loop has written as many elements as the shortest of the three slices has.
         let errors = unsafe { &*(std::ptr::from_ref(&errors[..count]) as *const [S::Wide]) };
         let closer = ErrorRescan::<S, M, ROUNDS> { source, errors, constants, mode: PhantomData };
-        let in_range = S::Wide::total(in_range);
+        let (in_range, nan) = (S::Wide::total(in_range), S::Wide::total(nan));
+        let clamped = if CLAMP { S::Wide::total(finite).saturating_sub(in_range) } else { 0 };
         let max_abs_error = S::Wide::of_order(greatest);
         let max_clamped = S::Wide::of_order(greatest_clamped);
-        TileFigures {
-            in_range,
-            clamped: if CLAMP { S::Wide::total(finite).saturating_sub(in_range) } else { 0 },
-            nan: S::Wide::total(nan),
-            max_abs_error: closer.greatest(max_abs_error, max_abs_error, parameters.greatest.0),
-            max_abs_error_clamped: closer.greatest(max_clamped, zero - max_clamped, parameters.greatest.1),
-            sum_of_squares: S::Wide::sum_of_squares(errors, max_abs_error, parameters.normalizer),
+        QuantizeFigures {
+            count: in_range + clamped + nan,
+            nan,
+            clamped,
+            max_abs_error: closer.greatest(max_abs_error, max_abs_error, known.max_abs_error),
+            max_abs_error_clamped: closer.greatest(max_clamped, zero - max_clamped, known.max_abs_error_clamped),
+            sum_of_squares: S::Wide::sum_of_squares(errors, max_abs_error, constants.normalizer),
+            normalizer: constants.normalizer,
+            ..QuantizeFigures::default()
         }
     }
 }
@@ -256,7 +213,7 @@ impl<S: FloatElement<Wide: Measured>, T: OfFloat, M: RoundingMode, const CLAMP: 
 struct ErrorRescan<'a, S: FloatElement, M, const ROUNDS: bool> {
     source: &'a [S],
     errors: &'a [S::Wide],
-    constants: Constants<S::Wide>,
+    constants: Constants<S>,
     mode: PhantomData<M>,
 }
 
@@ -268,7 +225,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Error
     /// one's last place.) Other differences are computed again in float64. An error up to `known` is not examined.
     #[inline(always)]
     fn greatest(&self, found: S::Wide, marked: S::Wide, known: f64) -> f64 {
-        let rounded = found.to_f64();
+        let rounded = found.as_f64();
         let may_exceed = rounded * (1.0 + f64::from(f32::EPSILON)) > known;
         if S::Wide::IS_FLOAT64 || !may_exceed || !rounded.is_finite() {
             return rounded;
@@ -276,7 +233,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Error
         let twice = found + found;
         let mut inexact = 0_u32;
         for (x, error) in self.source.iter().zip(self.errors) {
-            inexact |= u32::from((*error == marked) & (x.widen().magnitude() < twice));
+            inexact |= u32::from((*error == marked) & (x.widen().abs() < twice));
         }
         if inexact == 0 { rounded } else { self.greatest_exactly(marked) }
     }
@@ -288,8 +245,8 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Error
             if *error == marked {
                 let x = x.widen();
                 // This function is compiled for the baseline, which lacks an instruction for it.
-                let code = self.constants.pass::<S, M, false>(x).code;
-                greatest = greatest.max((self.constants.decode::<S>(code, true).to_f64() - x.to_f64()).abs());
+                let code = self.constants.pass::<M, false>(x).code;
+                greatest = greatest.max((self.constants.decode(code, true).as_f64() - x.as_f64()).abs());
             }
         }
         greatest

@@ -18,7 +18,7 @@ pub(super) trait Measured: WideFloat {
     fn order(self) -> Self::Order;
     fn of_order(order: Self::Order) -> Self;
     fn add(count: &mut Self::Count, condition: bool);
-    fn total(count: Self::Count) -> usize;
+    fn total(count: Self::Count) -> u64;
     /// # Safety
     ///
     /// `self` must be an integer in the range of the type or of its signed twin. It must be within ±2^24 (float32) or
@@ -63,8 +63,8 @@ impl Measured for f32 {
         *count += u32::from(condition);
     }
     #[inline(always)]
-    fn total(count: u32) -> usize {
-        count as usize
+    fn total(count: u32) -> u64 {
+        u64::from(count)
     }
     #[inline(always)]
     unsafe fn to_code<T: OfFloat>(self) -> T {
@@ -131,8 +131,8 @@ impl Measured for f64 {
         *count += u64::from(condition);
     }
     #[inline(always)]
-    fn total(count: u64) -> usize {
-        usize::try_from(count).unwrap_or(0)
+    fn total(count: u64) -> u64 {
+        count
     }
     #[inline(always)]
     unsafe fn to_code<T: OfFloat>(self) -> T {
@@ -159,7 +159,7 @@ impl Measured for f64 {
 fn sum_in_float64<W: WideFloat>(errors: &[W], normalizer: f64) -> f64 {
     let mut sum = 0.0;
     for error in errors {
-        let normalized = error.to_f64().max(0.0) * normalizer;
+        let normalized = error.as_f64().max(0.0) * normalizer;
         sum += normalized * normalized;
     }
     sum

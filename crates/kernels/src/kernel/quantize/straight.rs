@@ -6,9 +6,11 @@
 use std::hint::select_unpredictable as select;
 use std::marker::PhantomData;
 
-use super::QuantizeOptions;
-use super::fused::{Constants, FusedParameters, TileFigures};
+use num_traits::{Float as _, Zero as _};
+
+use super::fused::Constants;
 use super::measured::Measured;
+use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::Element;
 use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
@@ -17,7 +19,16 @@ use crate::kernel::round::{RoundingMode, WideFloat, round, with_rounding};
 use crate::with_float;
 
 /// A loop compiled for an instruction set. `None` for a tile that it cannot convert.
-pub(super) type StraightKernel = TileKernel<FusedParameters, Option<TileFigures>>;
+pub(super) type StraightKernel = TileKernel<Option<QuantizeFigures>, Seen>;
+
+/// What the tiles before have shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// The greatest error. That of a tile is exact only if it exceeds this one.
+    pub(super) greatest: f64,
+    /// True if the tile is likely to contain NaN. Otherwise the loop first tries to run without it.
+    pub(super) expects_nan: bool,
+}
 
 /// Elements that are computed in parallel.
 const LANES: usize = 16;
@@ -29,7 +40,7 @@ const BLOCK: usize = 16 * LANES;
 const MOST: i64 = 1 << 20;
 
 /// Selects the loop. `None` unless its result for every code is that of dividing, bit for bit.
-pub(super) fn bind(options: &QuantizeOptions, parameters: &FusedParameters) -> Option<StraightKernel> {
+pub(super) fn bind(options: &QuantizeOptions, normalizer: f64) -> Option<StraightKernel> {
     let (least, greatest) = options.codes;
     let nan_code = options.nan_code.unwrap_or(least);
     let is_inner = options.nan_code.is_some_and(|code| (least..=greatest).contains(&code));
@@ -37,71 +48,80 @@ pub(super) fn bind(options: &QuantizeOptions, parameters: &FusedParameters) -> O
         return None;
     }
     with_float!(options.source.element(), S => {
-        let is_proved = TileKernel::select::<Proof<S>>().run(&[], &mut [], parameters);
+        let constants = Constants::<S>::new(options, normalizer);
+        let is_proved = TileKernel::new(Proof(constants)).run(&[], &mut []);
         match options.target.size() {
-            1 if is_proved => Some(select_rounding::<S, u8>(options)),
-            2 if is_proved => Some(select_rounding::<S, u16>(options)),
+            1 if is_proved => Some(select_rounding::<S, u8>(options, constants)),
+            2 if is_proved => Some(select_rounding::<S, u16>(options, constants)),
             _ => None,
         }
     }, else None)
 }
 
-fn select_rounding<S: FloatElement<Wide: Measured>, T: Element>(options: &QuantizeOptions) -> StraightKernel {
-    with_rounding!(options.rounding, M => TileKernel::select::<StraightLoop<S, T, M>>())
+fn select_rounding<S: FloatElement<Wide: Measured>, T: Element>(
+    options: &QuantizeOptions,
+    constants: Constants<S>,
+) -> StraightKernel {
+    with_rounding!(options.rounding, M => {
+        TileKernel::new(StraightLoop { constants, types: PhantomData::<(T, M)> })
+    })
 }
 
 /// The proof that decoding without a division gives the result of dividing for every code.
-struct Proof<S>(PhantomData<S>);
+struct Proof<S: FloatElement>(Constants<S>);
 
 impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
-    type Parameters = FusedParameters;
+    type State = ();
     type Outcome = bool;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(_: &[u8], _: &mut [u8], parameters: &FusedParameters) -> bool {
-        let constants = Constants::<S::Wide>::new(parameters);
+    fn run<const ROUNDS: bool>(&self, _: &[u8], _: &mut [u8], (): &()) -> bool {
+        let constants = self.0;
         let (least, greatest) = constants.codes;
         // A float counts the codes: each is exact, and the loop needs no conversion.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`bind` has seen: they are few")]
-        let count = (greatest.to_f64() - least.to_f64()) as u32;
+        let count = (greatest.as_f64() - least.as_f64()) as u32;
         let mut differs = false;
         for step in 0..=count {
             let code = S::Wide::of_f64(f64::from(step)) + least;
-            let decoded = constants.decode::<S>(code, true);
-            differs |= !(decoded.magnitude() < S::Wide::INFINITY);
-            differs |= ROUNDS & (constants.decode::<S>(code, false) != decoded);
+            let decoded = constants.decode(code, true);
+            differs |= !(decoded.abs() < S::Wide::infinity());
+            differs |= ROUNDS & (constants.decode(code, false) != decoded);
         }
         !differs
     }
 }
 
 /// The loop of a source type, an unsigned type of the size of the codes, and a rounding.
-struct StraightLoop<S, T, M>(PhantomData<(S, T, M)>);
+struct StraightLoop<S: FloatElement, T, M> {
+    constants: Constants<S>,
+    types: PhantomData<(T, M)>,
+}
 
 impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode> TileLoop for StraightLoop<S, T, M> {
-    type Parameters = FusedParameters;
-    type Outcome = Option<TileFigures>;
+    type State = Seen;
+    type Outcome = Option<QuantizeFigures>;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(source: &[u8], target: &mut [u8], parameters: &FusedParameters) -> Option<TileFigures> {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], before: &Seen) -> Option<QuantizeFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
-        let pass = Pass::<S, M, ROUNDS> { constants: Constants::new(parameters), types: PhantomData };
-        if !parameters.expects_nan {
-            let seen = pass.tile::<T, false>(source, target);
+        let pass = Pass::<S, M, ROUNDS> { constants: self.constants, mode: PhantomData };
+        if !before.expects_nan {
+            let lanes = pass.tile::<T, false>(source, target);
             // Only the squares show a NaN: comparisons ignore it.
-            let squares = fold(&seen.sum_of_squares, |one, other| one + other);
+            let squares = fold(&lanes.sum_of_squares, |one, other| one + other);
             if squares == squares {
-                return pass.figures(source, &seen, parameters);
+                return pass.figures(source, &lanes, before.greatest);
             }
         }
-        let seen = pass.tile::<T, true>(source, target);
-        pass.figures(source, &seen, parameters)
+        let lanes = pass.tile::<T, true>(source, target);
+        pass.figures(source, &lanes, before.greatest)
     }
 }
 
 /// The figures of a tile, by lane.
-struct Seen<W> {
+struct Lanes<W> {
     /// The least and greatest shifted code of a number.
     shifted: ([W; LANES], [W; LANES]),
     error: [W; LANES],
@@ -112,12 +132,12 @@ struct Seen<W> {
     nan: [u32; LANES],
 }
 
-impl<W: Measured> Seen<W> {
+impl<W: Measured> Lanes<W> {
     #[inline(always)]
     fn none() -> Self {
-        let zeros = [W::ZERO; LANES];
-        Seen {
-            shifted: ([W::INFINITY; LANES], [W::ZERO - W::INFINITY; LANES]),
+        let zeros = [W::zero(); LANES];
+        Lanes {
+            shifted: ([W::infinity(); LANES], [W::zero() - W::infinity(); LANES]),
             error: zeros,
             squares: zeros,
             sum_of_squares: [0.0; LANES],
@@ -128,15 +148,15 @@ impl<W: Measured> Seen<W> {
 
 /// The loop with its constants.
 struct Pass<S: FloatElement, M, const ROUNDS: bool> {
-    constants: Constants<S::Wide>,
-    types: PhantomData<(S, M)>,
+    constants: Constants<S>,
+    mode: PhantomData<M>,
 }
 
 impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<S, M, ROUNDS> {
     /// Returns the code of a value, shifted.
     #[inline(always)]
     fn shifted(&self, x: S::Wide) -> S::Wide {
-        let scaled = self.constants.scale::<S>(x);
+        let scaled = self.constants.scale(x);
         // The addition itself rounds to nearest.
         let rounded = if M::ROUNDING == Rounding::NearestEven { scaled } else { round::<_, M, ROUNDS>(scaled) };
         rounded + S::Wide::SHIFT
@@ -145,65 +165,70 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
     /// Decodes a shifted code.
     #[inline(always)]
     fn decoded(&self, shifted: S::Wide) -> S::Wide {
-        self.constants.decode::<S>(shifted - S::Wide::SHIFT, !ROUNDS)
+        self.constants.decode(shifted - S::Wide::SHIFT, !ROUNDS)
     }
 
     /// Converts a tile. Without `NAN`, a tile that contains NaN has no code for it, and its sum of squares is NaN.
     #[inline(always)]
-    fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Seen<S::Wide> {
-        let mut seen = Seen::none();
+    fn tile<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T]) -> Lanes<S::Wide> {
+        let mut lanes = Lanes::none();
         let rows = source.len().min(target.len()) / LANES * LANES;
         for (source, target) in source[..rows].chunks(BLOCK).zip(target.chunks_mut(BLOCK)) {
-            self.block::<T, NAN>(source, target, &mut seen);
+            self.block::<T, NAN>(source, target, &mut lanes);
         }
         let (rest, target) = (&source[rows..], &mut target[rows..]);
         if let Some(first) = rest.first() {
             // A row filled up with one of its elements. The squares of the added elements are removed again.
             let (mut row, mut codes) = ([*first; LANES], [T::from_bits64(0); LANES]);
             row[..rest.len()].copy_from_slice(rest);
-            let (squares, nan) = (seen.sum_of_squares, seen.nan);
-            self.block::<T, NAN>(&row, &mut codes, &mut seen);
+            let (squares, nan) = (lanes.sum_of_squares, lanes.nan);
+            self.block::<T, NAN>(&row, &mut codes, &mut lanes);
             target.copy_from_slice(&codes[..rest.len()]);
-            seen.sum_of_squares[rest.len()..].copy_from_slice(&squares[rest.len()..]);
-            seen.nan[rest.len()..].copy_from_slice(&nan[rest.len()..]);
+            lanes.sum_of_squares[rest.len()..].copy_from_slice(&squares[rest.len()..]);
+            lanes.nan[rest.len()..].copy_from_slice(&nan[rest.len()..]);
         }
-        seen
+        lanes
     }
 
     /// Converts the whole rows of a block.
     #[inline(always)]
-    fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], seen: &mut Seen<S::Wide>) {
+    fn block<T: Element, const NAN: bool>(&self, source: &[S], target: &mut [T], lanes: &mut Lanes<S::Wide>) {
         let (source, _) = source.as_chunks::<LANES>();
         let (target, _) = target.as_chunks_mut::<LANES>();
-        seen.squares = [S::Wide::ZERO; LANES];
+        lanes.squares = [S::Wide::zero(); LANES];
         for (source, target) in source.iter().zip(target) {
             prefetch(source);
-            self.row::<T, NAN>(source, target, seen);
+            self.row::<T, NAN>(source, target, lanes);
         }
-        for (sum, squares) in seen.sum_of_squares.iter_mut().zip(seen.squares) {
-            *sum += squares.to_f64();
+        for (sum, squares) in lanes.sum_of_squares.iter_mut().zip(lanes.squares) {
+            *sum += squares.as_f64();
         }
     }
 
     #[inline(always)]
-    fn row<T: Element, const NAN: bool>(&self, source: &[S; LANES], target: &mut [T; LANES], seen: &mut Seen<S::Wide>) {
+    fn row<T: Element, const NAN: bool>(
+        &self,
+        source: &[S; LANES],
+        target: &mut [T; LANES],
+        lanes: &mut Lanes<S::Wide>,
+    ) {
         let nan_code = self.constants.nan_code + S::Wide::SHIFT;
         for lane in 0..LANES {
             let x = source[lane].widen();
             let is_nan = x != x;
             let shifted = self.shifted(x);
-            let (least, greatest) = (&mut seen.shifted.0[lane], &mut seen.shifted.1[lane]);
+            let (least, greatest) = (&mut lanes.shifted.0[lane], &mut lanes.shifted.1[lane]);
             *least = select(shifted < *least, shifted, *least);
             *greatest = select(shifted > *greatest, shifted, *greatest);
             let code = if NAN { select(is_nan, nan_code, shifted) } else { shifted };
             target[lane] = T::from_bits64(code.to_bits64());
-            let error = (self.decoded(shifted) - x).magnitude();
-            seen.error[lane] = select(error > seen.error[lane], error, seen.error[lane]);
-            let sum = seen.squares[lane];
-            let squares = if ROUNDS { error.multiply_add(error, sum) } else { error * error + sum };
-            seen.squares[lane] = if NAN { select(is_nan, sum, squares) } else { squares };
+            let error = (self.decoded(shifted) - x).abs();
+            lanes.error[lane] = select(error > lanes.error[lane], error, lanes.error[lane]);
+            let sum = lanes.squares[lane];
+            let squares = if ROUNDS { error.mul_add(error, sum) } else { error * error + sum };
+            lanes.squares[lane] = if NAN { select(is_nan, sum, squares) } else { squares };
             if NAN {
-                seen.nan[lane] += u32::from(is_nan);
+                lanes.nan[lane] += u32::from(is_nan);
             }
         }
     }
@@ -211,24 +236,25 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
     /// Returns the figures of a tile. `None` if it contains a number out of range, or errors too small or great to be
     /// squared.
     #[inline(always)]
-    fn figures(&self, source: &[S], seen: &Seen<S::Wide>, parameters: &FusedParameters) -> Option<TileFigures> {
+    fn figures(&self, source: &[S], lanes: &Lanes<S::Wide>, known: f64) -> Option<QuantizeFigures> {
         let codes = self.constants.codes;
-        let least = fold(&seen.shifted.0, |one, other| if one < other { one } else { other });
-        let greatest = fold(&seen.shifted.1, |one, other| if one > other { one } else { other });
-        let error = fold(&seen.error, |one, other| if one > other { one } else { other });
+        let least = fold(&lanes.shifted.0, |one, other| if one < other { one } else { other });
+        let greatest = fold(&lanes.shifted.1, |one, other| if one > other { one } else { other });
+        let error = fold(&lanes.error, |one, other| if one > other { one } else { other });
         let is_squared = S::Wide::SQUARED.0 < error && error < S::Wide::SQUARED.1;
         let is_in_range = least >= codes.0 + S::Wide::SHIFT && greatest <= codes.1 + S::Wide::SHIFT;
-        if !is_in_range || !(is_squared || error == S::Wide::ZERO) {
+        if !is_in_range || !(is_squared || error == S::Wide::zero()) {
             return None;
         }
-        let nan = fold(&seen.nan, |one, other| one + other) as usize;
-        let normalized = fold(&seen.sum_of_squares, |one, other| one + other) * parameters.normalizer;
-        Some(TileFigures {
-            in_range: source.len() - nan,
+        let nan = u64::from(fold(&lanes.nan, |one, other| one + other));
+        let normalizer = self.constants.normalizer;
+        Some(QuantizeFigures {
+            count: source.len() as u64,
             nan,
-            max_abs_error: self.greatest_error(source, error, parameters),
-            sum_of_squares: normalized * parameters.normalizer,
-            ..TileFigures::default()
+            max_abs_error: self.greatest_error(source, error, known),
+            sum_of_squares: fold(&lanes.sum_of_squares, |one, other| one + other) * normalizer * normalizer,
+            normalizer,
+            ..QuantizeFigures::default()
         })
     }
 
@@ -238,24 +264,24 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
     /// A difference is exact in the type if one operand is zero, or if it is not greater than either. (Both are
     /// multiples of the smaller one's last place.) Otherwise all differences are computed again in float64.
     #[inline(always)]
-    fn greatest_error(&self, source: &[S], error: S::Wide, parameters: &FusedParameters) -> f64 {
-        let is_exact = S::Wide::IS_FLOAT64 || error.to_f64() <= parameters.exact_up_to;
+    fn greatest_error(&self, source: &[S], error: S::Wide, known: f64) -> f64 {
+        let is_exact = S::Wide::IS_FLOAT64 || error.as_f64() <= self.constants.exact_up_to;
         // Rounding is monotonic: a rounded error below the known one is below it before rounding, too.
-        if is_exact || error < S::Wide::of_f64(parameters.greatest.0) {
-            return error.to_f64();
+        if is_exact || error < S::Wide::of_f64(known) {
+            return error.as_f64();
         }
         let twice = error + error;
-        let is_near = |x: S::Wide| (x != S::Wide::ZERO) & (x.magnitude() < twice + twice);
+        let is_near = |x: S::Wide| (x != S::Wide::zero()) & (x.abs() < twice + twice);
         let has_near = source.iter().fold(false, |has_near, x| has_near | is_near(x.widen()));
         if !has_near {
-            return error.to_f64();
+            return error.as_f64();
         }
         let mut may_be_inexact = false;
         for x in source {
             let x = x.widen();
-            may_be_inexact |= is_near(x) & ((self.decoded(self.shifted(x)) - x).magnitude() == error);
+            may_be_inexact |= is_near(x) & ((self.decoded(self.shifted(x)) - x).abs() == error);
         }
-        if may_be_inexact { self.greatest_in_float64(source) } else { error.to_f64() }
+        if may_be_inexact { self.greatest_in_float64(source) } else { error.as_f64() }
     }
 
     #[inline(always)]
@@ -274,7 +300,7 @@ impl<S: FloatElement<Wide: Measured>, M: RoundingMode, const ROUNDS: bool> Pass<
 
     #[inline(always)]
     fn error_in_float64(&self, x: S::Wide) -> f64 {
-        (self.decoded(self.shifted(x)).to_f64() - x.to_f64()).magnitude()
+        (self.decoded(self.shifted(x)).as_f64() - x.as_f64()).abs()
     }
 }
 

@@ -1,13 +1,12 @@
 //! The conversions of `scale_offset`. Each returns the result of an element, and true if there may be a fault.
 
 use half::bf16;
-use num_traits::{WrappingAdd, WrappingMul, WrappingShr, WrappingSub};
+use num_traits::{Float as _, One as _, WrappingAdd, WrappingMul, WrappingShr, WrappingSub, Zero as _};
 
 use super::Direction;
 use crate::element::{Element, NumberType, integer_of, low_bits};
 use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::narrow::FloatElement;
-use crate::kernel::round::WideFloat;
 use crate::{with_float, with_integer};
 
 /// The bits of offset and scale.
@@ -35,15 +34,15 @@ pub(super) fn select(number_type: NumberType, parameters: Parameters, direction:
 
 fn floats<S: FloatElement>((offset, scale): Parameters, direction: Direction) -> TileConversion {
     let wide = |bits: u64| S::from_bits64(bits).widen();
-    let scale = scale.map_or(S::Wide::ONE, wide);
+    let scale = scale.map_or(S::Wide::one(), wide);
     match direction {
         Direction::Encode => {
-            let offset = offset.map_or(S::Wide::ZERO, wide);
+            let offset = offset.map_or(S::Wide::zero(), wide);
             TileConversion::of_each(ScaledFloat::<S, false> { offset, scale })
         }
         Direction::Decode => {
             // Adding -0.0 changes nothing, but adding 0.0 would change -0.0.
-            let offset = offset.map_or(S::Wide::ZERO.with_sign_of(S::Wide::of_f64(-1.0)), wide);
+            let offset = offset.map_or(S::Wide::neg_zero(), wide);
             TileConversion::of_each(ScaledFloat::<S, true> { offset, scale })
         }
     }
@@ -76,13 +75,17 @@ fn integers<S: Modular>(
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an inverse modulo 2^64")]
     let odd = (scale >> scale.trailing_zeros()) as u64;
-    let element = |integer| S::from_bits64(low_bits(integer, number_type));
-    let (offset, accepted) = (element(offset), (element(accepted.0), element(accepted.1)));
     let (shift, inverse) = (scale.trailing_zeros(), S::from_bits64(inverse(odd)));
-    let scale = element(scale);
+    let [offset, scale, first, last] =
+        [offset, scale, accepted.0, accepted.1].map(|integer| S::from_bits64(low_bits(integer, number_type)));
+    let accepted = (first, last);
     Some(match direction {
-        Direction::Encode => TileConversion::of_each(EncodeInteger { offset, scale, accepted }),
-        Direction::Decode => TileConversion::of_each(DecodeInteger { offset, scale, accepted, shift, inverse }),
+        Direction::Encode => {
+            TileConversion::of_each(ScaledInteger::<S, false> { offset, scale, accepted, shift, inverse })
+        }
+        Direction::Decode => {
+            TileConversion::of_each(ScaledInteger::<S, true> { offset, scale, accepted, shift, inverse })
+        }
     })
 }
 
@@ -105,8 +108,8 @@ fn inverse(odd: u64) -> u64 {
 /// Returns true if a result may be a fault. A step has overflowed only if a finite value became infinite or NaN.
 #[inline(always)]
 fn is_suspect<S: FloatElement>(before: S::Wide, after: S::Wide) -> bool {
-    let is_finite = before.magnitude() < S::Wide::INFINITY;
-    let became_infinite = !(after.magnitude() < S::Wide::INFINITY);
+    let is_finite = before.abs() < S::Wide::infinity();
+    let became_infinite = !(after.abs() < S::Wide::infinity());
     if S::HAS_EXACT_NAN {
         // The exact path has rules for the NaN that infinities or a NaN parameter produce.
         (before == before) & became_infinite & (is_finite | (after != after))
@@ -142,44 +145,29 @@ trait Modular: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr {
 impl<T: Element + WrappingAdd + WrappingSub + WrappingMul + WrappingShr> Modular for T {}
 
 #[derive(Clone, Copy)]
-struct EncodeInteger<S> {
+struct ScaledInteger<S, const DECODE: bool> {
     offset: S,
     scale: S,
-    /// The range of values for which no step overflows.
-    accepted: (S, S),
-}
-
-impl<S: Modular> Conversion for EncodeInteger<S> {
-    type Source = S;
-    type Target = S;
-
-    #[inline(always)]
-    fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
-        let result = x.wrapping_sub(&self.offset).wrapping_mul(&self.scale);
-        (result, (x < self.accepted.0) | (x > self.accepted.1))
-    }
-}
-
-#[derive(Clone, Copy)]
-struct DecodeInteger<S> {
-    offset: S,
-    scale: S,
-    /// The range of quotients whose sum with the offset is in range.
+    /// The range of values, or of the quotients of a decoding, for which no step overflows.
     accepted: (S, S),
     /// The number of trailing zeros of the scale, and the inverse modulo 2^N of the bits above them.
     shift: u32,
     inverse: S,
 }
 
-impl<S: Modular> Conversion for DecodeInteger<S> {
+impl<S: Modular, const DECODE: bool> Conversion for ScaledInteger<S, DECODE> {
     type Source = S;
     type Target = S;
 
     #[inline(always)]
     fn convert<const ROUNDS: bool>(self, x: S) -> (S, bool) {
+        let is_out_of_range = |x: S| (x < self.accepted.0) | (x > self.accepted.1);
+        if !DECODE {
+            return (x.wrapping_sub(&self.offset).wrapping_mul(&self.scale), is_out_of_range(x));
+        }
         // It is the quotient if the division leaves no remainder. Only then its product with the scale is `x` again.
         let quotient = x.wrapping_shr(self.shift).wrapping_mul(&self.inverse);
-        let is_out_of_range = (quotient < self.accepted.0) | (quotient > self.accepted.1);
-        (quotient.wrapping_add(&self.offset), is_out_of_range | (quotient.wrapping_mul(&self.scale) != x))
+        let has_remainder = quotient.wrapping_mul(&self.scale) != x;
+        (quotient.wrapping_add(&self.offset), is_out_of_range(quotient) | has_remainder)
     }
 }

@@ -4,23 +4,12 @@
 //! extremes, so that little cancels.
 
 use half::f16;
-use num_traits::Bounded as _;
 
 use super::Summary;
 use crate::kernel::dispatch::TileLoop;
-use crate::kernel::double::{Double, two_sum};
+use crate::kernel::double::{Double, approximate, two_sum};
 use crate::kernel::narrow::FloatElement;
-use crate::kernel::statistics::{Ordered, infinities};
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Parameters {
-    /// The bits of the value that is counted.
-    pub counted: u64,
-    /// True if that value is NaN. All NaN then count as equal to it.
-    pub counts_nan: bool,
-    /// A power of two that brings squares of float64 into range.
-    pub scale: f64,
-}
+use crate::kernel::statistics::{Ordered, extent_of};
 
 /// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 16;
@@ -28,7 +17,7 @@ const LANES: usize = 16;
 /// An element type whose tiles can be summarised.
 pub(super) trait Summed: Ordered {
     /// Returns the sums over finite elements.
-    fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments;
+    fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments;
 }
 
 /// The sums over the finite elements of a tile.
@@ -42,44 +31,36 @@ pub(super) struct Moments {
     pub squares: f64,
 }
 
-pub(super) struct SummaryLoop<T>(std::marker::PhantomData<T>);
+pub(super) struct SummaryLoop<T> {
+    /// The value that is counted. If it is NaN, all NaN count as equal to it.
+    pub counted: T,
+    /// A power of two that brings squares of float64 into range.
+    pub scale: f64,
+}
 
 impl<T: Summed> TileLoop for SummaryLoop<T> {
-    type Parameters = Parameters;
+    type State = ();
     type Outcome = Summary;
 
     #[inline(always)]
-    #[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
-    fn run<const ROUNDS: bool>(source: &[u8], _target: &mut [u8], parameters: &Parameters) -> Summary {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], _target: &mut [u8], (): &()) -> Summary {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
-        let counted = T::from_bits64(parameters.counted);
-        let (mut finite, mut equal) = (0_u32, 0_u32);
-        let (mut least, mut greatest) = (T::Key::max_value(), T::Key::min_value());
-        for element in elements {
-            let is_finite = element.is_finite();
-            finite += u32::from(is_finite);
-            equal += u32::from(*element == counted);
-            least = least.min(if is_finite { element.key() } else { T::Key::max_value() });
-            greatest = greatest.max(if is_finite { element.key() } else { T::Key::min_value() });
-        }
-        let divisor = finite.max(1) as usize;
-        let (count, finite) = (elements.len() as u64, u64::from(finite));
-        let extremes = (T::of_key(least), T::of_key(greatest));
-        let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, parameters.scale);
+        let counted = self.counted;
+        let equal = elements.iter().fold(0_u32, |equal, element| equal + u32::from(*element == counted));
+        let extent = extent_of(elements);
+        let divisor = extent.num_finite().max(1);
+        // Without a finite element all sums are 0.
+        let (least, greatest) = extent.finite.unwrap_or_default();
+        let extremes = (T::from_bits64(least), T::from_bits64(greatest));
+        let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, self.scale);
         // The pivot is only near the mean. This corrects for the distance between them.
         let beside = distances.value();
-        let squares = (squares - beside * beside / divisor as f64).max(0.0);
-        let (positive_infinity, negative_infinity) = if finite == count { (0, 0) } else { infinities(elements) };
-        let nan = count - finite - positive_infinity - negative_infinity;
+        let squares = (squares - beside * beside / approximate(divisor)).max(0.0);
         Summary {
-            count,
-            finite,
-            positive_infinity,
-            negative_infinity,
-            equal: if parameters.counts_nan { nan } else { u64::from(equal) },
-            extremes: (finite > 0).then_some((extremes.0.to_bits64(), extremes.1.to_bits64())),
-            sum: if finite > 0 { sum } else { Double::default() },
-            squares: Double::from(if finite > 0 { squares } else { 0.0 }),
+            extent,
+            equal: if counted != counted { extent.nan } else { u64::from(equal) },
+            sum,
+            squares: Double::from(squares),
         }
     }
 }
@@ -101,7 +82,7 @@ macro_rules! narrow {
 
         impl Summed for $type {
             #[inline(always)]
-            fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), scale: f64) -> Moments {
+            fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
                 narrow_moments(elements, finite, extremes, scale)
             }
         }
@@ -123,11 +104,9 @@ narrow! {
 /// Computes the sums. The first pivot is the middle of the extremes, so that one pass computes both. If it is so far
 /// from the mean that the squares would lose bits, a second pass uses the mean.
 #[inline(always)]
-#[expect(clippy::cast_precision_loss, reason = "a tile has few elements")]
-fn narrow_moments<T: Narrow>(elements: &[T], finite: usize, extremes: (T, T), scale: f64) -> Moments {
-    let count = finite as f64;
+fn narrow_moments<T: Narrow>(elements: &[T], finite: u64, extremes: (T, T), scale: f64) -> Moments {
+    let count = approximate(finite);
     let middle = 0.5 * extremes.0.value(scale) + 0.5 * extremes.1.value(scale);
-    // Without a finite element there are no extremes.
     let pivot = if middle.is_finite() { middle } else { 0.0 };
     let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     in_lanes(elements, |lane, element| {
@@ -203,14 +182,14 @@ macro_rules! wide {
                 clippy::cast_sign_loss,
                 reason = "halves are of 32 bits, and the mean of unsigned integers has no sign"
             )]
-            fn moments(elements: &[Self], finite: usize, extremes: (Self, Self), _scale: f64) -> Moments {
+            fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), _scale: f64) -> Moments {
                 let (mut high, mut low) = (0_i64, 0_i64);
                 for element in elements {
                     high += (*element >> 32) as i64;
                     low += (*element & 0xffff_ffff) as i64;
                 }
                 let sum = i128::from(high) * (1 << 32) + i128::from(low);
-                let count = finite as i128;
+                let count = i128::from(finite);
                 let pivot = (sum / count) as $type;
                 let (below, above) = (extremes.0.abs_diff(pivot), extremes.1.abs_diff(pivot));
                 let fits = i64::try_from(below.max(above)).is_ok();

@@ -26,9 +26,9 @@ fn mean_and_deviation<T: Element>(values: &[T]) -> (f64, f64) {
 fn summary_counts_what_is_not_finite_and_what_is_equal() {
     let values = [1.5f32, f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, f32::INFINITY];
     let (_, found) = summary(&values, 0.0);
-    assert_eq!((found.count, found.finite, found.nan(), found.equal), (7, 3, 1, 2));
-    assert_eq!((found.positive_infinity, found.negative_infinity), (2, 1));
-    assert_eq!(found.extremes, Some(((-0.0f32).to_bits64(), 1.5f32.to_bits64())));
+    assert_eq!((found.extent.count, found.extent.num_finite(), found.extent.nan, found.equal), (7, 3, 1, 2));
+    assert_eq!((found.extent.positive_infinity, found.extent.negative_infinity), (2, 1));
+    assert_eq!(found.extent.finite, Some(((-0.0f32).to_bits64(), 1.5f32.to_bits64())));
     assert_eq!(summary(&values, f32::NAN).1.equal, 1);
     assert_eq!(summary(&[f16::NAN; 5000], f16::NAN).1.equal, 5000);
     assert_eq!(summary(&[f16::INFINITY; 5000], f16::INFINITY).1.equal, 5000);
@@ -67,9 +67,9 @@ fn constant_is_as_if_its_elements_were_there() {
     scan.scan(bytemuck::cast_slice(&values[..4000]), &mut merged);
     scan.merge(&mut merged, &scan.of_constant(0.1f32.to_bits64(), 1000));
     assert_eq!(scan.mean(&merged), Some(f64::from(0.1f32)));
-    assert_eq!((merged.count, merged.finite), (5000, 5000));
+    assert_eq!((merged.extent.count, merged.extent.num_finite()), (5000, 5000));
     scan.merge(&mut merged, &scan.of_constant(f32::NAN.to_bits64(), 1 << 40));
-    assert_eq!((merged.nan(), merged.equal, merged.finite), (1 << 40, 1 << 40, 5000));
+    assert_eq!((merged.extent.nan, merged.equal, merged.extent.num_finite()), (1 << 40, 1 << 40, 5000));
     let huge = scan.of_constant(0.1f32.to_bits64(), u64::MAX);
     assert_eq!(scan.mean(&huge), Some(f64::from(0.1f32)));
 }
@@ -96,5 +96,5 @@ fn every_instruction_set_and_any_alignment_agree() {
         })
         .collect();
     assert!(all.iter().all(|found| *found == all[0]), "{all:?}");
-    assert!(all[0].nan() > 0 && all[0].finite > 5000);
+    assert!(all[0].extent.nan > 0 && all[0].extent.num_finite() > 5000);
 }
