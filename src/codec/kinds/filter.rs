@@ -3,8 +3,6 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
-use std::sync::Arc;
-
 use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, copy_swapped, unsupported, zeroed};
 use super::error::CodecError;
 use super::members::{Absent, Form, Member, numpy_data_type};
@@ -14,7 +12,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::num_elements;
 use crate::kernel::numcodecs::{
-    Delta, ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, fixed_scale_offset, quantize,
+    ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, delta, fixed_scale_offset, quantize,
 };
 use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
@@ -104,7 +102,7 @@ fn arithmetic(to: &Binding<'_>, types: (NumpyType, NumpyType)) -> Result<Element
         ("numcodecs.astype", (decoded, encoded)) => Ok(as_type(decoded, encoded)),
         (name, (NumpyType::Number(decoded), NumpyType::Number(encoded))) => {
             Ok(match (name, number("offset"), number("scale")) {
-                ("numcodecs.delta", ..) => Arc::new(Delta::new(decoded, encoded)),
+                ("numcodecs.delta", ..) => delta(decoded, encoded),
                 (_, Some(offset), Some(scale)) => fixed_scale_offset((decoded, encoded), offset, scale),
                 _ if !decoded.is_float() || !encoded.is_float() => return Err("real floats"),
                 _ => quantize((decoded, encoded), to.members.integer_value("digits")),

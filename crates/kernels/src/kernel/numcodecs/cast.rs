@@ -1,12 +1,11 @@
 //! `astype` of numpy between numbers, alone or tile by tile after arithmetic.
 
 use std::ops::{Add, Mul, Sub};
-use std::sync::Arc;
 
 use half::f16;
 use num_traits::{AsPrimitive, Float};
 
-use super::{ElementFilter, FilterElements, NumpyType};
+use super::{ElementFilter, NumpyType};
 use crate::element::{Element, NumberType};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::tile::{TileBuffer, for_each_tile};
@@ -112,7 +111,7 @@ fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), El
     let (least, beyond) = (-2_f64.powi(through), 2_f64.powi(through.max(unsigned.cast_signed())));
     let source = bytemuck::try_cast_slice::<u8, T>(source).unwrap_or_default();
     let is_undefined = |value: &T| {
-        let value = AsPrimitive::<f64>::as_(*value).trunc();
+        let value = float64(*value).trunc();
         value.is_finite() && !(least..beyond).contains(&value)
     };
     let fault = |index| Err(ElementFault { kind: FaultKind::Overflow, index });
@@ -143,6 +142,11 @@ pub(super) trait Number: Element + num_traits::NumCast + AsPrimitive<f64> {
     fn times(self, other: Self) -> Self;
 }
 
+/// Returns the nearest float64.
+pub(super) fn float64(number: impl Number) -> f64 {
+    number.as_()
+}
+
 pub(super) trait Real: Number + Float {
     /// Returns the nearest value to a float64, as numpy converts a weak Python float to the array's type.
     fn nearest(value: f64) -> Self;
@@ -166,72 +170,42 @@ macro_rules! numbers {
     )*};
 }
 
-macro_rules! floats {
-    ($($type:ty, $value:ident => $rounded:expr;)*) => {$(
-        impl Real for $type {
-            fn nearest(value: f64) -> Self {
-                value.as_()
-            }
-            fn rounded(self) -> Self {
-                let $value = self;
-                $rounded
-            }
-        }
-    )*};
-}
-
 numbers!(wrapping_add, wrapping_sub, wrapping_mul: i8, i16, i32, i64, u8, u16, u32, u64);
 numbers!(add, sub, mul: f16, f32, f64);
-floats!(
-    f16, value => f16::from_f32(value.to_f32().round_ties_even());
-    f32, value => value.round_ties_even();
-    f64, value => value.round_ties_even();
-);
 
-#[derive(Debug)]
-struct AsType {
-    decoded: NumpyType,
-    encoded: NumpyType,
-    encode: NumpyCast,
-    decode: NumpyCast,
+impl<T: Number + Float> Real for T
+where
+    f64: AsPrimitive<T>,
+{
+    fn nearest(value: f64) -> Self {
+        value.as_()
+    }
+
+    fn rounded(self) -> Self {
+        // Both conversions are exact.
+        self.as_().round_ties_even().as_()
+    }
 }
 
 /// Binds `astype` to `decode_dtype` and `encode_dtype`.
 pub fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
     let (from, to) = (decoded.number(), encoded.number());
-    Arc::new(AsType {
-        decoded,
-        encoded,
-        encode: NumpyCast::new(from, to, OverflowRule::Reversible),
-        decode: NumpyCast::new(to, from, OverflowRule::Numpy),
-    })
-}
-
-impl FilterElements for AsType {
-    fn types(&self) -> (NumberType, NumberType) {
-        (self.decoded.number(), self.encoded.number())
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self.encoded {
-            NumpyType::Bool => truth(self.decoded.number(), decoded, encoded),
-            NumpyType::Number(_) => self.encode.convert(decoded, encoded),
+    let cast = |(source, target): (NumberType, NumberType), result, rule| {
+        let cast = NumpyCast::new(source, target, rule);
+        move |elements: &[u8], results: &mut [u8]| match result {
+            NumpyType::Bool => truth(source, elements, results),
+            NumpyType::Number(_) => cast.convert(elements, results),
         }
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        match self.decoded {
-            NumpyType::Bool => truth(self.encoded.number(), encoded, decoded),
-            NumpyType::Number(_) => self.decode.convert(encoded, decoded),
-        }
-    }
+    };
+    let encode = cast((from, to), encoded, OverflowRule::Reversible);
+    ElementFilter::new((from, to), encode, cast((to, from), decoded, OverflowRule::Numpy))
 }
 
 /// Casts to bool. Every value but zero is true, including NaN.
 fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
     with_element!(source_type.element(), T => {
         for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {
-            map_elements::<T, u8>(source, target, |value| Ok(u8::from(AsPrimitive::<f64>::as_(value) != 0.0)))
+            map_elements::<T, u8>(source, target, |value| Ok(u8::from(float64(value) != 0.0)))
         })
     })
 }

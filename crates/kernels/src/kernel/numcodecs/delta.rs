@@ -3,7 +3,7 @@
 //! Differences are computed in `dtype`, where integers wrap, and cast to `astype`. Decoding adds in the type that can
 //! represent both, or in float64 if no integer can. It casts every sum to `dtype` last (run, numpy 2.4).
 
-use super::FilterElements;
+use super::ElementFilter;
 use super::cast::{Number, NumpyCast, OverflowRule};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
@@ -68,6 +68,16 @@ impl Delta {
         !self.decoded.is_float() && !self.sum.is_float()
     }
 
+    /// Encodes as many native-endian elements as both slices have.
+    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+        with_element!(self.decoded.element(), T => self.differences::<T>(decoded, encoded))
+    }
+
+    /// Decodes as many native-endian elements as both slices have.
+    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+        with_element!(self.sum.element(), T => self.sums::<T>(encoded, decoded))
+    }
+
     fn differences<T: Number>(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         // A sum that wraps corrects a difference that has wrapped. Floats do not wrap.
         let wraps = self.decoded.is_float() || !self.sum.is_float();
@@ -97,22 +107,16 @@ impl Delta {
     }
 }
 
-impl FilterElements for Delta {
-    fn types(&self) -> (NumberType, NumberType) {
-        (self.decoded, self.encoded)
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_element!(self.decoded.element(), T => self.differences::<T>(decoded, encoded))
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
-        with_element!(self.sum.element(), T => self.sums::<T>(encoded, decoded))
-    }
-
-    fn delta(&self) -> Option<&Delta> {
-        Some(self)
-    }
+/// Binds `delta` to `dtype` and `astype`.
+pub fn delta(decoded: NumberType, encoded: NumberType) -> ElementFilter {
+    let own = Delta::new(decoded, encoded);
+    let (encoder, decoder) = (own.clone(), own.clone());
+    let filter = ElementFilter::new(
+        (decoded, encoded),
+        move |elements, differences| encoder.encode(elements, differences),
+        move |differences, elements| decoder.decode(differences, elements),
+    );
+    ElementFilter { delta: Some(own), ..filter }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::ElementFault;
 use crate::element::{ElementType, NumberType};
 
 pub use cast::as_type;
-pub use delta::Delta;
+pub use delta::{Delta, delta};
 pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize};
 
 /// The element types of a filter.
@@ -42,25 +42,54 @@ pub enum PythonNumber {
     Float(f64),
 }
 
-/// A filter of numcodecs between two types.
-pub trait FilterElements: std::fmt::Debug + Send + Sync {
-    /// Returns the types of decoded and encoded elements.
-    fn types(&self) -> (NumberType, NumberType);
+/// A filter of numcodecs bound to two types.
+#[derive(Clone)]
+pub struct ElementFilter {
+    types: (NumberType, NumberType),
+    encode: Arc<ConvertElements>,
+    decode: Arc<ConvertElements>,
+    /// The filter if it is `delta`, the only one that does not convert each element by itself.
+    delta: Option<Delta>,
+}
 
-    /// Encodes as many native-endian elements as both slices have.
-    fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault>;
+/// Converts as many native-endian elements as both slices have.
+type ConvertElements = dyn Fn(&[u8], &mut [u8]) -> Result<(), ElementFault> + Send + Sync;
 
-    /// Decodes as many native-endian elements as both slices have.
-    fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault>;
-
-    /// Returns the filter if it is `delta`, the only one that does not convert each element by itself.
-    fn delta(&self) -> Option<&Delta> {
-        None
+impl std::fmt::Debug for ElementFilter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "ElementFilter({} to {})", self.types.0, self.types.1)
     }
 }
 
-/// A filter bound to two types.
-pub type ElementFilter = Arc<dyn FilterElements>;
+impl ElementFilter {
+    fn new(
+        types: (NumberType, NumberType),
+        encode: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault> + Send + Sync + 'static,
+        decode: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault> + Send + Sync + 'static,
+    ) -> Self {
+        ElementFilter { types, encode: Arc::new(encode), decode: Arc::new(decode), delta: None }
+    }
+
+    /// Returns the types of decoded and encoded elements.
+    pub fn types(&self) -> (NumberType, NumberType) {
+        self.types
+    }
+
+    /// Encodes as many native-endian elements as both slices have.
+    pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
+        (self.encode)(decoded, encoded)
+    }
+
+    /// Decodes as many native-endian elements as both slices have.
+    pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
+        (self.decode)(encoded, decoded)
+    }
+
+    /// Returns the filter if it is `delta`.
+    pub fn delta(&self) -> Option<&Delta> {
+        self.delta.as_ref()
+    }
+}
 
 impl NumpyType {
     /// Returns the number type. `bool` is a byte.
