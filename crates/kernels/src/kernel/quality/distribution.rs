@@ -48,55 +48,27 @@ pub struct PairCounts {
 }
 
 /// Numbers the possible values.
-trait Number: Copy {
-    /// Returns the approximate number of a possible value. For other values, a number in between.
-    fn position(self, value: f64) -> f64;
-}
-
-/// A scale of about equal steps.
-#[derive(Debug, Clone, Copy)]
-struct Steps {
-    origin: f64,
-    inverse: f64,
-}
-
-/// A scale of the leading bits of a float64, after a multiplication by `factor`.
-#[derive(Debug, Clone, Copy)]
-struct Bits {
-    factor: f64,
-    unit: f64,
-    zero: f64,
-}
-
 #[derive(Debug, Clone, Copy)]
 enum Scale {
-    Steps(Steps),
-    Bits(Bits),
+    /// A scale of about equal steps.
+    Steps { origin: f64, inverse: f64 },
+    /// A scale of the leading bits of a float64, after a multiplication by `factor`.
+    Bits { factor: f64, unit: f64, zero: f64 },
 }
 
-impl Number for Steps {
-    #[inline(always)]
-    fn position(self, value: f64) -> f64 {
-        (value - self.origin) * self.inverse
-    }
-}
-
-impl Number for Bits {
+impl Scale {
+    /// Returns the approximate number of a possible value. For other values, a number in between.
     #[inline(always)]
     fn position(self, value: f64) -> f64 {
         // The bits of magnitudes sort as the magnitudes do. As the fraction of 2^52 they are a number without a
         // conversion.
         const INTEGRAL: f64 = 4_503_599_627_370_496.0;
-        let bits = (value.abs() * self.factor).to_bits() >> 11 | INTEGRAL.to_bits();
-        ((f64::from_bits(bits) - INTEGRAL) * self.unit).copysign(value) + self.zero
-    }
-}
-
-impl Number for Scale {
-    fn position(self, value: f64) -> f64 {
         match self {
-            Scale::Steps(steps) => steps.position(value),
-            Scale::Bits(bits) => bits.position(value),
+            Scale::Steps { origin, inverse } => (value - origin) * inverse,
+            Scale::Bits { factor, unit, zero } => {
+                let bits = (value.abs() * factor).to_bits() >> 11 | INTEGRAL.to_bits();
+                ((f64::from_bits(bits) - INTEGRAL) * unit).copysign(value) + zero
+            }
         }
     }
 }
@@ -109,7 +81,7 @@ impl PossibleValues {
         let (first, last) = (*values.first()?, *values.last()?);
         #[expect(clippy::cast_precision_loss, reason = "compared with the most that there may be")]
         let inverse = (values.len() - 1) as f64 / (last - first);
-        (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps(Steps { origin: first, inverse })))
+        (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps { origin: first, inverse }))
     }
 
     /// Makes the finite values of an IEEE 754 format with `bits` explicit bits of the significand kept. `None` if there
@@ -125,7 +97,7 @@ impl PossibleValues {
         let magnitude = |number: u32| f64::from_bits(u64::from(number) << (52 - bits)) / factor;
         let negative = (1..magnitudes).rev().map(|number| -magnitude(number));
         let unit = f64::from(1_u32 << bits) / 2_f64.powi(41);
-        let scale = Scale::Bits(Bits { factor, unit, zero: f64::from(magnitudes - 1) });
+        let scale = Scale::Bits { factor, unit, zero: f64::from(magnitudes - 1) };
         Some(Self::new(negative.chain((0..magnitudes).map(magnitude)).collect(), scale))
     }
 
@@ -143,6 +115,7 @@ impl PossibleValues {
         PossibleValues { values, scale, least_distance, kernel: BlockKernel::default() }
     }
 
+    /// Returns the number of copies of the counters, a power of two.
     fn copies(&self) -> usize {
         if self.values.len() <= MOST_COPIED { COPIES } else { 1 }
     }
@@ -153,18 +126,14 @@ impl PossibleValues {
     }
 
     /// Counts the pairs of two finite values.
-    #[expect(clippy::cast_possible_truncation, reason = "a few times the number of values")]
     pub fn count(&self, source: &[f64], destination: &[f64], counts: &mut PairCounts) {
         let Some(least_distance) = self.least_distance else {
             return self.count_far(source, destination, counts);
         };
-        let (counters, copies) = (self.counters(), self.copies());
-        counts.near.resize(copies * counters + UNREAD, 0);
-        let places =
-            Places { scale: self.scale, last: self.values.len() as u32 - 1, least_distance, copies: copies as u32 };
+        counts.near.resize(self.copies() * self.counters() + UNREAD, 0);
         let mut found = [0; PAIRS];
         for (x, y) in source.chunks(PAIRS).zip(destination.chunks(PAIRS)) {
-            if self.kernel.run((x, y, &places, &mut found)) {
+            if self.kernel.run((x, y, (self, least_distance), &mut found)) {
                 self.count_far(x, y, counts);
                 continue;
             }
@@ -219,42 +188,33 @@ impl PairCounts {
     }
 }
 
-/// The arguments for finding counters.
-struct Places {
-    scale: Scale,
-    last: u32,
-    least_distance: f64,
-    /// A power of two.
-    copies: u32,
-}
-
 /// The loop that finds the counter of each pair. It returns true if another possible value may be between those of a
 /// pair.
 struct PlaceLoop;
 
 impl BlockLoop for PlaceLoop {
-    type Work<'a> = (&'a [f64], &'a [f64], &'a Places, &'a mut [u32; PAIRS]);
+    /// The pairs, the possible values with their least distance, and the places of the counters.
+    type Work<'a> = (&'a [f64], &'a [f64], (&'a PossibleValues, f64), &'a mut [u32; PAIRS]);
     type Outcome = bool;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>((x, y, places, found): Self::Work<'_>) -> bool {
+    fn run<const ROUNDS: bool>(work: Self::Work<'_>) -> bool {
         // One loop for each: a loop that chose for each pair would not be vectorised.
-        match places.scale {
-            Scale::Steps(scale) => find(x, y, scale, places, found),
-            Scale::Bits(scale) => find(x, y, scale, places, found),
+        match work.2.0.scale {
+            Scale::Steps { origin, inverse } => find(Scale::Steps { origin, inverse }, work),
+            Scale::Bits { factor, unit, zero } => find(Scale::Bits { factor, unit, zero }, work),
         }
     }
 }
 
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the integer is in the last bits")]
-fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [u32; PAIRS]) -> bool {
+#[expect(clippy::cast_possible_truncation, reason = "places are few, and the integer is in the last bits")]
+fn find(scale: Scale, (x, y, (possible, least_distance), found): <PlaceLoop as BlockLoop>::Work<'_>) -> bool {
     // A float64 so large that it has no fraction: adding it rounds to an integer, in the last bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
-    let last = f64::from(places.last);
-    let counters = 2 * (places.last + 1);
-    let unread = counters * places.copies;
-    let (least_distance, copies) = (places.least_distance, places.copies - 1);
+    let (counters, copies) = (possible.counters() as u32, possible.copies() as u32);
+    let last = f64::from(counters / 2 - 1);
+    let unread = counters * copies;
     let mut is_any_far = false;
     for (index, ((x, y), place)) in (0_u32..).zip(x.iter().zip(y).zip(found)) {
         let position = scale.position(*y);
@@ -267,7 +227,7 @@ fn find(x: &[f64], y: &[f64], scale: impl Number, places: &Places, found: &mut [
             | ((at == last + ROUNDER) & (x > y))
             | !is_counted;
         is_any_far |= !is_near;
-        let own = at.to_bits() as u32 * 2 + u32::from(x > y) + (index & copies) * counters;
+        let own = at.to_bits() as u32 * 2 + u32::from(x > y) + (index & (copies - 1)) * counters;
         *place = if is_counted { own } else { unread + index % UNREAD as u32 };
     }
     is_any_far

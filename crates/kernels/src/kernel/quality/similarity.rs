@@ -11,7 +11,7 @@
 //! numbers.
 
 pub use super::windows::{RADIUS, Similarity, WINDOW};
-use super::windows::{Rows, STEPS, Weights, WindowLoop};
+use super::windows::{STEPS, Weights, WindowLoop};
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
 /// The standard deviation of the weights, in points.
@@ -29,11 +29,12 @@ pub struct LevelRange {
 /// Rows of two levels, rounded to 256 values.
 #[derive(Debug, Default)]
 pub struct Band {
-    width: usize,
+    /// Points of a row.
+    pub(super) width: usize,
     /// The values of SOURCE and DEST. 0 if the point does not count.
-    values: [Vec<u8>; 2],
+    pub(super) values: [Vec<u8>; 2],
     /// 1 if the point counts, else 0.
-    counts: Vec<u8>,
+    pub(super) counts: Vec<u8>,
     has_gaps: bool,
 }
 
@@ -44,6 +45,11 @@ impl Band {
         self.has_gaps = false;
         self.values.iter_mut().for_each(Vec::clear);
         self.counts.clear();
+    }
+
+    /// Returns the number of whole rows.
+    pub(super) fn rows(&self) -> usize {
+        self.counts.len().checked_div(self.width).unwrap_or(0)
     }
 
     /// Appends points, row by row. `source` and `destination` have the same length.
@@ -118,13 +124,10 @@ impl Default for SimilarityScan {
 impl SimilarityScan {
     /// Returns the SSIM of all windows inside a band.
     pub fn run(&self, band: &Band) -> Similarity {
-        let rows = band.counts.len().checked_div(band.width).unwrap_or(0);
-        if rows < WINDOW || band.width < WINDOW {
+        if band.rows() < WINDOW || band.width < WINDOW {
             return Similarity::default();
         }
-        let [x, y] = &band.values;
-        let of_band = Rows { width: band.width, values: [x, y], counts: &band.counts };
-        let work = (of_band, rows, &self.weights);
+        let work = (band, &self.weights);
         if band.has_gaps { self.with_gaps.run(work) } else { self.whole.run(work) }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::similarity::Band;
 use super::sums::multiply_add;
 use crate::kernel::dispatch::BlockLoop;
 
@@ -35,17 +36,6 @@ impl Similarity {
     pub fn mean(&self) -> Option<f64> {
         (self.windows > 0).then(|| self.sum / self.windows as f64)
     }
-}
-
-/// Rows of two levels, with values rounded to 256 values.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rows<'a> {
-    /// Points of a row.
-    pub width: usize,
-    /// The values of SOURCE and DEST. 0 if the point does not count.
-    pub values: [&'a [u8]; 2],
-    /// 1 if the point counts, else 0.
-    pub counts: &'a [u8],
 }
 
 /// The constants of SSIM: 1e-8 for values in [0, 1], converted to values in [0, 255].
@@ -107,12 +97,12 @@ struct Maps<'a> {
 pub(super) struct WindowLoop<const GAPS: bool>;
 
 impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
-    type Work<'a> = (Rows<'a>, usize, &'a Weights);
+    type Work<'a> = (&'a Band, &'a Weights);
     type Outcome = Similarity;
 
     #[inline(always)]
     #[expect(clippy::large_stack_arrays, reason = "36 KiB, once for a band: a thread has 2 MiB")]
-    fn run<const ROUNDS: bool>((band, rows, weights): (Rows<'_>, usize, &Weights)) -> Similarity {
+    fn run<const ROUNDS: bool>((band, weights): (&Band, &Weights)) -> Similarity {
         let mut maps = Maps {
             across: &mut [[Row([0.0; TILE]); MAPS]; REACHED_ROWS],
             points: &mut [WideRow([0.0; BLOCK_REACH * LANES]); MAPS],
@@ -123,7 +113,7 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
         let mut all = Similarity::default();
         for first in (0..band.width - 2 * RADIUS).step_by(TILE) {
             let columns = first..(first + REACH).min(band.width);
-            all.merge(tile::<ROUNDS, GAPS>(band, columns, rows, weights, &mut maps));
+            all.merge(tile::<ROUNDS, GAPS>(band, columns, weights, &mut maps));
         }
         all
     }
@@ -132,19 +122,18 @@ impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
 /// Returns the SSIM of the windows in some columns.
 #[inline(always)]
 fn tile<const ROUNDS: bool, const GAPS: bool>(
-    band: Rows<'_>,
+    band: &Band,
     columns: Range<usize>,
-    rows: usize,
     weights: &Weights,
     maps: &mut Maps<'_>,
 ) -> Similarity {
-    let num_windows = columns.len() - 2 * RADIUS;
+    let (rows, num_windows) = (band.rows(), columns.len() - 2 * RADIUS);
     let mut is_window = [0_u8; TILE];
     for (place, is_window) in is_window.iter_mut().enumerate() {
         *is_window = u8::from(place % LANES * BLOCK + place / LANES < num_windows);
     }
     maps.rows.fill(usize::MAX);
-    let differs = differing_rows(band, columns.clone(), rows);
+    let differs = differing_rows(band, columns.clone());
     let mut all = Similarity::default();
     let mut sums = [0.0; TILE];
     for top in (0..rows - 2 * RADIUS).step_by(GROUP) {
@@ -199,13 +188,10 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
 
 /// Returns for each row whether SOURCE and DEST differ in some columns.
 #[inline(always)]
-fn differing_rows(band: Rows<'_>, columns: Range<usize>, rows: usize) -> Vec<bool> {
-    let mut differs = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let own = row * band.width + columns.start..row * band.width + columns.end;
-        differs.push(band.values[0][own.clone()] != band.values[1][own]);
-    }
-    differs
+fn differing_rows(band: &Band, columns: Range<usize>) -> Vec<bool> {
+    let [x, y] = &band.values;
+    let rows = x.chunks_exact(band.width).zip(y.chunks_exact(band.width));
+    rows.map(|(x, y)| x[columns.clone()] != y[columns.clone()]).collect()
 }
 
 /// Reorders the bytes of a row for a tile. The first ones are those inside the first window of each block.
@@ -226,7 +212,7 @@ fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
 #[inline(always)]
 fn fill<const ROUNDS: bool, const GAPS: bool>(
     maps: &mut Maps<'_>,
-    band: Rows<'_>,
+    band: &Band,
     (row, columns): (usize, Range<usize>),
     weights: &Weights,
 ) {
@@ -261,23 +247,7 @@ fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(
     for lane in 0..LANES {
         for place in 0..BLOCK {
             let at = place * LANES + lane;
-            let mean = weighted::<ROUNDS>(
-                weights,
-                [
-                    points[at],
-                    points[at + LANES],
-                    points[at + 2 * LANES],
-                    points[at + 3 * LANES],
-                    points[at + 4 * LANES],
-                    points[at + 5 * LANES],
-                    points[at + 6 * LANES],
-                    points[at + 7 * LANES],
-                    points[at + 8 * LANES],
-                    points[at + 9 * LANES],
-                    points[at + 10 * LANES],
-                ],
-            );
-            means[at] = mean;
+            means[at] = weighted::<ROUNDS>(weights, |offset| points[at + offset * LANES]);
         }
     }
 }
@@ -290,24 +260,20 @@ fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means
         for (number, row) in r.iter_mut().zip(rows) {
             *number = row.0[at];
         }
-        means[0].0[at] =
-            weighted::<ROUNDS>(weights, [r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10]]);
-        means[1].0[at] =
-            weighted::<ROUNDS>(weights, [r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11]]);
-        means[2].0[at] =
-            weighted::<ROUNDS>(weights, [r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12]]);
-        means[3].0[at] =
-            weighted::<ROUNDS>(weights, [r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13]]);
+        means[0].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset]);
+        means[1].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 1]);
+        means[2].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 2]);
+        means[3].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 3]);
     }
 }
 
 /// Returns the weighted mean of eleven numbers.
 #[inline(always)]
-fn weighted<const ROUNDS: bool>(weights: &Weights, numbers: [f64; WINDOW]) -> f64 {
-    let mean = numbers[5] * weights[0];
-    let mean = multiply_add::<ROUNDS>(numbers[4] + numbers[6], weights[1], mean);
-    let mean = multiply_add::<ROUNDS>(numbers[3] + numbers[7], weights[2], mean);
-    let mean = multiply_add::<ROUNDS>(numbers[2] + numbers[8], weights[3], mean);
-    let mean = multiply_add::<ROUNDS>(numbers[1] + numbers[9], weights[4], mean);
-    multiply_add::<ROUNDS>(numbers[0] + numbers[10], weights[5], mean)
+fn weighted<const ROUNDS: bool>(weights: &Weights, number: impl Fn(usize) -> f64) -> f64 {
+    let mean = number(5) * weights[0];
+    let mean = multiply_add::<ROUNDS>(number(4) + number(6), weights[1], mean);
+    let mean = multiply_add::<ROUNDS>(number(3) + number(7), weights[2], mean);
+    let mean = multiply_add::<ROUNDS>(number(2) + number(8), weights[3], mean);
+    let mean = multiply_add::<ROUNDS>(number(1) + number(9), weights[4], mean);
+    multiply_add::<ROUNDS>(number(0) + number(10), weights[5], mean)
 }
