@@ -10,6 +10,7 @@ mod float_format;
 pub use float_format::SmallFloat;
 pub use float_format::{FloatFormat, SpecialValues};
 
+use num_traits::AsPrimitive as _;
 use serde::{Deserialize, Serialize};
 
 /// Runs an expression with a type name bound to the Rust type of an [`ElementType`] of a list. Runs another expression
@@ -64,25 +65,16 @@ macro_rules! with_float {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_bits {
-    ($size:expr, $T:ident => $body:expr) => {
+    ([$($bytes:tt: $type:ty),*] $size:expr, $T:ident => $body:expr) => {
         match $size {
-            1 => {
-                type $T = u8;
+            $($bytes => {
+                type $T = $type;
                 $body
-            }
-            2 => {
-                type $T = u16;
-                $body
-            }
-            4 => {
-                type $T = u32;
-                $body
-            }
-            _ => {
-                type $T = u64;
-                $body
-            }
+            })*
         }
+    };
+    ($size:expr, $T:ident => $body:expr) => {
+        $crate::with_bits!([1: u8, 2: u16, 4: u32, _: u64] $size, $T => $body)
     };
 }
 pub use with_bits;
@@ -141,45 +133,31 @@ impl ElementType {
 pub trait Element: bytemuck::Pod + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     /// The stored primitive.
     const TYPE: ElementType;
+
     /// Returns the bit pattern, zero-extended to 64 bits.
-    fn to_bits64(self) -> u64;
+    #[inline]
+    fn to_bits64(self) -> u64 {
+        with_bits!(size_of::<Self>(), B => bytemuck::cast::<Self, B>(self).as_())
+    }
+
     /// Returns the element whose bit pattern is the low bits of `bits`.
-    fn from_bits64(bits: u64) -> Self;
+    #[inline]
+    fn from_bits64(bits: u64) -> Self {
+        with_bits!(size_of::<Self>(), B => bytemuck::cast::<B, Self>(bits.as_()))
+    }
 }
 
-/// Implements [`Element`] for Rust types, with the functions from a value to its bits and back.
 macro_rules! elements {
-    ($($variant:ident: $type:ty as $bits:ty, $to_bits:expr, $from_bits:expr;)*) => {$(
+    ($($variant:ident: $type:ty),*) => {$(
         impl Element for $type {
             const TYPE: ElementType = ElementType::$variant;
-            #[inline]
-            fn to_bits64(self) -> u64 {
-                u64::from($to_bits(self))
-            }
-            #[allow(clippy::cast_possible_truncation, trivial_numeric_casts, reason = "the low bits are the element")]
-            #[inline]
-            fn from_bits64(bits: u64) -> Self {
-                $from_bits(bits as $bits)
-            }
         }
     )*};
 }
 
-elements! {
-    Int8: i8 as u8, i8::cast_unsigned, u8::cast_signed;
-    Int16: i16 as u16, i16::cast_unsigned, u16::cast_signed;
-    Int32: i32 as u32, i32::cast_unsigned, u32::cast_signed;
-    Int64: i64 as u64, i64::cast_unsigned, u64::cast_signed;
-    UInt8: u8 as u8, std::convert::identity, std::convert::identity;
-    UInt16: u16 as u16, std::convert::identity, std::convert::identity;
-    UInt32: u32 as u32, std::convert::identity, std::convert::identity;
-    UInt64: u64 as u64, std::convert::identity, std::convert::identity;
-    Float16: half::f16 as u16, half::f16::to_bits, half::f16::from_bits;
-    Float32: f32 as u32, f32::to_bits, f32::from_bits;
-    Float64: f64 as u64, f64::to_bits, f64::from_bits;
-    // The only small float that the loops know as a number. Arrays contain its bits.
-    UInt16: half::bf16 as u16, half::bf16::to_bits, half::bf16::from_bits;
-}
+elements!(Int8: i8, Int16: i16, Int32: i32, Int64: i64, UInt8: u8, UInt16: u16, UInt32: u32, UInt64: u64);
+// `bfloat16` is the only small float that the loops know as a number. Arrays contain its bits.
+elements!(Float16: half::f16, Float32: f32, Float64: f64, UInt16: half::bf16);
 
 /// The meaning of an array's values: a stored primitive and its bits that count, or a small float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

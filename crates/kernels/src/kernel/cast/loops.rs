@@ -125,49 +125,32 @@ impl<S: ConvertFloat<T>, T: Element, M: RoundingMode> Conversion for FloatToFloa
 
 /// Returns the upper half of a float32. Its last bit is set if any bit of the lower half is set, which rounds to odd. A
 /// small float of one byte has at most five bits of significand. So rounding the key later has the result of a single
-/// rounding.
+/// rounding. A `u16` as the result of a float conversion is this key.
 #[inline(always)]
 fn key(value: f32) -> u16 {
     let bits = value.to_bits();
     (bits >> 16) as u16 | u16::from(bits & 0xffff != 0)
 }
 
-/// Floats to the [`key`] that a table converts.
-#[derive(Clone, Copy)]
-struct FloatToKey<S>(pub(super) PhantomData<S>);
-
-impl Conversion for FloatToKey<f32> {
-    type Source = f32;
-    type Target = u16;
-
+impl ConvertFloat<u16> for f32 {
     #[inline(always)]
-    fn convert<const ROUNDS: bool>(self, x: f32) -> (u16, bool) {
-        (key(x), false)
+    fn convert_float<M: RoundingMode>(self) -> (u16, bool) {
+        (key(self), false)
     }
 }
 
-impl Conversion for FloatToKey<f64> {
-    type Source = f64;
-    type Target = u16;
-
+impl ConvertFloat<u16> for f64 {
     #[inline(always)]
-    fn convert<const ROUNDS: bool>(self, x: f64) -> (u16, bool) {
-        let is_beyond = (x.abs() > f64::from(f32::MAX)) & (x.abs() < f64::INFINITY);
-        (key(odd_float32(x)), is_beyond)
+    fn convert_float<M: RoundingMode>(self) -> (u16, bool) {
+        let is_beyond = (self.abs() > f64::from(f32::MAX)) & (self.abs() < f64::INFINITY);
+        (key(odd_float32(self)), is_beyond)
     }
 }
 
-/// Integers to the [`key`] that a table converts.
-#[derive(Clone, Copy)]
-struct IntegerToKey<S>(pub(super) Accepted<S>);
-
-impl<S: IntegerElement> Conversion for IntegerToKey<S> {
-    type Source = S;
-    type Target = u16;
-
+impl OfInteger for u16 {
     #[inline(always)]
-    fn convert<const ROUNDS: bool>(self, x: S) -> (u16, bool) {
-        (key(odd_float32(odd_f64(x))), self.0.excludes(x))
+    fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (u16, bool) {
+        (key(odd_float32(odd_f64(integer))), false)
     }
 }
 
@@ -211,7 +194,7 @@ pub(super) fn select(options: &CastOptions, nan_bits: Option<u64>) -> TileConver
     }
     with_float!(
         wide_element(options.source),
-        S => if options.target.is_float() { S::to_float(options) } else { float_to_integer::<S>(options, nan_bits) },
+        S => if options.target.is_float() { to_float::<S>(options) } else { float_to_integer::<S>(options, nan_bits) },
         else with_integer!(
             options.source.element(),
             S => select_of_integer::<S>(options),
@@ -244,14 +227,17 @@ pub(super) fn first_step(options: &CastOptions) -> Option<(TileConversion, usize
 
 fn to_keys(options: &CastOptions) -> TileConversion {
     match options.source.element() {
-        ElementType::Float32 => TileConversion::of_each(FloatToKey::<f32>(PhantomData)),
-        ElementType::Float64 => TileConversion::of_each(FloatToKey::<f64>(PhantomData)),
-        integer => with_integer!(
-            integer,
-            S => TileConversion::of_each(IntegerToKey::<S>(ranges(options).0)),
-            else TileConversion::copy()
-        ),
+        ElementType::Float32 => float_to_key::<f32>(),
+        ElementType::Float64 => float_to_key::<f64>(),
+        integer => with_integer!(integer, S => {
+            let types = PhantomData::<(u16, NearestEven)>;
+            TileConversion::of_each(IntegerToFloat { accepted: ranges::<S>(options).0, is_checked: false, types })
+        }, else TileConversion::copy()),
     }
+}
+
+fn float_to_key<S: ConvertFloat<u16>>() -> TileConversion {
+    TileConversion::of_each(FloatToFloat { is_checked: true, types: PhantomData::<(S, u16, NearestEven)> })
 }
 
 fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion {
@@ -333,30 +319,18 @@ fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<
     })
 }
 
-/// The conversions of one float type to the others.
-trait ToFloat: Element {
-    fn to_float(options: &CastOptions) -> TileConversion;
+fn to_float<S>(options: &CastOptions) -> TileConversion
+where
+    S: ConvertFloat<f16> + ConvertFloat<f32> + ConvertFloat<f64> + ConvertFloat<bf16>,
+{
+    match options.target.element() {
+        ElementType::Float16 => float_to_float::<S, f16>(options),
+        ElementType::Float32 => float_to_float::<S, f32>(options),
+        ElementType::Float64 => float_to_float::<S, f64>(options),
+        // The only small float with loops.
+        _ => float_to_float::<S, bf16>(options),
+    }
 }
-
-macro_rules! to_float {
-    ($source:ty: $first:ty, $second:ty) => {
-        impl ToFloat for $source {
-            fn to_float(options: &CastOptions) -> TileConversion {
-                match options.target.element() {
-                    <$first>::TYPE => float_to_float::<$source, $first>(options),
-                    <$second>::TYPE => float_to_float::<$source, $second>(options),
-                    // The only small float with loops.
-                    bf16::TYPE => float_to_float::<$source, bf16>(options),
-                    _ => TileConversion::copy(),
-                }
-            }
-        }
-    };
-}
-
-to_float!(f16: f32, f64);
-to_float!(f32: f16, f64);
-to_float!(f64: f16, f32);
 
 fn float_to_float<S: ConvertFloat<T>, T: Element>(options: &CastOptions) -> TileConversion {
     let is_checked = options.out_of_range != OutOfRange::Clamp;
