@@ -117,14 +117,14 @@ struct Plan {
     element_size: usize,
     /// The loops around the transpositions.
     outer: Vec<Dimension>,
-    /// The dimension along which the source is contiguous, then the one for the destination. Empty if everything moves
+    /// The dimension along which the source is contiguous, then the one for the destination. `None` if everything moves
     /// as one.
-    dimensions: Vec<Dimension>,
+    dimensions: Option<[Dimension; 2]>,
 }
 
 impl Plan {
     fn new(source: &[usize], order: &[usize], element_size: usize) -> Self {
-        let empty = Plan { element_size, outer: Vec::new(), dimensions: Vec::new() };
+        let empty = Plan { element_size, outer: Vec::new(), dimensions: None };
         if source.contains(&0) || element_size == 0 {
             return empty;
         }
@@ -160,19 +160,16 @@ impl Plan {
         let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
         let first = contiguous
             .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| outer.remove(index));
-        Plan { element_size: element_size * run, outer, dimensions: vec![first, innermost] }
+        Plan { element_size: element_size * run, outer, dimensions: Some([first, innermost]) }
     }
 
     fn run(&self, source: &[u8], destination: &mut [u8]) {
-        let &[first, innermost] = self.dimensions.as_slice() else {
-            destination.copy_from_slice(source);
-            return;
-        };
+        let Some(dimensions) = self.dimensions else { return destination.copy_from_slice(source) };
         let mut index = vec![0_usize; self.outer.len()];
         let (mut read, mut write) = (0, 0);
         loop {
             let sides = (&source[read * self.element_size..], &mut destination[write * self.element_size..]);
-            self.transpose([first, innermost], sides);
+            self.transpose(dimensions, sides);
             let mut dimension = self.outer.len();
             loop {
                 let Some(previous) = dimension.checked_sub(1) else { return };
@@ -371,7 +368,7 @@ mod tests {
     #[test]
     fn transpose_of_an_identity_moves_everything_as_one() {
         let is_identity =
-            |shape: &[u64], order: &[usize]| Transpose::new(shape, order, 4).unwrap().encode.dimensions.is_empty();
+            |shape: &[u64], order: &[usize]| Transpose::new(shape, order, 4).unwrap().encode.dimensions.is_none();
         assert!(is_identity(&[3, 4], &[0, 1]));
         assert!(is_identity(&[3, 1, 4], &[1, 0, 2]));
         assert!(is_identity(&[], &[]));
