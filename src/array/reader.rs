@@ -46,7 +46,7 @@ impl ReadBuffers {
     fn elements(&mut self, chain: &BoundChain, subchunk: &Region, start: impl Fn() -> Vec<u64>) -> Result<&[u8]> {
         self.undo(chain, chain.num_noop_codecs()..chain.bytes_place()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
-        chain.check_decoded(bytes.len())?;
+        chain.check_before(0, bytes.len())?;
         let array = chain.decoded();
         if subchunk.shape != array.shape {
             let first = subchunk.offset_in(&start());

@@ -15,8 +15,8 @@ use super::value_program::Tiles;
 use crate::metadata::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use crate::store::FileFormat;
-pub(super) use bound_codec::{ElementSize, expect_size};
-use bound_codec::{bind_codec, check_size};
+pub(super) use bound_codec::ElementSize;
+use bound_codec::{bind_codec, check_size, expect_size};
 pub use by_shape::{ByShape, OfShape};
 use differences::DifferenceRun;
 
@@ -264,17 +264,21 @@ impl BoundChain {
         self.codecs.len() - self.codecs.iter().rev().take_while(is_of_bytes).count()
     }
 
-    /// Fails if the length of a decoded chunk is not that of its elements. Variable-length elements allow any length.
-    pub fn check_decoded(&self, length: usize) -> Result {
+    /// Fails if the length of a chunk before the codec at index `place` is not that of its elements. Variable-length
+    /// elements allow any length.
+    pub fn check_before(&self, place: usize, length: usize) -> Result {
         if self.decoded.data_type.is_variable_length() {
             return Ok(());
         }
-        let decoded = Representation::Array(self.decoded.clone());
-        let fault = |kind| match self.codecs.first() {
-            Some(codec) => codec.fault(0, kind),
-            None => ChainFault::new("-", "", kind),
+        let last = place.saturating_sub(1);
+        let expected = match self.codecs.get(last) {
+            Some(codec) if place > 0 => codec.encoded.max_bytes(),
+            _ => self.decoded.num_bytes(),
         };
-        expect_size(&decoded, length).map_err(fault)
+        expect_size(expected, length).map_err(|kind| match self.codecs.get(last) {
+            Some(codec) => codec.fault(last, kind),
+            None => ChainFault::new("-", "", kind),
+        })
     }
 
     /// Returns the bytes of the largest representation between two codecs. For variable-length elements it is a usual
@@ -355,7 +359,7 @@ impl BoundChain {
     pub fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.decode_to(0, encoded, decoded, workspace)?;
         // An empty chain has no codec that has checked the size.
-        self.check_decoded(decoded.len())
+        self.check_before(0, decoded.len())
     }
 
     /// Runs codecs in one direction, from buffer to buffer. The last one writes into `target`.

@@ -8,69 +8,50 @@ use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
 use super::kinds::Effect;
 use super::region::{as_index, copy_box};
-use super::value_program::{ProgramFault, StepOrigin, ValueProgram};
+use super::value_program::{ProgramFault, StepOrigin, ValueStep};
 use crate::grid::unravel;
-use crate::kernel::cast::Cast;
-use crate::kernel::keep_bits::KeepBits;
-use crate::kernel::quantize::{Quantize, QuantizeFigures};
+use crate::kernel::quantize::QuantizeFigures;
 use crate::kernel::unpack::Unpack;
 use crate::memory::resize;
 use crate::metadata::Object;
 use crate::metadata::v2::with_little_endian_types;
-use steps::{Fused, array_before, padding, spreads};
+use steps::{Pass, padding, spreads};
 
 pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, rounds, value_programs};
 
-/// The change of values between the two chains.
+/// The change of values between the two chains. By default there is none.
 #[derive(Debug, Clone, Default)]
-pub enum ValueChange {
-    /// No change.
-    #[default]
-    None,
-    /// The array's data type changes.
-    DataType(Box<Cast>),
-    /// One kernel with error figures replaces the first `codecs` codecs of the destination (`scale_offset`,
-    /// `cast_value`). With 0, the codes become the array itself.
-    Quantize {
-        /// The kernel.
-        kernel: Box<Quantize>,
-        /// The number of codecs of the destination that the kernel replaces.
-        codecs: usize,
-    },
-    /// One kernel with error figures replaces `bitround`, the first codec of the destination.
-    KeepBits(Box<KeepBits>),
-    /// CF attributes unpack integers to floats. The second change is applied to the floats.
-    Unpack(Box<Unpack>, Box<ValueChange>),
+pub struct ValueChange {
+    /// The steps from values of the source to those of the destination: the unpacking of integers by CF attributes, and
+    /// then a change of the data type, or a kernel with error figures.
+    pub steps: Vec<ValueStep>,
+    /// The number of leading codecs of the destination that the last step replaces: `scale_offset` and `cast_value`, or
+    /// `bitround`. If a quantisation replaces none, the codes become the array itself.
+    pub num_codecs: usize,
 }
 
 impl ValueChange {
-    /// Returns the number of codecs of the destination that the change replaces.
-    pub fn num_codecs(&self) -> usize {
-        match self {
-            ValueChange::Quantize { codecs, .. } => *codecs,
-            ValueChange::KeepBits(_) => 1,
-            ValueChange::Unpack(_, then) => then.num_codecs(),
-            ValueChange::None | ValueChange::DataType(_) => 0,
-        }
+    /// Makes a change of one step that replaces no codec.
+    pub fn of(step: ValueStep) -> Self {
+        ValueChange { steps: vec![step], num_codecs: 0 }
     }
 
-    /// Returns the change of floats, after they are unpacked.
-    pub fn of_floats(&self) -> &ValueChange {
-        match self {
-            ValueChange::Unpack(_, then) => then,
-            own => own,
-        }
+    /// Returns true if no value changes.
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
     }
 
-    /// Returns this change, followed by another.
+    /// Returns the unpacking of this change, if there is one, and then a kernel that replaces codecs.
     #[must_use]
-    pub fn then(self, next: ValueChange) -> ValueChange {
-        if let ValueChange::Unpack(unpack, _) = self { ValueChange::Unpack(unpack, Box::new(next)) } else { next }
+    pub fn then(mut self, kernel: ValueStep, num_codecs: usize) -> Self {
+        self.steps.retain(|step| matches!(step, ValueStep::Unpack(_)));
+        self.steps.push(kernel);
+        ValueChange { num_codecs, ..self }
     }
 
     /// Returns the unpacking of integers to floats, if there is one.
     pub fn unpacking(&self) -> Option<&Unpack> {
-        if let ValueChange::Unpack(unpack, _) = self { Some(unpack) } else { None }
+        if let Some(ValueStep::Unpack(unpack)) = self.steps.first() { Some(unpack) } else { None }
     }
 }
 
@@ -97,17 +78,17 @@ pub struct PartlyDecoded<'a> {
 pub struct Conversion {
     source: BoundChain,
     destination: BoundChain,
-    change: ValueProgram,
+    path: ConversionPath,
+    /// The pass over values in the shape of the array. Chunks that are not whole may need it, whatever the path is.
+    whole: Pass,
     /// The element beyond the edge of the array, before the destination's codecs that still run.
     padding: Vec<u8>,
-    /// True if values beyond the edge are reset, not converted. They may be NaN, which would spoil elements inside.
+    /// True if values beyond the edge are reset, not converted. They may be NaN, which would spoil elements inside, or
+    /// values that cannot be converted.
     resets_padding: bool,
-    way: ConversionPath,
-    /// The number of rounding codecs at the start of both chains. Values do not pass them again.
-    rounded: usize,
     write_empty: bool,
     /// The change of values, to make conversions for chunks of other shapes.
-    asked: ValueChange,
+    change: ValueChange,
     by_shape: ByShape<Conversion>,
 }
 
@@ -115,8 +96,8 @@ pub struct Conversion {
 enum ConversionPath {
     /// The chains are equal up to codec `keep`. Only later codecs run.
     Bytes { keep: usize },
-    /// One pass over the values.
-    Fused(Box<Fused>),
+    /// One pass over the values, together with the value codecs of both chains.
+    Fused(Box<Pass>),
     /// All codecs, one by one, with a change of values between the chains.
     Whole,
 }
@@ -131,38 +112,28 @@ impl Conversion {
         write_empty: bool,
     ) -> Result<Self, BindError> {
         check_applied(&destination, change)?;
-        let same = matches!(change, ValueChange::None) && source.decoded().data_type == destination.decoded().data_type;
-        let keep = if same { common_prefix(&source, &destination) } else { 0 };
-        let rounded = if same { num_rounded(&source, &destination) } else { 0 };
-        let way = if same && keep > source.num_array_to_array() {
+        let is_same = change.is_none() && source.decoded().data_type == destination.decoded().data_type;
+        let keep = if is_same { common_prefix(&source, &destination) } else { 0 };
+        let rounded = if is_same { num_rounded(&source, &destination) } else { 0 };
+        let path = if is_same && keep > source.num_array_to_array() {
             ConversionPath::Bytes { keep }
         } else if source.checks_values() {
             // Elements have to be in the shape of the array: only there can they be told from padding.
             ConversionPath::Whole
-        } else if let Some(fused) = Fused::plan(&source, &destination, change, keep)? {
+        } else if let Some(fused) = Pass::fused(&source, &destination, change, keep)? {
             ConversionPath::Fused(Box::new(fused))
         } else if keep > 0 && changes_no_value(&destination, keep) {
             ConversionPath::Bytes { keep }
         } else {
             ConversionPath::Whole
         };
-        let mut program = ValueProgram::new(source.decoded().data_type.size().unwrap_or(1));
-        push_change(&mut program, change);
-        let padding = padding(&destination, change.num_codecs().max(rounded));
-        let (asked, by_shape, change) = (change.clone(), ByShape::default(), program);
-        let mut conversion = Conversion {
-            source,
-            destination,
-            change,
-            padding,
-            way,
-            rounded,
-            write_empty,
-            asked,
-            by_shape,
-            resets_padding: false,
-        };
-        conversion.resets_padding = spreads(&conversion.destination, conversion.kept());
+        let whole = Pass::whole(&source, &destination, change, rounded);
+        let padding = padding(&destination, whole.encoded_from);
+        let (change, by_shape, resets_padding) = (change.clone(), ByShape::default(), false);
+        let mut conversion =
+            Conversion { source, destination, path, whole, padding, resets_padding, write_empty, change, by_shape };
+        let is_fallible = matches!(&conversion.path, ConversionPath::Fused(pass) if pass.program.is_fallible());
+        conversion.resets_padding = is_fallible || spreads(&conversion.destination, conversion.kept());
         Ok(conversion)
     }
 
@@ -173,7 +144,7 @@ impl Conversion {
         }
         let make = || {
             let (source, destination) = (self.source.for_shape(shape)?, self.destination.for_shape(shape)?);
-            Conversion::new(source.clone(), destination.clone(), &self.asked, self.write_empty)
+            Conversion::new(source.clone(), destination.clone(), &self.change, self.write_empty)
         };
         self.by_shape.get(shape, make).map(OfShape::Made)
     }
@@ -181,26 +152,31 @@ impl Conversion {
     /// Returns true if encoded chunks stay unchanged.
     pub fn is_copy(&self) -> bool {
         let kept = self.source.codecs().len();
-        matches!(self.way, ConversionPath::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
+        matches!(self.path, ConversionPath::Bytes { keep } if keep == kept && keep == self.destination.codecs().len())
     }
 
     /// Returns the number of leading codecs of both chains that do not run.
     pub fn kept(&self) -> usize {
-        match &self.way {
+        match &self.path {
             ConversionPath::Bytes { keep } => *keep,
-            ConversionPath::Fused(fused) => fused.keep,
-            ConversionPath::Whole => self.rounded,
+            ConversionPath::Fused(pass) => pass.keep,
+            ConversionPath::Whole => self.whole.keep,
         }
     }
 
-    /// Returns the number of leading codecs of both chains that round.
+    /// Returns the number of leading codecs of both chains that round. Values do not pass them again.
     pub fn num_rounded(&self) -> usize {
-        self.rounded
+        self.whole.keep
     }
 
     /// Returns true if chunks are decoded to elements.
     pub fn decodes_elements(&self) -> bool {
-        !matches!(self.way, ConversionPath::Bytes { .. })
+        !matches!(self.path, ConversionPath::Bytes { .. })
+    }
+
+    /// Returns the path of a chunk, which may have elements beyond the edge of the array.
+    fn path_of(&self, has_padding: bool) -> &ConversionPath {
+        if has_padding && self.resets_padding { &ConversionPath::Whole } else { &self.path }
     }
 
     /// Returns the bytes of the buffers that it fills, in addition to the encoded chunks.
@@ -208,31 +184,27 @@ impl Conversion {
         let (source, destination) = (&self.source, &self.destination);
         let (longest_source, longest_destination) = (source.codecs().len(), destination.codecs().len());
         let elements = source.decoded_bytes().max(destination.decoded_bytes());
-        let whole = || {
-            let cropped = if has_edges { elements } else { 0 };
-            let passage = source.passage_bytes(longest_source).max(destination.passage_bytes(longest_destination));
-            [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
-        };
-        let parts = match &self.way {
-            ConversionPath::Bytes { .. } | ConversionPath::Fused(_) if has_edges && self.resets_padding => whole(),
+        let passage = |undone, done| source.passage_bytes(undone).max(destination.passage_bytes(done));
+        let parts = match self.path_of(has_edges) {
             ConversionPath::Bytes { keep } => {
-                let undone = source.passage_bytes(longest_source - keep);
-                let done = destination.passage_bytes(longest_destination - keep);
-                [source.max_representation_bytes(), undone.max(done), 0, 0]
+                let passage = passage(longest_source - keep, longest_destination - keep);
+                [source.max_representation_bytes(), passage, 0, 0]
             }
-            ConversionPath::Fused(fused) if has_edges && fused.program.is_fallible() => whole(),
-            ConversionPath::Fused(fused) => {
-                let undone = longest_source - steps::pass_end(source, fused.source_bytes) + 1;
-                let done = longest_destination - steps::pass_end(destination, fused.destination_bytes) + 1;
+            ConversionPath::Fused(pass) => {
+                let undone = longest_source - pass.decoded_to + 1;
+                let done = longest_destination - pass.encoded_from + 1;
                 let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
-                let permuted = if fused.transpose.is_some() { elements } else { 0 };
-                let second = if done > 1 || fused.transpose.is_some() { elements } else { 0 };
-                let passage = source.passage_bytes(undone).max(destination.passage_bytes(done));
+                let permuted = if pass.transpose.is_some() { elements } else { 0 };
+                let second = if done > 1 || pass.transpose.is_some() { elements } else { 0 };
                 // `bytes` is part of the pass, so one codec less runs by itself.
-                let passage = if undone.max(done) > 2 { passage } else { 0 };
+                let passage = if undone.max(done) > 2 { passage(undone, done) } else { 0 };
                 [first, second, permuted, passage]
             }
-            ConversionPath::Whole => whole(),
+            ConversionPath::Whole => {
+                let cropped = if has_edges { elements } else { 0 };
+                let passage = passage(longest_source, longest_destination);
+                [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
+            }
         };
         parts.into_iter().fold(0, u64::saturating_add)
     }
@@ -257,9 +229,8 @@ impl Conversion {
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
-        match (&self.way, valid) {
-            (_, Some(valid)) if self.resets_padding => self.run_whole(source, Some(valid), target, buffers, figures),
-            (ConversionPath::Bytes { keep }, _) => {
+        match self.path_of(valid.is_some()) {
+            ConversionPath::Bytes { keep } => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
                 if *keep >= source.place {
                     self.destination.encode_from(source.place, source.bytes, target, workspace)?;
@@ -269,11 +240,8 @@ impl Conversion {
                 }
                 Ok(Converted::Written)
             }
-            (ConversionPath::Fused(fused), Some(valid)) if fused.program.is_fallible() => {
-                self.run_whole(source, Some(valid), target, buffers, figures)
-            }
-            (ConversionPath::Fused(fused), _) => self.run_fused(fused, source, target, buffers, figures),
-            (ConversionPath::Whole, valid) => self.run_whole(source, valid, target, buffers, figures),
+            ConversionPath::Fused(pass) => self.run_pass(pass, source, None, target, buffers, figures),
+            ConversionPath::Whole => self.run_whole(source, valid, target, buffers, figures),
         }
     }
 
@@ -288,52 +256,106 @@ impl Conversion {
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
+        self.run_pass(&self.whole, source, valid, target, buffers, figures)
+    }
+
+    /// Decodes, runs a pass over the values, and encodes. Only a pass in the shape of the array can leave out elements.
+    fn run_pass(
+        &self,
+        pass: &Pass,
+        source: PartlyDecoded<'_>,
+        valid: Option<&[u64]>,
+        target: &mut Vec<u8>,
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
-        self.source.decode_between(0..source.place, source.bytes, first, workspace)?;
-        self.source.check_decoded(first.len())?;
-        let shape = &self.source.decoded().shape;
-        let (source_size, target_size) = self.change.sizes();
-        let origin = vec![0; shape.len()];
-        let elements: &[u8] = if let Some(valid) = valid {
+        let mut elements = source.bytes;
+        if pass.decoded_to != source.place {
+            self.source.decode_between(pass.decoded_to..source.place, source.bytes, first, workspace)?;
+            elements = first;
+        }
+        self.source.check_before(pass.decoded_to, elements.len())?;
+        let (source_size, target_size) = pass.program.sizes();
+        let (shape, count, origin) =
+            (&pass.shape, elements.len() / source_size, vec![0; valid.map_or(0, <[u64]>::len)]);
+        if let Some(valid) = valid {
             let size = as_index(valid.iter().product::<u64>()).saturating_mul(source_size);
             resize(third, size).map_err(ChainFault::memory)?;
-            copy_box((first, shape, &origin), (third, valid, &origin), valid, source_size);
-            third
-        } else {
-            first
-        };
+            copy_box((elements, shape, &origin), (third, valid, &origin), valid, source_size);
+            elements = third;
+        }
         let present = valid.unwrap_or(shape);
         self.source.check_values(elements, present, present)?;
-        self.change.make_room(elements, second)?;
-        let ran = self.change.run(elements, second, &mut workspace.tiles, Some(figures));
-        ran.map_err(|fault| self.element_fault(&fault, present, None))?;
-        let applied = self.asked.num_codecs();
-        let fill = array_before(&self.destination, applied).fill_value.as_ref();
-        if !self.write_empty && fill.is_some_and(|fill| is_filled_with(second, &fill.0)) {
+        let is_last = pass.encoded_from == self.destination.codecs().len();
+        let is_moved = valid.is_some() || pass.transpose.is_some();
+        let values = if is_last && !is_moved { &mut *target } else { &mut *second };
+        pass.program.make_room(elements, values)?;
+        let ran = pass.program.run(elements, values, &mut workspace.tiles, Some(figures));
+        ran.map_err(|fault| self.element_fault(&fault, present, &pass.to_array))?;
+        if self.is_left_out(pass, values) {
             return Ok(Converted::Empty);
         }
-        let changed: &[u8] = if let Some(valid) = valid {
-            third.clear();
-            third.extend(self.padding.iter().cycle().take(first.len() / source_size * target_size));
-            copy_box((second, valid, &origin), (third, shape, &origin), valid, target_size);
-            third
-        } else {
-            second
-        };
-        self.destination.encode_from(applied.max(self.rounded), changed, target, workspace)?;
+        let moved = if is_last { &mut *target } else { &mut *third };
+        if let Some(valid) = valid {
+            moved.clear();
+            moved.extend(self.padding.iter().cycle().take(count * target_size));
+            copy_box((second, valid, &origin), (moved, shape, &origin), valid, target_size);
+        } else if let Some(transpose) = &pass.transpose {
+            resize(moved, second.len()).map_err(ChainFault::memory)?;
+            let permuting = transpose.encode(second, moved);
+            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
+        }
+        if !is_last {
+            let elements: &[u8] = if is_moved { third } else { second };
+            self.destination.encode_from(pass.encoded_from, elements, target, workspace)?;
+        }
         Ok(Converted::Written)
     }
 
+    /// Returns true if a chunk after the pass contains only the fill value, and is not written.
+    fn is_left_out(&self, pass: &Pass, values: &[u8]) -> bool {
+        let fill = pass.fill.as_ref().filter(|_| !self.write_empty);
+        fill.is_some_and(|fill| is_filled_with(values, fill))
+    }
+
+    /// Returns the bytes of both elements if encoded chunks are elements that one pass converts to an encoded chunk.
+    /// Such a chunk can be converted in pieces while it is read. `None` otherwise.
+    pub fn streams(&self) -> Option<(usize, usize)> {
+        let ConversionPath::Fused(pass) = &self.path else { return None };
+        let ends = (self.source.codecs().len(), self.destination.codecs().len());
+        let is_straight = (pass.decoded_to, pass.encoded_from) == ends && pass.transpose.is_none();
+        is_straight.then(|| pass.program.sizes()).filter(|(source, _)| source.is_power_of_two())
+    }
+
+    /// Converts a piece of a chunk that [`Conversion::streams`]. It begins at byte `offset` of the encoded chunk.
+    pub fn run_piece(
+        &self,
+        piece: &[u8],
+        offset: u64,
+        target: &mut [u8],
+        buffers: &mut ConversionBuffers,
+        figures: &mut QuantizeFigures,
+    ) -> Result<(), ChainFault> {
+        let ConversionPath::Fused(pass) = &self.path else { return Ok(()) };
+        let size = pass.program.sizes().0.max(1);
+        pass.program.run_into(piece, target, &mut buffers.workspace.tiles, Some(figures)).map_err(|mut fault| {
+            fault.fault.index += as_index(offset) / size;
+            self.element_fault(&fault, &pass.shape, &pass.to_array)
+        })
+    }
+
+    /// Returns true if an encoded chunk of a destination that [`Conversion::streams`] contains only the fill value.
+    pub fn is_streamed_empty(&self, encoded: &[u8]) -> bool {
+        matches!(&self.path, ConversionPath::Fused(pass) if self.is_left_out(pass, encoded))
+    }
+
     /// Makes a codec fault from a fault of the program, with the element's position in the array's chunk.
-    fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: Option<&[usize]>) -> ChainFault {
+    fn element_fault(&self, fault: &ProgramFault, shape: &[u64], to_array: &[usize]) -> ChainFault {
         let encoded = unravel(fault.fault.index as u64, shape);
-        let position = match to_array {
-            Some(order) => order.iter().map(|dimension| encoded[*dimension]).collect(),
-            None => encoded,
-        };
         let kind = CodecError::Element {
             fault: fault.fault,
-            position: Some(position.into_boxed_slice()),
+            position: Some(to_array.iter().map(|dimension| encoded[*dimension]).collect()),
             bits: fault.bits,
             types: fault.types,
         };
@@ -357,22 +379,22 @@ pub struct ConversionBuffers {
 
 /// Checks that a change's kernel can replace the leading codecs of a chain.
 fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
-    let mut places = (0..change.num_codecs()).map(|place| (place, chain.codecs().get(place)));
-    let rounds = matches!(change.of_floats(), ValueChange::KeepBits(_));
-    let is_other = |(_, codec): &(usize, Option<&BoundCodec>)| {
-        let is_one = match codec.map(|codec| codec.codec.effect()) {
+    let rounds = matches!(change.steps.last(), Some(ValueStep::KeepBits(_)));
+    for place in 0..change.num_codecs {
+        let codec = chain.codecs().get(place);
+        let is_replaced = match codec.map(|codec| codec.codec.effect()) {
             Some(Effect::ScaleOffset(_) | Effect::Cast { .. }) => !rounds,
             Some(Effect::BitRound(_)) => rounds,
             _ => false,
         };
-        !is_one
-    };
-    places.find(is_other).map_or(Ok(()), |(place, codec)| {
-        let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
-        let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
-        let because = format!(", but {leading} must come first in the chain");
-        Err(BindError::Unsupported { place, name, because })
-    })
+        if !is_replaced {
+            let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
+            let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
+            let because = format!(", but {leading} must come first in the chain");
+            return Err(BindError::Unsupported { place, name, because });
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if the codecs from index `first` on accept any value, so that padding cannot fail.

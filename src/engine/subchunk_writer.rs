@@ -195,7 +195,7 @@ impl SubchunkEncoder {
         write_empty: bool,
     ) -> Result<Self, BindError> {
         let (from, to) = (source.chain.decoded(), destination.subchunk_chain());
-        let unchanged = matches!(change, ValueChange::None);
+        let unchanged = change.is_none();
         let input = ArrayRepresentation {
             data_type: from.data_type.clone(),
             shape: to.decoded().shape.clone(),

@@ -58,15 +58,16 @@ impl BoundCodec {
         match representation {
             Representation::Array(array) if array.data_type.is_variable_length() => Ok(()),
             Representation::Array(_) | Representation::Bytes(BytesSize::Fixed(_)) => {
-                expect_size(representation, bytes.len())
+                expect_size(representation.max_bytes(), bytes.len())
             }
             Representation::Bytes(_) => Ok(()),
         }
     }
 }
 
-pub(crate) fn expect_size(representation: &Representation, found: usize) -> Outcome {
-    let (expected, found) = (representation.max_bytes().unwrap_or(0), found as u64);
+/// Fails for another number of bytes than the only one of a representation.
+pub(super) fn expect_size(expected: Option<u64>, found: usize) -> Outcome {
+    let (expected, found) = (expected.unwrap_or(0), found as u64);
     if expected == found { Ok(()) } else { Err(ChainFaultKind::Size { expected, found }) }
 }
 

@@ -65,7 +65,7 @@ impl DifferenceRun {
     }
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
-        expect_size(&self.decoded, decoded.len())?;
+        expect_size(self.decoded.max_bytes(), decoded.len())?;
         let [rows, turned] = &mut workspace.spare;
         let target = if self.transpose.is_some() { &mut *turned } else { &mut *encoded };
         copy(decoded, target)?;
@@ -79,7 +79,7 @@ impl DifferenceRun {
     }
 
     pub(super) fn decode(&self, encoded: &[u8], decoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
-        expect_size(&self.decoded, encoded.len())?;
+        expect_size(self.decoded.max_bytes(), encoded.len())?;
         match &self.transpose {
             None => copy(encoded, decoded)?,
             Some(transpose) => {

@@ -47,7 +47,7 @@ fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
     };
     let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 4).unwrap();
     assert_eq!(plan.num_groups(), 4);
-    let encoder = SubchunkEncoder::new([&source; 2], &destination, &ValueChange::None, false).unwrap();
+    let encoder = SubchunkEncoder::new([&source; 2], &destination, &ValueChange::default(), false).unwrap();
     let schedule = Schedule::new(&plan, 1, 4);
     let rechunk = Rechunk { plan, encoder, schedule };
     let route = Route::Rechunk(Box::new(rechunk.clone()));

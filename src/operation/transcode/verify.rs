@@ -118,7 +118,7 @@ impl ReadBack<'_> {
                 let mut between = Ok(Compared::default());
                 if reads(0) {
                     let first = staged.first_transfer(transfer);
-                    let same = Comparison::new(&first, &ValueChange::None, None, (true, 0));
+                    let same = Comparison::new(&first, &ValueChange::default(), None, (true, 0));
                     between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
                 }
                 match between {

@@ -2,7 +2,7 @@
 //! by removing `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use crate::codec::kinds::cast_value::is_lossy;
-use crate::codec::{Effect, ValueChange, fault};
+use crate::codec::{Effect, ValueChange, ValueStep, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -35,14 +35,14 @@ type Converted = (ValueChange, Option<FillValue>);
 /// elements.
 pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut Draft) -> Result<Converted> {
     let Some(data_type) = options.data_type.as_ref().filter(|wanted| **wanted != source.data_type) else {
-        return Ok((ValueChange::None, source.fill_value.clone()));
+        return Ok((ValueChange::default(), source.fill_value.clone()));
     };
     if source.data_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)) {
         draft.set_data_type(data_type.clone());
         if let Some(fill_value) = source.fill_value.clone() {
             draft.set_fill_value(fill_value)?;
         }
-        return Ok((ValueChange::None, source.fill_value.clone()));
+        return Ok((ValueChange::default(), source.fill_value.clone()));
     }
     let (Some(from), Some(to)) = (source.data_type.real_number(), data_type.real_number()) else {
         let message = format!("`{}` is {}, which cannot be converted to {data_type}", source.store, source.data_type);
@@ -76,7 +76,7 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
     })?;
     let converted = FillValue::from_bits(to, converted);
     draft.set_fill_value(converted.clone())?;
-    Ok((ValueChange::DataType(Box::new(cast)), Some(converted)))
+    Ok((ValueChange::of(ValueStep::Convert(Box::new(cast))), Some(converted)))
 }
 
 /// Converts the attributes that mask values in the same way as the values, in their present form (SEMANTICS: D5).
@@ -200,12 +200,12 @@ pub(crate) fn unpack(source: &OpenedArray, options: &ChangeOptions, draft: &mut 
     let absent = cf::unpacked_fill(source, &unpack);
     let is_nan = FloatType(floats).value(absent).is_nan();
     let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
-    Ok((ValueChange::Unpack(Box::new(unpack), Box::default()), Some(absent)))
+    Ok((ValueChange::of(ValueStep::Unpack(Box::new(unpack))), Some(absent)))
 }
 
 /// Returns a warning if float32 cannot distinguish the codes of a CF packing, or cannot represent one of them.
 pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
-    let ValueChange::Unpack(unpack, _) = change else { return None };
+    let unpack = change.unpacking()?;
     let (codes, floats) = (unpack.source(), unpack.target());
     if codes.is_float() || codes.bits() > 16 || floats.bits() > 32 {
         return None;

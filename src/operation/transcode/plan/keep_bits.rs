@@ -1,7 +1,7 @@
 //! `--keep-bits`: floats stay floats, with fewer bits in their significand (`bitround`; CF conventions 8.4).
 
 use crate::array::{ChunkSet, Interrupt};
-use crate::codec::ValueChange;
+use crate::codec::ValueStep;
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -64,7 +64,7 @@ pub(super) fn apply(
     absent: Option<&FillValue>,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
-) -> Result<(ValueChange, BitRounding)> {
+) -> Result<(ValueStep, BitRounding)> {
     let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
@@ -97,7 +97,7 @@ pub(super) fn apply(
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let values = declared.into_iter().chain(written);
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    Ok((ValueChange::KeepBits(Box::new(Kernel::new(number_type, bits, &kept))), rounding))
+    Ok((ValueStep::KeepBits(Box::new(Kernel::new(number_type, bits, &kept))), rounding))
 }
 
 /// Sets the attributes of a rounding, and removes those of an earlier one.

@@ -4,7 +4,7 @@ use super::change::{self, Changed};
 use super::route::{self, Choice};
 use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
 use crate::array::{ArrayCache, Listing};
-use crate::codec::ValueChange;
+use crate::codec::{ValueChange, ValueStep};
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -328,7 +328,7 @@ impl Planner<'_> {
             // Unpacking comes first: everything else changes the floats.
             change::unpack(source, options, draft)?
         } else if keeps_type {
-            (ValueChange::None, source.fill_value.clone())
+            (ValueChange::default(), source.fill_value.clone())
         } else {
             change::convert(source, options, draft)?
         };
@@ -346,15 +346,14 @@ impl Planner<'_> {
                 mask_by_nan(draft);
             }
             quantization.apply(draft)?;
-            let codecs = quantization.num_codecs();
-            let kernel = Box::new(quantization.bind());
-            changed.change = changed.change.then(ValueChange::Quantize { kernel, codecs });
+            let kernel = ValueStep::Quantize(Box::new(quantization.bind()));
+            changed.change = changed.change.then(kernel, quantization.num_codecs());
             // In an open plan it is not known yet whether the fill value survives.
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
-            let (change, rounding) = keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
-            changed.change = changed.change.then(change);
+            let (kernel, rounding) = keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
+            changed.change = changed.change.then(kernel, 1);
             changed.rounding = Some(rounding);
         }
         Ok(changed)

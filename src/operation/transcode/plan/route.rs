@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::change::Changed;
 use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
 use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
-use crate::codec::{BindError, Conversion, Recoding, ValueChange, VlenChain, conversion};
+use crate::codec::{BindError, Conversion, Recoding, ValueChange, ValueStep, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
@@ -115,7 +115,7 @@ impl<'a> Choice<'a> {
             && source.metadata.grid.has_chunks_of(&destination.metadata.grid)
             && version_2::same_codecs(&from, &to)
             && (changed.repacking.is_some() || source.data_type == destination.pipeline.input.data_type)
-            && matches!(changed.change, ValueChange::None)
+            && changed.change.is_none()
             && (keeps_fill || self.is_whole())
             && !source.metadata.is_cut()
     }
@@ -133,20 +133,20 @@ impl<'a> Choice<'a> {
     /// Returns both arrays with bound chains. Fails if elements have no fixed size.
     fn sides(&self) -> Result<(StoredArray, StoredArray)> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
-        let hoisted = changed.change.num_codecs();
+        let hoisted = changed.change.num_codecs;
         let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
         let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
         let (metadata, empty) = (destination.metadata.clone(), self.planner.array.change.write_empty_chunks);
         let fill = destination.pipeline.input.fill_value.as_ref();
-        let pipeline = match changed.change.of_floats() {
+        let pipeline = match changed.change.steps.last() {
             _ if let Some(to) = &changed.repacking => Cow::Owned(to.codes(&metadata, fill)),
-            ValueChange::KeepBits(_) if destination.draft.zarr_format == 2 => {
+            Some(ValueStep::KeepBits(_)) if destination.draft.zarr_format == 2 => {
                 Cow::Owned(keep_bits::rounding_first(&destination.pipeline))
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
         let mut to = side(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
-        if matches!(changed.change, ValueChange::None) && from.subchunk_chain().casts_like(to.subchunk_chain()) {
+        if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
         }
@@ -183,7 +183,7 @@ impl<'a> Choice<'a> {
         let from = opaque_array(source.node.clone(), source.metadata.clone(), &source.pipeline, &source.store)?;
         let (node, metadata) = (self.planner.target.clone(), destination.metadata.clone());
         let to = opaque_array(node, metadata, &destination.pipeline, &source.store)?;
-        if !matches!(self.changed.change, ValueChange::None) {
+        if !self.changed.change.is_none() {
             return Err(refusal);
         }
         let (read, written) = (from.subchunk_chain(), to.subchunk_chain());
@@ -230,7 +230,7 @@ impl<'a> Choice<'a> {
         let nested = |side: &StoredArray| {
             side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
-        if nested(to) && self.changed.change.num_codecs() > 0 {
+        if nested(to) && self.changed.change.num_codecs > 0 {
             let what = "that are compressed, inside others or behind other codecs";
             return Err(OperationError::data(format!("shards of `{store}` {what} cannot be quantised"))
                 .with_help("first give the array a simpler chain with --codecs"));
@@ -284,7 +284,7 @@ impl<'a> Choice<'a> {
             None => folder(&to.node),
         };
         let (staging, document) = staging(from, folder, shape, &self.source().store)?;
-        let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::None, true);
+        let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::default(), true);
         let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, 0);
         let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
         let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);

@@ -14,7 +14,7 @@ use self::geometry::{Geometry, LevelBand, Levels};
 use super::verify::{Compared, Comparison, Scratch, concluded};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
-use crate::codec::{Tiles, ValueChange, ValueProgram, conversion, element_bits, fault, region};
+use crate::codec::{StepOrigin, Tiles, ValueChange, ValueProgram, ValueStep, element_bits, fault, region};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Driver, Pair, Pairs, Progress};
 use crate::kernel::quality::Widening;
@@ -389,7 +389,7 @@ impl Values {
     fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
         let Some(unpack) = change.unpacking() else { return Self::of_destination(side, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
-        conversion::push_change(&mut decoding, &ValueChange::Unpack(Box::new(unpack.clone()), Box::default()));
+        decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::array::{ChunkFault, ChunkSet, Fault, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
 use crate::codec::{
-    BoundChain, Recoding, ValueChange, ValueProgram, Workspace, conversion, element_bits, fault, region,
+    BoundChain, Recoding, ValueChange, ValueProgram, ValueStep, Workspace, conversion, element_bits, fault, region,
 };
 use crate::element::NumberType;
 use crate::engine::route::variable_size::{
@@ -87,11 +87,11 @@ impl Comparison {
         let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         conversion::push_change(&mut program, change);
         let chain = destination.subchunk_chain();
-        let (read_back, quantizes) = match (change.of_floats(), quantization) {
-            (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) => (quantization.reader().0, true),
-            (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => {
-                (ValueProgram::new(program.sizes().1), true)
+        let (read_back, quantizes) = match (change.steps.last(), quantization) {
+            (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 => {
+                (quantization.reader().0, true)
             }
+            (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (ValueProgram::new(program.sizes().1), true),
             _ if is_exact => (ValueProgram::new(program.sizes().1), false),
             _ => (conversion::round_trip(chain, kept), false),
         };
@@ -191,11 +191,11 @@ impl Comparison {
 /// Returns the value that readers get from an absent element that is written.
 fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
     let as_given = || absent.to_vec();
-    match (change.of_floats(), settled) {
-        (ValueChange::Quantize { codecs: 1.., .. }, Some(quantization)) if quantization.writes_absent => {
+    match (change.steps.last(), settled) {
+        (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 && quantization.writes_absent => {
             quantization.absent_read_back().map_or_else(as_given, |value| value.0)
         }
-        (ValueChange::Quantize { .. } | ValueChange::KeepBits(_), _) => as_given(),
+        (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => as_given(),
         _ => {
             let mut read = Vec::new();
             let run = conversion::round_trip(chain, 0).run(absent, &mut read, &mut Workspace::default().tiles, None);
