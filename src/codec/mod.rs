@@ -22,7 +22,7 @@ pub use conversion::{Conversion, ConversionBuffers, Converted, PartlyDecoded, Va
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub(crate) use region::as_index;
-pub use region::{ContiguousRuns, advance, copy_box, elements_to_end, fill_box, repeat};
+pub use region::{advance, contiguous_runs, copy_box, elements_to_end, fill_box, repeat};
 pub use sharding::{BoundSharding, IndexEntry};
 
 pub(crate) use crate::element::element_bits;

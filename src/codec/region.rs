@@ -1,6 +1,6 @@
 //! Boxes of n-dimensional arrays in C order: copies from one to another, and iteration over grids.
 
-use crate::grid::{Region, ravel};
+use crate::grid::{Region, ravel, zip_with};
 
 /// A dimension along which the rows of a box repeat, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -89,23 +89,22 @@ pub fn repeat(target: &mut [u8], elements: &[u8]) {
     }
 }
 
-/// Fills a box of a C-order array of `shape` with an element. The box begins at `start`, has the shape `extent`, and is
+/// Fills a box at the origin of a C-order array of `shape` with an element. The box has the shape `extent`, and is
 /// inside the array.
-pub fn fill_box(target: &mut [u8], shape: &[u64], (start, extent): (&[u64], &[u64]), element: &[u8]) {
+pub fn fill_box(target: &mut [u8], shape: &[u64], extent: &[u64], element: &[u8]) {
     if extent.contains(&0) {
         return;
     }
     // Trailing dimensions that are filled completely form rows, together with the dimension before them.
     let whole = extent.iter().zip(shape).rev().take_while(|(extent, length)| extent == length).count();
-    let outer = shape.len().saturating_sub(whole + 1);
-    let row = as_index(extent[outer..].iter().product::<u64>()) * element.len();
-    let mut offset = vec![0; outer];
+    let (outer, inner) = extent.split_at(shape.len().saturating_sub(whole + 1));
+    let bytes_of = |lengths: &[u64]| as_index(lengths.iter().product::<u64>()) * element.len();
+    let (row, step) = (bytes_of(inner), bytes_of(&shape[outer.len()..]));
+    let mut offset = vec![0; outer.len()];
     loop {
-        let mut first = start.to_vec();
-        first.iter_mut().zip(&offset).for_each(|(first, offset)| *first += offset);
-        let first = as_index(ravel(&first, shape)) * element.len();
+        let first = as_index(ravel(&offset, shape)) * step;
         repeat(&mut target[first..first + row], element);
-        if !advance(&mut offset, &extent[..outer]) {
+        if !advance(&mut offset, outer) {
             return;
         }
     }
@@ -119,53 +118,32 @@ pub fn elements_to_end(extent: &[u64], shape: &[u64]) -> u64 {
     extent.iter().zip(shape).fold(0, |last, (extent, length)| last * length + (extent - 1)) + 1
 }
 
-/// An iterator over the contiguous parts of a box in a C-order array.
-#[derive(Debug)]
-pub struct ContiguousRuns {
-    part: Region,
-    extent: Vec<u64>,
-    next: Option<Vec<u64>>,
-}
-
-impl ContiguousRuns {
-    /// Makes parts of as many elements as possible, but at most `most`, or of one. If there would be several parts of
-    /// less than about `least` elements, whole rows are included, also outside the box.
-    pub fn new(shape: &[u64], mut part: Region, [least, most]: [u64; 2]) -> Self {
-        if part.is_empty() {
-            return ContiguousRuns { part, extent: Vec::new(), next: None };
+/// Returns the contiguous parts of a box in a C-order array, in order. They have as many elements as possible, but at
+/// most `most`, or one. If there would be several parts of less than about `least` elements, whole rows are included,
+/// also outside the box.
+pub fn contiguous_runs(
+    shape: &[u64],
+    mut part: Region,
+    [least, most]: [u64; 2],
+) -> impl Iterator<Item = Region> + use<> {
+    let mut extent = vec![1; shape.len()];
+    // The number of contiguous elements in the trailing dimensions. `None` once a dimension is not complete.
+    let mut together = Some(1_u64).filter(|_| !part.is_empty());
+    for dimension in (0..shape.len()).rev() {
+        let Some(length) = together else { break };
+        let has_several = part.shape[..dimension].iter().any(|outer| *outer > 1);
+        if has_several && part.shape[dimension] < least / length.max(1) {
+            (part.start[dimension], part.shape[dimension]) = (0, shape[dimension]);
         }
-        let mut extent = vec![1; shape.len()];
-        // The number of contiguous elements in the trailing dimensions. `None` once a dimension is not complete.
-        let mut together = Some(1_u64);
-        for dimension in (0..shape.len()).rev() {
-            let Some(length) = together else { break };
-            let has_several = part.shape[..dimension].iter().any(|outer| *outer > 1);
-            if has_several && part.shape[dimension] < least / length.max(1) {
-                (part.start[dimension], part.shape[dimension]) = (0, shape[dimension]);
-            }
-            extent[dimension] = (most / length).clamp(1, part.shape[dimension]);
-            together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
-        }
-        ContiguousRuns { next: Some(part.start.clone()), part, extent }
+        extent[dimension] = (most / length).clamp(1, part.shape[dimension]);
+        together = (extent[dimension] == shape[dimension]).then(|| length * shape[dimension]);
     }
-}
-
-impl Iterator for ContiguousRuns {
-    type Item = Region;
-
-    fn next(&mut self) -> Option<Region> {
-        let piece = Region { start: self.next.take()?, shape: self.extent.clone() }.common(&self.part);
-        let mut following = piece.start.clone();
-        for dimension in (0..following.len()).rev() {
-            following[dimension] += self.extent[dimension];
-            if following[dimension] - self.part.start[dimension] < self.part.shape[dimension] {
-                self.next = Some(following);
-                break;
-            }
-            following[dimension] = self.part.start[dimension];
-        }
-        Some(piece)
-    }
+    let counts = zip_with(&part.shape, &extent, u64::div_ceil);
+    Region::whole(&counts).cells().map(move |mut start| {
+        start.iter_mut().zip(&extent).for_each(|(index, length)| *index *= length);
+        start.iter_mut().zip(&part.start).for_each(|(index, first)| *index += first);
+        Region { start, shape: extent.clone() }.common(&part)
+    })
 }
 
 /// Returns the index of a size that is already in memory.
@@ -193,23 +171,23 @@ mod tests {
 
     #[test]
     fn filled_box_is_that_of_a_copy() {
-        let boxes: [[&[u64]; 3]; 6] = [
-            // The shape of the array, the start of the box, and its extent.
-            [&[3, 4, 5], &[0, 0, 0], &[3, 4, 5]],
-            [&[3, 4, 5], &[1, 0, 0], &[2, 4, 5]],
-            [&[3, 4, 5], &[1, 2, 0], &[2, 2, 5]],
-            [&[3, 4, 5], &[1, 2, 3], &[1, 1, 2]],
-            [&[3, 4, 5], &[1, 2, 3], &[0, 1, 2]],
-            [&[], &[], &[]],
+        let boxes: [[&[u64]; 2]; 6] = [
+            // The shape of the array, and the extent of the box.
+            [&[3, 4, 5], &[3, 4, 5]],
+            [&[3, 4, 5], &[2, 4, 5]],
+            [&[3, 4, 5], &[2, 2, 5]],
+            [&[3, 4, 5], &[1, 3, 2]],
+            [&[3, 4, 5], &[0, 1, 2]],
+            [&[], &[]],
         ];
-        for [shape, start, extent] in boxes {
+        for [shape, extent] in boxes {
             for element in [&[7][..], &[1, 2, 3]] {
                 let count = as_index(shape.iter().product());
                 let (mut target, mut expected) = (vec![0; count * element.len()], vec![0; count * element.len()]);
                 let (filled, origin) = (element.repeat(as_index(extent.iter().product())), vec![0; extent.len()]);
-                copy_box((&filled, extent, &origin), (&mut expected, shape, start), extent, element.len());
-                fill_box(&mut target, shape, (start, extent), element);
-                assert_eq!(target, expected, "{shape:?} {start:?} {extent:?}");
+                copy_box((&filled, extent, &origin), (&mut expected, shape, &origin), extent, element.len());
+                fill_box(&mut target, shape, extent, element);
+                assert_eq!(target, expected, "{shape:?} {extent:?}");
             }
         }
         let mut cut = [0; 8];
@@ -252,7 +230,7 @@ mod tests {
     /// Returns all elements of the pieces, and checks that each piece is contiguous.
     fn elements_of(shape: &[u64], [start, end]: [&[u64]; 2], [least, most]: [u64; 2]) -> Vec<u64> {
         let mut elements = Vec::new();
-        for piece in ContiguousRuns::new(shape, Region::between(start.to_vec(), end), [least, most]) {
+        for piece in contiguous_runs(shape, Region::between(start.to_vec(), end), [least, most]) {
             let last: Vec<u64> = piece.end().iter().map(|end| end - 1).collect();
             let (begin, end) = (ravel(&piece.start, shape), ravel(&last, shape) + 1);
             assert_eq!(end - begin, piece.num_elements());
@@ -277,7 +255,7 @@ mod tests {
     fn box_of_whole_parts_is_read_without_what_lies_beside_it() {
         // A part of 68 rows of 240 has fewer than 2^14 elements. Blocks that are cut into such parts read no more.
         let (shape, least) = ([1, 200, 240], 1 << 14);
-        let part = ContiguousRuns::new(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
+        let part = contiguous_runs(&shape, Region::whole(&shape), [1, least]).next().unwrap().shape;
         assert_eq!(part, [1, 68, 240]);
         let rows = elements_of(&shape, [&[0, 68, 0], &[1, 136, 240]], [least, 1 << 17]);
         assert!(rows.into_iter().eq(68 * 240..136 * 240));

@@ -2,7 +2,7 @@
 
 use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded};
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, at, crop};
-use crate::codec::{BoundChain, ChainFault, ContiguousRuns, as_index};
+use crate::codec::{BoundChain, ChainFault, as_index, contiguous_runs};
 use crate::engine::{reads_of_box, reads_of_object, stays_open};
 use crate::grid::{Region, ravel};
 use crate::store::Part;
@@ -23,7 +23,7 @@ impl StoredArray {
         let size = chain.decoded().data_type.size().filter(|_| is_plain);
         let Some(size) = size else { return shape.to_vec() };
         let least = PIECE_BYTES[0] / size as u64;
-        ContiguousRuns::new(shape, Region::whole(shape), [1, least])
+        contiguous_runs(shape, Region::whole(shape), [1, least])
             .next()
             .map_or_else(|| shape.to_vec(), |piece| piece.shape)
     }
@@ -186,8 +186,8 @@ impl BlockReader<'_, '_> {
 }
 
 /// Returns the pieces of a part of an object that is not encoded.
-fn pieces(shape: &[u64], needed: Region, element_size: u64) -> ContiguousRuns {
-    ContiguousRuns::new(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
+fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Item = Region> + use<> {
+    contiguous_runs(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
 }
 
 /// Checks the elements of a box inside the selected part of the array. Fails if one is not a value of the data type.

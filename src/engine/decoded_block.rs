@@ -39,7 +39,7 @@ impl Filling {
         if self.padding.starts_with(&self.absent) || valid.contains(&0) {
             return;
         }
-        fill_box(elements, shape, (&vec![0; shape.len()], valid), &self.absent);
+        fill_box(elements, shape, valid, &self.absent);
     }
 
     /// Returns true if the part `valid` of a subchunk inside the array contains only absent elements.
