@@ -152,9 +152,8 @@ impl BoundChain {
         for (place, stage) in pipeline.stages.iter().enumerate() {
             let unsupported = |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
             let unread = elements == ElementSize::Unread;
-            let encoded =
-                stage.output.clone().or_else(|| unread.then_some(Representation::Bytes(BytesSize::Unbounded)));
-            let encoded = encoded.ok_or_else(|| unsupported(String::new()))?;
+            let unknown = unread.then_some(Representation::Bytes(BytesSize::Unbounded));
+            let encoded = stage.output.clone().or(unknown).ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
                 check_size(array, elements)?;
             }
@@ -197,7 +196,8 @@ impl BoundChain {
         (self.writes_empty, self.by_shape) = (true, ByShape::default());
         for codec in &mut self.codecs {
             if let Codec::Sharding(sharding) = &mut codec.codec {
-                sharding.set_write_empty();
+                sharding.write_empty = true;
+                sharding.inner.write_empty_chunks();
             }
         }
     }
@@ -285,10 +285,9 @@ impl BoundChain {
     /// size.
     pub fn max_representation_bytes(&self) -> u64 {
         const USUAL: u64 = 64 << 20;
-        let of = |representation: &Representation| representation.max_bytes().unwrap_or(0);
         let is_variable = self.decoded.data_type.is_variable_length();
         let whole = if is_variable { USUAL } else { self.decoded.num_bytes().unwrap_or(u64::MAX) };
-        self.codecs.iter().map(|codec| of(&codec.encoded)).fold(whole, u64::max)
+        self.codecs.iter().filter_map(|codec| codec.encoded.max_bytes()).fold(whole, u64::max)
     }
 
     /// Encodes with the codec at index `place`.

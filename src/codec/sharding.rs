@@ -18,11 +18,12 @@ use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representat
 pub struct BoundSharding {
     shard_shape: Vec<u64>,
     grid_shape: Vec<u64>,
-    inner: BoundChain,
+    pub(super) inner: BoundChain,
     index: BoundChain,
     index_location: IndexLocation,
     index_bytes: u64,
-    write_empty: bool,
+    /// True if inner chunks that contain only the fill value are written, too.
+    pub(super) write_empty: bool,
 }
 
 /// The offset and length of an inner chunk in its shard. `None` if it is absent.
@@ -51,8 +52,8 @@ impl BoundSharding {
         let Representation::Bytes(BytesSize::Fixed(index_bytes)) = index.encoded() else {
             return Err(unsupported(": its index codecs do not give a fixed size".to_owned()));
         };
-        let grid_shape: Vec<u64> =
-            shard.shape.iter().zip(&inner.decoded().shape).map(|(s, i)| s / (*i).max(1)).collect();
+        // The index has one more dimension, of offset and length.
+        let grid_shape = index.decoded().shape[..shard.shape.len()].to_vec();
         if num_elements(&grid_shape).is_none_or(|count| count > MAX_INNER_CHUNKS) {
             let because = format!(": a shard has inner chunks of {grid_shape:?}, more than {MAX_INNER_CHUNKS}");
             return Err(unsupported(because));
@@ -96,17 +97,6 @@ impl BoundSharding {
     /// Returns the end of the shard that contains the index.
     pub fn index_location(&self) -> IndexLocation {
         self.index_location
-    }
-
-    /// Makes it write inner chunks that contain only the fill value, too.
-    pub(super) fn set_write_empty(&mut self) {
-        self.write_empty = true;
-        self.inner.write_empty_chunks();
-    }
-
-    /// Makes `cast_value` inside use the nearest code from now on.
-    pub(super) fn encode_to_nearest(&mut self) {
-        self.inner.encode_to_nearest();
     }
 
     /// Returns offset and length of the encoded index in a shard of `shard_bytes` bytes. Fails if the shard is too
@@ -178,21 +168,18 @@ impl BoundSharding {
         let mut entries = Vec::new();
         reserve(&mut entries, as_index(self.num_inner_chunks()))?;
         let mut position = vec![0; self.grid_shape.len()];
-        // A shard without elements has no inner chunks.
-        while self.num_inner_chunks() > 0 {
+        for _ in 0..self.num_inner_chunks() {
             let start = self.start_of(&position);
             copy_box((decoded, shape, &start), (&mut chunk, inner_shape, &origin), inner_shape, size);
             if self.is_empty(&chunk) {
                 entries.push(None);
             } else {
                 let result = self.inner.encode(&chunk, &mut chunk_encoded, workspace.inner());
-                result.map_err(|fault| Self::inner_fault(&position, &fault))?;
+                result.map_err(|fault| Self::fault_inside(&format!("inner chunk {position:?}"), &fault))?;
                 entries.push(Some((encoded.len() as u64, chunk_encoded.len() as u64)));
                 append(encoded, &chunk_encoded)?;
             }
-            if !advance(&mut position, &self.grid_shape) {
-                break;
-            }
+            advance(&mut position, &self.grid_shape);
         }
         self.encode_index(&entries, &mut chunk_encoded, workspace)?;
         match self.index_location {
@@ -215,7 +202,7 @@ impl BoundSharding {
             if let Some((offset, length)) = entry {
                 let bytes = &encoded[as_index(offset)..as_index(offset + length)];
                 let result = self.inner.decode(bytes, &mut chunk, workspace.inner());
-                result.map_err(|fault| Self::inner_fault(&position, &fault))?;
+                result.map_err(|fault| Self::fault_inside(&format!("inner chunk {position:?}"), &fault))?;
             } else {
                 let Some(fill) = &self.inner.decoded().fill_value else {
                     let message = format!("inner chunk {position:?} is absent, and no fill value is given");
@@ -259,10 +246,6 @@ impl BoundSharding {
             }
             _ => ChainFaultKind::Shard(format!("{context}: {fault}")),
         }
-    }
-
-    fn inner_fault(position: &[u64], fault: &super::fault::ChainFault) -> ChainFaultKind {
-        Self::fault_inside(&format!("inner chunk {position:?}"), fault)
     }
 }
 

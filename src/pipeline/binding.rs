@@ -45,7 +45,11 @@ pub(super) fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, foun
     let array = before.and_then(Representation::array);
     let (configuration, output) = match array_kind {
         // It contains chains of codecs, which only a pipeline can follow.
-        _ if codec.name == "sharding_indexed" => sharding_indexed::bind(codec, array, found),
+        _ if codec.name == "sharding_indexed" => {
+            let stage = sharding_indexed::bind(codec, array, found);
+            let size = stage.as_ref().map(sharding_indexed::shard_size).map(Representation::Bytes);
+            (stage.map_or(BoundConfiguration::Other, BoundConfiguration::Sharding), size)
+        }
         Some(array_kind) => of_array(array_kind.bind(codec, array, found)),
         None => (BoundConfiguration::Other, None),
     };
@@ -74,12 +78,12 @@ fn bind_bytes(
         Some(Representation::Array(_)) => None,
     };
     // A fault of a codec inside is reported for the chain.
-    for codec in parsed.as_ref().map_or(&[][..], BytesCodec::inner) {
+    for codec in parsed.as_ref().map_or(&[][..], |parsed| parsed.transform.inner()) {
         bind(&KnownCodec::new(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
     }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
-    let runs = parsed.filter(|parsed| !is_faulty && parsed.refusal().is_none());
+    let runs = parsed.filter(|parsed| !is_faulty && parsed.transform.refusal().is_none());
     let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
     (configuration, size.map(Representation::Bytes))
 }
@@ -116,35 +120,32 @@ fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let KnownCodec { codec, entry, other } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
     let by_other = matches!(other, Some(Ok(_)));
+    let mut report = |found: Diagnostic| diagnostics.push(found.at_pointer(codec.pointer.clone()));
     // For an unlisted name not even the kind is known.
-    let named = match entry {
-        None if !by_other => Some(report_unknown_name(&codec.name, &name)),
-        entry if entry.is_none_or(|entry| !entry.is_registered) => {
-            let runner = if by_other { "; zarrs runs it" } else { "" };
-            let message = format!("no registry has the codec name {name}{runner}");
-            let found = Diagnostic::new(code::CODEC_UNREGISTERED, message);
-            Some(found.with_help("not every reader can decode the array"))
-        }
-        _ => None,
-    };
-    let mut found: Vec<Diagnostic> = named.into_iter().collect();
+    if entry.is_none() && !by_other {
+        report(unknown_name(&codec.name, &name));
+    } else if entry.is_none_or(|entry| !entry.is_registered) {
+        let runner = if by_other { "; zarrs runs it" } else { "" };
+        let message = format!("no registry has the codec name {name}{runner}");
+        let help = "not every reader can decode the array";
+        report(Diagnostic::new(code::CODEC_UNREGISTERED, message).with_help(help));
+    }
     if let Some(entry) = entry.filter(|entry| !entry.is_decoded && !by_other) {
         let refused = other.as_ref().and_then(|found| found.as_ref().err().map(String::as_str));
         let reason = entry.reason.or(refused).map_or_else(String::new, |reason| format!(": {reason}"));
         let message = format!("the codec {name} is not decoded by this program{reason}");
         let help = "the array can be copied, but its chunks are not decoded";
-        found.push(Diagnostic::new(code::CODEC_UNSUPPORTED, message).with_help(help));
+        report(Diagnostic::new(code::CODEC_UNSUPPORTED, message).with_help(help));
     }
     if !codec.must_understand {
         let message = format!("codec {name} says \"must_understand\": false: readers that do not know it ignore it");
         let help = "where decoding needs the codec, remove \"must_understand\"";
-        found.push(Diagnostic::new(code::CODEC_PASSED_OVER, message).with_help(help));
+        report(Diagnostic::new(code::CODEC_PASSED_OVER, message).with_help(help));
     }
-    diagnostics.extend(found.into_iter().map(|found| found.at_pointer(codec.pointer.clone())));
 }
 
 /// Returns the finding of a name that no list has. It is an error if the name is not valid, or similar to a known one.
-fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
+fn unknown_name(name: &str, shown: &str) -> Diagnostic {
     let meant = registry::meant(name);
     let help = meant.map(|meant| format!("write {meant:?}, if you mean that"));
     let message = if !spelling::is_extension_name(name) {
@@ -162,7 +163,7 @@ fn report_unknown_name(name: &str, shown: &str) -> Diagnostic {
 pub(super) fn report_passed_over(codec: &CodecMetadata, diagnostics: &mut Vec<Diagnostic>) {
     let name = Json::from(codec.name.as_str()).excerpt();
     let message = format!("the codec {name} is unknown and ignored, because it says \"must_understand\": false");
-    let named = report_unknown_name(&codec.name, &name);
+    let named = unknown_name(&codec.name, &name);
     let found = [Diagnostic::new(code::CODEC_PASSED_OVER, message)].into_iter();
     let found = found.chain(Some(named).filter(|named| named.is(code::CODEC_MISNAMED)));
     diagnostics.extend(found.map(|found| found.at_pointer(codec.pointer.clone())));

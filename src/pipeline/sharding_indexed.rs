@@ -2,9 +2,7 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
 
-use super::{
-    ArrayRepresentation, Bound, BoundConfiguration, BytesSize, Completeness, Pipeline, Representation, ShardingStage,
-};
+use super::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation, ShardingStage};
 use crate::codec::kinds::members::{Absent, Form, Member, Members, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -30,19 +28,8 @@ const MEMBERS: &[Member] = &[
     Member::new("index_location", Form::Choice(&["start", "end"]), Absent::Text("end")),
 ];
 
-/// Binds the codec to its input array, if there is one.
-pub(super) fn bind(
-    codec: &CodecMetadata,
-    array: Option<&ArrayRepresentation>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Bound {
-    let Some(stage) = stage(codec, array, diagnostics) else { return (BoundConfiguration::Other, None) };
-    let size = shard_size(&stage.inner, &stage.index);
-    (BoundConfiguration::Sharding(stage), Some(Representation::Bytes(size)))
-}
-
 /// Reads the configuration, and the chains inside if the input is an array. `None` after a fault.
-fn stage(
+pub(super) fn bind(
     codec: &CodecMetadata,
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -119,7 +106,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
 }
 
 /// Returns the most bytes of a shard: all inner chunks and the index.
-fn shard_size(inner: &Pipeline, index: &Pipeline) -> BytesSize {
+pub(super) fn shard_size(ShardingStage { inner, index, .. }: &ShardingStage) -> BytesSize {
     let bound = |pipeline: &Pipeline| match pipeline.output() {
         Some(Representation::Bytes(size)) => size.bound(),
         _ => None,

@@ -141,10 +141,8 @@ impl BoundChain {
     pub fn casts_like(&self, other: &Self) -> bool {
         let is_value =
             |codec: &&BoundCodec| matches!(codec.codec.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. });
-        let (mut one, mut two) = (self.codecs.iter().filter(is_value), other.codecs.iter().filter(is_value));
-        one.by_ref().zip(two.by_ref()).all(|(a, b)| a.metadata.same_value(&b.metadata))
-            && one.next().is_none()
-            && two.next().is_none()
+        let [one, two] = [self, other].map(|chain| chain.codecs.iter().filter(is_value).collect::<Vec<_>>());
+        one.len() == two.len() && one.iter().zip(two).all(|(a, b)| a.metadata.same_value(&b.metadata))
     }
 
     /// Makes `cast_value` use the nearest code from now on, whatever its `rounding` is. Decoded codes differ from their
@@ -155,7 +153,7 @@ impl BoundChain {
         for codec in &mut self.codecs {
             match &mut codec.codec {
                 Codec::Array(codec) => *codec = codec.to_nearest().unwrap_or_else(|| codec.clone()),
-                Codec::Sharding(sharding) => sharding.encode_to_nearest(),
+                Codec::Sharding(sharding) => sharding.inner.encode_to_nearest(),
                 Codec::BytesToBytes(_) | Codec::Other => {}
             }
         }

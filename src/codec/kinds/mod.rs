@@ -215,7 +215,8 @@ pub struct BytesCodec {
     name: String,
     configuration: Option<Object>,
     kind: &'static BytesKind,
-    transform: Arc<dyn Coder>,
+    /// The codec itself. A chain calls it by the methods of this type, which check sizes and name the codec in errors.
+    pub(crate) transform: Arc<dyn Coder>,
 }
 
 impl BytesCodec {
@@ -250,7 +251,7 @@ impl BytesCodec {
         let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), parsed) {
             (Some(error), _) => error.message,
             (None, None) => "the configuration is not valid".to_owned(),
-            (None, Some(parsed)) => match parsed.refusal() {
+            (None, Some(parsed)) => match parsed.transform.refusal() {
                 Some(reason) => reason,
                 None => return Ok(parsed),
             },
@@ -300,16 +301,6 @@ impl BytesCodec {
     pub fn holds_checksum(&self, encoded: &[u8]) -> bool {
         let by_configuration = || (self.kind.stores_checksum)(self.configuration.as_ref());
         self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)
-    }
-
-    /// Returns the codecs inside this one, in encode order.
-    pub fn inner(&self) -> &[CodecMetadata] {
-        self.transform.inner()
-    }
-
-    /// Returns the reason if it cannot run because a codec inside it cannot.
-    pub fn refusal(&self) -> Option<String> {
-        self.transform.refusal()
     }
 }
 
