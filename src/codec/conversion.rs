@@ -179,8 +179,8 @@ impl Conversion {
         if has_padding && self.resets_padding { &ConversionPath::Whole } else { &self.path }
     }
 
-    /// Returns the bytes of the buffers that it fills, in addition to the encoded chunks.
-    pub(super) fn working_bytes(&self, has_edges: bool) -> u64 {
+    /// Returns the bytes needed to convert: both encoded chunks and all intermediate ones, more if the array has edges.
+    pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
         let (source, destination) = (&self.source, &self.destination);
         let (longest_source, longest_destination) = (source.codecs().len(), destination.codecs().len());
         let elements = source.decoded_bytes().max(destination.decoded_bytes());
@@ -206,7 +206,8 @@ impl Conversion {
                 [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
             }
         };
-        parts.into_iter().fold(0, u64::saturating_add)
+        let sides = [source, destination].map(|chain| chain.encoded_bytes().saturating_add(chain.context_bytes()));
+        parts.into_iter().chain(sides).fold(0, u64::saturating_add)
     }
 
     /// Returns the chain that is read.

@@ -1,6 +1,6 @@
 //! Variable-length elements: chunks of `vlen-utf8` and similar codecs as separate elements, in both directions.
 
-use super::chain::{BoundChain, Codec, Workspace};
+use super::chain::{BoundChain, Workspace};
 use super::fault::{ChainFault, CodecError, Result};
 use super::kinds::Effect;
 use super::kinds::error::reserve;
@@ -56,9 +56,8 @@ impl VlenChain {
             let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
             order = permutation.iter().map(|dimension| order[*dimension]).collect();
         }
-        let is_run = |codec: &super::BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
         let Effect::Vlen(vlen) = chain.codecs()[place].codec.effect() else { return None };
-        let rest_is_run = chain.codecs()[place + 1..].iter().all(is_run);
+        let rest_is_run = chain.bytes_place() <= place + 1;
         rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
     }
 

@@ -2,6 +2,7 @@
 
 pub use super::kinds::error::{CodecError, element_help, number_text, number_value};
 use crate::element::NumberType;
+use crate::grid::zip_with;
 use crate::kernel::FaultKind;
 use crate::store::file::FIRST_BYTES;
 use crate::store::{FileFormat, ObjectReader, StoreError};
@@ -71,17 +72,10 @@ impl ChainFault {
 
     /// Returns the message. For a file in place of a chunk no codec is at fault, so none is named.
     fn sentence(&self) -> String {
-        match &self.kind {
-            ChainFaultKind::StandIn(_) => self.kind.to_string(),
-            kind => format!("{}: {kind}", self.named()),
-        }
-    }
-
-    /// Returns the codec with its index.
-    fn named(&self) -> String {
-        match &*self.place {
-            "-" => self.codec.clone(),
-            place => format!("codec {place} ({})", self.codec),
+        match (&self.kind, &*self.place) {
+            (ChainFaultKind::StandIn(_), _) => self.kind.to_string(),
+            (kind, "-") => format!("{}: {kind}", self.codec),
+            (kind, place) => format!("codec {place} ({}): {kind}", self.codec),
         }
     }
 
@@ -101,8 +95,7 @@ impl ChainFault {
             ChainFaultKind::Codec(CodecError::Element { position: Some(position), .. })
                 if position.len() == start.len() =>
             {
-                let position: Vec<u64> =
-                    position.iter().zip(start).map(|(index, first)| index.saturating_add(*first)).collect();
+                let position = zip_with(position, start, u64::saturating_add);
                 format!("{self} (element {position:?})")
             }
             _ => self.to_string(),

@@ -1,8 +1,6 @@
-//! The memory of a thread while it decodes, encodes or converts a chunk: buffers, and contexts of compressors.
+//! The memory of a thread while it decodes or encodes a chunk: buffers, and contexts of compressors.
 
 use super::chain::{BoundChain, Codec};
-use super::conversion::Conversion;
-use crate::pipeline::Representation;
 
 impl BoundChain {
     /// Returns the most bytes of an encoded chunk, as limited by its codecs. Without a limit it is the decoded size.
@@ -17,26 +15,19 @@ impl BoundChain {
 
     /// Returns the bytes of its compressors' contexts, including those of inner chunks.
     pub fn context_bytes(&self) -> u64 {
-        self.codecs().iter().fold(0, |sum, codec| {
-            let bytes = match &codec.codec {
-                Codec::BytesToBytes(bytes_codec) => bytes_codec.context_bytes(size_of(&codec.decoded)),
-                Codec::Array(array_codec) => array_codec.context_bytes(size_of(&codec.decoded)),
-                Codec::Sharding(sharding) => {
-                    let inner = sharding.inner();
-                    inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
-                }
-                Codec::Other => 0,
-            };
-            sum.saturating_add(bytes)
-        })
+        let contexts = self.codecs().iter().map(|codec| match &codec.codec {
+            Codec::Sharding(sharding) => {
+                let inner = sharding.inner();
+                inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs().len()))
+            }
+            other => other.context_bytes(codec.decoded.max_bytes().unwrap_or(0)),
+        });
+        contexts.fold(0, u64::saturating_add)
     }
 
     /// Returns the bytes of the contexts from codec `first` on, for chunks of `bytes` instead of the chain's size.
     pub(super) fn context_bytes_of(&self, first: usize, bytes: u64) -> u64 {
-        self.codecs()[first..].iter().fold(0, |sum, codec| match &codec.codec {
-            Codec::BytesToBytes(codec) => sum.saturating_add(codec.context_bytes(bytes)),
-            _ => sum,
-        })
+        self.codecs()[first..].iter().map(|codec| codec.codec.context_bytes(bytes)).fold(0, u64::saturating_add)
     }
 
     /// Returns the bytes of the buffers between `steps` codecs that run one by one.
@@ -57,15 +48,13 @@ impl BoundChain {
     }
 }
 
-fn size_of(representation: &Representation) -> u64 {
-    representation.max_bytes().unwrap_or(0)
-}
-
-impl Conversion {
-    /// Returns the bytes needed to convert: both encoded chunks and all intermediate ones, more if the array has edges.
-    pub fn buffer_bytes(&self, has_edges: bool) -> u64 {
-        let of_side = |chain: &BoundChain| chain.encoded_bytes().saturating_add(chain.context_bytes());
-        let sides = of_side(self.source()).saturating_add(of_side(self.destination()));
-        sides.saturating_add(self.working_bytes(has_edges))
+impl Codec {
+    /// Returns the bytes of the contexts of a codec that contains no chain, to encode or decode `decoded` bytes.
+    fn context_bytes(&self, decoded: u64) -> u64 {
+        match self {
+            Codec::BytesToBytes(codec) => codec.context_bytes(decoded),
+            Codec::Array(codec) => codec.context_bytes(decoded),
+            Codec::Sharding(_) | Codec::Other => 0,
+        }
     }
 }

@@ -23,9 +23,7 @@ impl Recoding {
         }
         let longest = source.codecs().len().min(destination.codecs().len());
         let keep = (0..=longest).rev().find(|count| leads_alike(source, destination, *count)).unwrap_or(0);
-        let is_run = |chain: &BoundChain| {
-            chain.codecs()[keep..].iter().all(|codec| matches!(codec.codec, Codec::BytesToBytes(_)))
-        };
+        let is_run = |chain: &BoundChain| chain.bytes_place() <= keep;
         // A chain of only unknown codecs ends in bytes, too.
         let gives_bytes = keep > 0 && source.codecs()[keep - 1].encoded.array().is_none();
         let is_possible = gives_bytes && is_run(source) && is_run(destination);

@@ -54,7 +54,6 @@ pub struct ValueProgram {
     /// Each step with the codec that it runs, and the bytes of an element after it.
     steps: Vec<Step>,
     source_size: usize,
-    target_size: usize,
 }
 
 /// The codec or change of a step, for messages.
@@ -132,13 +131,13 @@ impl ValueStep {
 impl ValueProgram {
     /// Makes a program without steps for elements of `source_size` bytes.
     pub fn new(source_size: usize) -> Self {
-        ValueProgram { steps: Vec::new(), source_size, target_size: source_size }
+        ValueProgram { steps: Vec::new(), source_size }
     }
 
     /// Appends a step.
     pub fn push(&mut self, step: ValueStep, origin: StepOrigin) {
-        self.target_size = step.types().map_or(self.target_size, |(_, target)| target.size());
-        self.steps.push((step, origin, self.target_size));
+        let size = step.types().map_or(self.sizes().1, |(_, target)| target.size());
+        self.steps.push((step, origin, size));
     }
 
     /// Returns true if a value can cause a fault, or counts in figures.
@@ -152,12 +151,12 @@ impl ValueProgram {
 
     /// Returns the bytes of an element before and after.
     pub fn sizes(&self) -> (usize, usize) {
-        (self.source_size, self.target_size)
+        (self.source_size, self.steps.last().map_or(self.source_size, |step| step.2))
     }
 
     /// Resizes `target` for the result of a buffer of elements, so that [`ValueProgram::run`] allocates nothing.
     pub fn make_room(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFault> {
-        resize(target, source.len() / self.source_size * self.target_size).map_err(ChainFault::memory)
+        resize(target, source.len() / self.source_size * self.sizes().1).map_err(ChainFault::memory)
     }
 
     /// Runs the steps over a buffer of elements into `target` (resized to fit). A trailing part of an element is
@@ -169,8 +168,7 @@ impl ValueProgram {
         tiles: &mut Tiles,
         figures: Option<&mut QuantizeFigures>,
     ) -> Result<(), ProgramFault> {
-        let count = source.len() / self.source_size;
-        target.resize(count * self.target_size, 0);
+        target.resize(source.len() / self.source_size * self.sizes().1, 0);
         self.run_into(source, target, tiles, figures)
     }
 
@@ -190,28 +188,28 @@ impl ValueProgram {
         let is_single = before.is_empty();
         let tile = if is_single { (source.len() / self.source_size).max(1) } else { TILE };
         let source_tiles = source.chunks(tile * self.source_size);
-        let target_tiles = target.chunks_mut(tile * self.target_size);
+        let target_tiles = target.chunks_mut(tile * last.2);
         for (number, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
             let count = source.len() / self.source_size;
             let [mut current, mut spare] = tiles.0.each_mut();
-            let mut size = self.source_size;
             for (place, step) in before.iter().enumerate() {
                 let (kernel, _, after) = step;
                 spare.resize(count * after, 0);
                 let input: &[u8] = if place == 0 { source } else { current };
                 let ran = kernel.run(input, spare, figures.as_deref_mut());
-                ran.map_err(|fault| Self::fault(step, fault, input, size, number * TILE))?;
-                size = *after;
+                ran.map_err(|fault| Self::fault(step, fault, input, number * TILE))?;
                 std::mem::swap(&mut current, &mut spare);
             }
             let input: &[u8] = if is_single { source } else { current };
             let ran = last.0.run(input, target, figures.as_deref_mut());
-            ran.map_err(|fault| Self::fault(last, fault, input, size, number * TILE))?;
+            ran.map_err(|fault| Self::fault(last, fault, input, number * TILE))?;
         }
         Ok(())
     }
 
-    fn fault((step, origin, _): &Step, fault: ElementFault, input: &[u8], size: usize, first: usize) -> ProgramFault {
+    fn fault((step, origin, _): &Step, fault: ElementFault, input: &[u8], first: usize) -> ProgramFault {
+        // A step without types has no faults.
+        let size = step.types().map_or(1, |(source, _)| source.size());
         let bytes = input.get(fault.index * size..(fault.index + 1) * size).unwrap_or_default();
         let bits = element_bits(bytes);
         let fault = ElementFault { index: first + fault.index, ..fault };

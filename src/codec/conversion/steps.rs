@@ -1,5 +1,5 @@
-//! One pass over the values of a chunk, from the encoded array of one chain to that of the other. Its steps are value
-//! codecs.
+//! One pass over the values of a chunk, between the codecs of two chains that run by themselves. Its steps are value
+//! codecs of both chains, and the change of values.
 
 use std::ops::Range;
 
@@ -20,8 +20,7 @@ pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
 
 /// Returns true if a codec does not return every number exactly: `delta` of floats, or a compressor that rounds.
 pub fn rounds(codec: &BoundCodec) -> bool {
-    let is_delta = |effect: Effect<'_>| matches!(effect, Effect::Delta(delta) if !delta.is_exact());
-    is_delta(codec.codec.effect()) || codec.codec.max_loss().is_some()
+    matches!(codec.codec.effect(), Effect::Delta(delta) if !delta.is_exact()) || codec.codec.max_loss().is_some()
 }
 
 /// Returns true if a codec from index `first` on would spoil elements next to a non-finite one. `delta` of floats loses
@@ -45,9 +44,10 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let fill =
         array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| beyond_edge(chain, &array.data_type, &fill.0));
     let is_filter = |place: usize| matches!(chain.codecs()[place].codec.effect(), Effect::Filter { .. });
-    let Some(places) = value_places(chain, first).filter(|places| places.clone().any(is_filter)) else {
+    let places = value_places(chain, first);
+    if !places.clone().any(is_filter) {
         return fill;
-    };
+    }
     let [forward, backward] = both_ways(chain, places);
     let (mut code, mut tiles) = (Vec::new(), Tiles::default());
     if forward.run(&fill, &mut code, &mut tiles, None).is_ok() {
@@ -67,7 +67,7 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     if kept > 0 && chain.codecs().iter().skip(kept).take_while(is_array).all(moves) {
         return program;
     }
-    let Some(places) = value_places(chain, 0) else { return program };
+    let places = value_places(chain, 0);
     places.clone().for_each(|place| push_codec(&mut program, chain, place, true));
     places.rev().for_each(|place| push_codec(&mut program, chain, place, false));
     program
@@ -77,7 +77,7 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
 /// them does not convert each element by itself.
 pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 2]> {
     chain.decoded().data_type.size()?;
-    value_places(chain, 0).filter(|places| places.contains(&last)).map(|_| both_ways(chain, 0..last + 1))
+    value_places(chain, 0).contains(&last).then(|| both_ways(chain, 0..last + 1))
 }
 
 /// Returns programs for the codecs at `places`, forward and backward.
@@ -93,25 +93,23 @@ fn both_ways(chain: &BoundChain, places: Range<usize>) -> [ValueProgram; 2] {
 /// on. Sums of floats depend on all elements before. So do values that are rounded after the differences.
 pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
     let is_array = |codec: &&BoundCodec| codec.encoded.array().is_some();
-    let mut codecs = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.effect());
-    let exact = |effect: Effect<'_>| if let Effect::Delta(delta) = effect { delta.is_exact() } else { true };
+    let mut effects = chain.codecs().iter().skip(first).take_while(is_array).map(|codec| codec.codec.effect());
     let keeps = |effect: Effect<'_>| match effect {
         Effect::Transpose(_) | Effect::Reshape | Effect::Packs => true,
         Effect::Cast { encode, decode } => encode.is_identity() && decode.is_identity(),
+        Effect::Delta(delta) => delta.is_exact(),
         _ => false,
     };
-    codecs.by_ref().find(|effect| matches!(effect, Effect::Delta(_))).is_none_or(exact)
-        && codecs.all(|effect| keeps(effect) || (matches!(effect, Effect::Delta(_)) && exact(effect)))
+    effects.by_ref().find(|effect| matches!(effect, Effect::Delta(_))).is_none_or(keeps) && effects.all(keeps)
 }
 
 /// Returns the range of array->array codecs from `first` on, up to one that does not convert each element by itself.
-fn value_places(chain: &BoundChain, first: usize) -> Option<Range<usize>> {
+fn value_places(chain: &BoundChain, first: usize) -> Range<usize> {
     let goes_on = |codec: &&BoundCodec| {
         let is_by_element = !matches!(codec.codec.effect(), Effect::Delta(_) | Effect::Packs);
         codec.encoded.array().is_some() && is_by_element
     };
-    let count = chain.codecs().iter().skip(first).take_while(goes_on).count();
-    (count > 0).then_some(first..first + count)
+    first..first + chain.codecs().iter().skip(first).take_while(goes_on).count()
 }
 
 /// Returns the array before the codec at index `place`.
