@@ -371,16 +371,13 @@ impl BoundChain {
     ) -> Result {
         let last = steps.len().checked_sub(1);
         let [mut current, mut spare] = std::mem::take(&mut workspace.buffers);
-        let mut result = Ok(());
-        for (number, step) in steps.enumerate() {
+        let result: Result = steps.enumerate().try_for_each(|(number, step)| {
             let input: &[u8] = if number == 0 { source } else { &current };
             let output = if Some(number) == last { &mut *target } else { &mut spare };
-            result = direction(step, input, output, workspace);
-            if result.is_err() {
-                break;
-            }
+            direction(step, input, output, workspace)?;
             std::mem::swap(&mut current, &mut spare);
-        }
+            Ok(())
+        });
         workspace.buffers = [current, spare];
         if last.is_none() {
             target.clear();

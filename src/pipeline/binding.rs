@@ -15,6 +15,8 @@ pub(super) struct KnownCodec<'a> {
     entry: Option<Entry>,
     /// The codec of another program, if this one does not have it.
     other: Option<Other>,
+    /// The kinds of its input and output. `None` for an unknown codec.
+    pub(super) kind: Option<CodecKind>,
 }
 
 impl<'a> KnownCodec<'a> {
@@ -22,12 +24,9 @@ impl<'a> KnownCodec<'a> {
         let entry = registry::of(codec);
         let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
         let other = if is_lacking { registry::other(codec) } else { None };
-        KnownCodec { codec, entry, other }
-    }
-
-    pub(super) fn kind(&self) -> Option<CodecKind> {
-        let by_other = || Some(self.other.as_ref()?.as_ref().ok()?.kind());
-        self.entry.map(|entry| entry.kind).or_else(by_other)
+        let by_other = || Some(other.as_ref()?.as_ref().ok()?.kind());
+        let kind = entry.map(|entry| entry.kind).or_else(by_other);
+        KnownCodec { codec, entry, other, kind }
     }
 }
 
@@ -117,7 +116,7 @@ fn bind_other(
 
 /// Reports faults of the name, whatever the configuration.
 fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let KnownCodec { codec, entry, other } = known;
+    let KnownCodec { codec, entry, other, .. } = known;
     let name = Json::from(codec.name.as_str()).excerpt();
     let by_other = matches!(other, Some(Ok(_)));
     let mut report = |found: Diagnostic| diagnostics.push(found.at_pointer(codec.pointer.clone()));

@@ -98,10 +98,8 @@ impl Pipeline {
         pointer: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Pipeline {
-        let (passed_over, codecs): (Vec<_>, Vec<_>) = codecs
-            .iter()
-            .map(KnownCodec::new)
-            .partition(|known| !known.codec.must_understand && known.kind().is_none());
+        let (passed_over, codecs): (Vec<_>, Vec<_>) =
+            codecs.iter().map(KnownCodec::new).partition(|known| !known.codec.must_understand && known.kind.is_none());
         for known in passed_over {
             binding::report_passed_over(known.codec, diagnostics);
         }
@@ -113,7 +111,7 @@ impl Pipeline {
             stages.push(Stage {
                 name: known.codec.name.clone(),
                 metadata: known.codec.clone(),
-                kind: known.kind(),
+                kind: known.kind,
                 configuration,
                 output: output.clone(),
             });
@@ -188,7 +186,7 @@ fn check_order(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     // The input and output of an unknown codec are unknown. It is reported separately.
-    let Some(kinds) = codecs.iter().map(KnownCodec::kind).collect::<Option<Vec<_>>>() else { return };
+    let Some(kinds) = codecs.iter().map(|known| known.kind).collect::<Option<Vec<_>>>() else { return };
     let mut is_bytes = false;
     for (KnownCodec { codec, .. }, kind) in codecs.iter().zip(kinds) {
         if (kind == CodecKind::BytesToBytes) != is_bytes {
