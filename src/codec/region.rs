@@ -128,7 +128,7 @@ pub fn contiguous_runs(
 ) -> impl Iterator<Item = Region> + use<> {
     let mut extent = vec![1; shape.len()];
     // The number of contiguous elements in the trailing dimensions. `None` once a dimension is not complete.
-    let mut together = Some(1_u64).filter(|_| !part.is_empty());
+    let mut together = (!part.is_empty()).then_some(1_u64);
     for dimension in (0..shape.len()).rev() {
         let Some(length) = together else { break };
         let has_several = part.shape[..dimension].iter().any(|outer| *outer > 1);

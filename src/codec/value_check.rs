@@ -43,9 +43,6 @@ impl BoundChain {
 /// Returns the offsets of the `bool` bytes in an element, and its size. `None` if every byte is a value, or if codecs
 /// already check the values.
 fn bool_offsets(data_type: &DataType) -> Option<(Vec<usize>, usize)> {
-    if !matches!(data_type, DataType::Bool | DataType::Struct(_) | DataType::Optional(_)) {
-        return None;
-    }
     let mut offsets = Vec::new();
     gather(data_type, 0, &mut offsets);
     let size = data_type.size().filter(|size| *size > 0 && !offsets.is_empty())?;
