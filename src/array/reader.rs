@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, advance, as_index, element_bits};
 use crate::element::NumberType;
-use crate::grid::{Region, ravel, unravel, zip_with};
+use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
@@ -128,38 +128,26 @@ impl StoredArray {
 }
 
 impl OpenedObject<'_> {
-    /// Returns the number of units, including those beyond the edge of the array.
-    pub fn num_subchunks(&self) -> u64 {
-        self.subchunks.num_elements()
-    }
-
-    /// Returns the position of a unit in the object, from its linear index.
-    pub fn place(&self, number: u64) -> Vec<u64> {
-        unravel(number, &self.subchunks.shape)
-    }
-
-    /// Returns the positions in the object of the units that overlap a box of the array.
-    pub fn places_in(&self, region: &Region) -> impl Iterator<Item = Vec<u64>> + use<> {
-        let subchunks = self.subchunks.common(&self.side.subchunks_in(region));
-        subchunks.relative_to(&self.subchunks.start).cells()
+    /// Returns the units of the object that overlap a box of the array, as a box of their grid.
+    pub fn subchunks_in(&self, region: &Region) -> Region {
+        self.subchunks.common(&self.side.subchunks_in(region))
     }
 
     /// Returns the box of a unit, cropped to the array.
-    pub fn subchunk(&self, place: &[u64]) -> Region {
-        self.side.inside(&self.whole(place))
-    }
-
-    /// Returns the box of a unit as it is stored.
-    fn whole(&self, place: &[u64]) -> Region {
-        self.side.region_of_subchunk(&self.position(place))
+    pub fn region_of(&self, position: &[u64]) -> Region {
+        self.side.inside(&self.side.region_of_subchunk(position))
     }
 
     /// Returns the elements of a unit, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
     /// wanted.
-    pub fn read<'b>(&self, place: &[u64], subchunk: &Region, buffers: &'b mut ReadBuffers) -> Result<Option<&'b [u8]>> {
+    pub fn read<'b>(
+        &self,
+        position: &[u64],
+        subchunk: &Region,
+        buffers: &'b mut ReadBuffers,
+    ) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.side.chain_of_subchunk(&self.subchunks.start)?, &self.side.cache);
-        let position = self.position(place);
-        if let Some(chunk) = cache.get(&position) {
+        if let Some(chunk) = cache.get(position) {
             // The cached bytes are the elements if no other codec changes them and nothing is cropped.
             if chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape {
                 return Ok(Some(&buffers.kept.insert(chunk).bytes));
@@ -167,20 +155,15 @@ impl OpenedObject<'_> {
             buffers.bytes.clear();
             buffers.bytes.extend_from_slice(&chunk.bytes);
         } else {
-            if self.fetch(place, buffers)?.is_none() {
+            if self.fetch(position, buffers)?.is_none() {
                 return Ok(None);
             }
             let stored = buffers.bytes.len() as u64;
             buffers.bytes_read += stored;
             buffers.undo(chain, chain.bytes_place()..chain.codecs().len())?;
-            cache.keep(&position, chain, &buffers.bytes, stored);
+            cache.keep(position, chain, &buffers.bytes, stored);
         }
-        Ok(Some(buffers.elements(chain, subchunk, || self.whole(place).start)?))
-    }
-
-    /// Returns the position of a unit in the grid of subchunks.
-    fn position(&self, place: &[u64]) -> Vec<u64> {
-        zip_with(&self.subchunks.start, place, |first, index| first + index)
+        Ok(Some(buffers.elements(chain, subchunk, || self.side.start_of_subchunk(position))?))
     }
 }
 

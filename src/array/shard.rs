@@ -5,7 +5,7 @@ use crate::codec::{
     BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, Effect, IndexEntry, OfShape,
     Workspace, as_index,
 };
-use crate::grid::{ravel, zip_with};
+use crate::grid::ravel;
 use crate::pipeline::IndexLocation;
 use crate::store::{ObjectReader, ObjectWriter, StoreError};
 
@@ -62,9 +62,9 @@ impl ShardLayout {
         self.by_shape.get(&chain.decoded().shape, make).ok().map(OfShape::Made)
     }
 
-    /// Returns the number of a subchunk's entry in the index.
-    pub fn entry_of(&self, subchunk: &[u64]) -> usize {
-        let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension]).collect();
+    /// Returns the number of a subchunk's entry in the index of the shard whose first subchunk is `first`.
+    pub fn entry_of(&self, subchunk: &[u64], first: &[u64]) -> usize {
+        let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension] - first[*dimension]).collect();
         as_index(ravel(&inner, self.sharding.grid_shape()))
     }
 
@@ -120,7 +120,7 @@ impl<'a> ShardWriter<'a> {
 
     /// Appends the inner chunk at a position in the array. Inner chunks that are never appended are absent.
     pub fn append(&mut self, subchunk: &[u64], encoded: &[u8]) -> Result<(), StoreError> {
-        let entry = self.layout.entry_of(&zip_with(subchunk, &self.first, |index, first| index - first));
+        let entry = self.layout.entry_of(subchunk, &self.first);
         let length = encoded.len() as u64;
         self.entries[entry] = Some((self.position, length));
         self.position += length;

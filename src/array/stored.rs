@@ -133,16 +133,15 @@ impl StoredArray {
         self.layout.as_ref().map_or_else(|| (0..self.metadata.shape.len()).collect(), |layout| layout.order.clone())
     }
 
-    /// Returns the object that contains a subchunk, and the subchunk's position in it.
-    pub fn object_of(&self, subchunk: &[u64]) -> (u64, Vec<u64>) {
-        let (grid, counts) = (&self.metadata.grid, self.metadata.grid.counts());
+    /// Returns the object that contains a subchunk.
+    pub fn object_of(&self, subchunk: &[u64]) -> u64 {
+        let grid = &self.metadata.grid;
         if self.layout.is_none() {
-            return (ravel(subchunk, &counts), vec![0; subchunk.len()]);
+            return ravel(subchunk, &grid.counts());
         }
         let start = self.start_of_subchunk(subchunk);
         let object: Vec<u64> = grid.axes().iter().zip(&start).map(|(axis, start)| axis.chunk_of(*start)).collect();
-        let inside = grid.start_of(&object).into_iter().zip(&start).zip(self.subchunk_shape());
-        (ravel(&object, &counts), inside.map(|((first, start), length)| (start - first) / length).collect())
+        ravel(&object, &grid.counts())
     }
 
     /// Returns the first element of a subchunk.
@@ -243,6 +242,11 @@ impl StoredArray {
         }
     }
 
+    /// Returns the selected part of the array.
+    pub fn selection(&self) -> Region {
+        Region::between(self.metadata.skipped.clone(), &self.metadata.shape)
+    }
+
     /// Returns the part of a box inside the selected part of the array. Its shape may contain zeros.
     #[must_use]
     pub fn inside(&self, region: &Region) -> Region {
@@ -282,13 +286,6 @@ impl StoredArray {
         }
         let start = position(object, &self.metadata);
         Region { shape: vec![1; start.len()], start }
-    }
-
-    /// Returns the inner chunks of a shard that overlap the selection, as a box of positions in the shard.
-    pub fn taken_of(&self, object: u64) -> Region {
-        let subchunks = self.subchunks_of(object);
-        let taken = Region::between(self.metadata.skipped.clone(), &self.metadata.shape);
-        subchunks.common(&self.subchunks_in(&taken)).relative_to(&subchunks.start)
     }
 
     /// Returns the subchunks that overlap a box, as a box of their grid.

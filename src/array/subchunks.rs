@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Fault, MOST_OPEN_SHARDS, ReadBuffers, Result, ShardLayout, StoredArray};
 use crate::codec::{IndexEntry, OfShape};
-use crate::grid::Region;
+use crate::grid::{Region, zip_with};
 use crate::store::{ObjectReader, StoreError, held};
 
 impl StoredArray {
@@ -78,7 +78,7 @@ pub struct OpenedObject<'a> {
     pub(super) side: &'a StoredArray,
     object: u64,
     /// Subchunks of the object, as a box of their grid.
-    pub(super) subchunks: Region,
+    pub subchunks: Region,
     /// Layout of the shard. `None` means that the object is a single subchunk.
     layout: Option<OfShape<'a, ShardLayout>>,
     /// Reader of a shard. `None` means that it is absent.
@@ -89,9 +89,9 @@ pub struct OpenedObject<'a> {
 
 impl OpenedObject<'_> {
     /// Returns the offset and the length in bytes of an inner chunk, or `None` if it is absent.
-    pub fn entry(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry> {
+    pub fn entry(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
-        let number = layout.entry_of(inside);
+        let number = layout.entry_of(subchunk, &self.subchunks.start);
         match &self.index {
             Some(index) => Ok(index.get(number).copied().flatten()),
             None => layout.read_entry(reader, number, buffers),
@@ -100,18 +100,20 @@ impl OpenedObject<'_> {
 
     /// Reads an encoded subchunk. Returns its offset in the object, or `None` if it is absent. Fails if it is larger
     /// than the memory of the workspace. If that is unlimited, the limit is the chain's largest output.
-    pub fn fetch(&self, inside: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
+    pub fn fetch(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
         let Some(layout) = &self.layout else { return Ok(self.side.read_object(self.object, buffers)?.then_some(0)) };
-        let entry = self.entry(inside, buffers)?;
+        let entry = self.entry(subchunk, buffers)?;
         let Some((reader, (offset, length))) = self.reader.as_ref().zip(entry) else { return Ok(None) };
         let room = buffers.workspace.room;
         let bound = room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
             return Err(match room {
                 Some(_) => Fault::Memory { needed: length },
-                None => Fault::Other(format!(
-                    "inner chunk {inside:?} at byte {offset} holds {length} bytes, at most {bound} expected"
-                )),
+                None => {
+                    let inside = zip_with(subchunk, &self.subchunks.start, |index, first| index - first);
+                    let found = format!("inner chunk {inside:?} at byte {offset} holds {length} bytes");
+                    Fault::Other(format!("{found}, at most {bound} expected"))
+                }
             });
         }
         reader.read_at(offset, length, &mut buffers.bytes)?;
@@ -119,11 +121,11 @@ impl OpenedObject<'_> {
     }
 
     /// Announces reads of a box of inner chunks to the store.
-    fn expect(&self, inside: &Region) {
+    fn expect(&self, subchunks: &Region) {
         let (Some(layout), Some(reader), Some(index)) = (&self.layout, &self.reader, &self.index) else { return };
         reader.prefetch(&|| {
-            let entry = |inside: Vec<u64>| index.get(layout.entry_of(&inside)).copied().flatten();
-            inside.cells().filter_map(entry).collect()
+            let number = |subchunk: Vec<u64>| layout.entry_of(&subchunk, &self.subchunks.start);
+            subchunks.cells().filter_map(|subchunk| index.get(number(subchunk)).copied().flatten()).collect()
         });
     }
 
@@ -131,7 +133,7 @@ impl OpenedObject<'_> {
     pub fn expect_all(&self) {
         // Cached units are not read again.
         if self.index.is_some() && !self.side.keeps_some_of(self.object) {
-            self.expect(&self.side.taken_of(self.object));
+            self.expect(&self.subchunks_in(&self.side.selection()));
         }
     }
 
@@ -178,38 +180,34 @@ impl<'a> SubchunkSource<'a> {
         if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
         }
-        let expect = |object, inside: &[u64]| {
-            let inside = Region { start: inside.to_vec(), shape: subchunks.shape.clone() };
-            let shard = self.shard(object, buffers)?;
-            Ok(shard.inspect(|shard| shard.expect(&inside)).is_some())
-        };
+        let expect = |object| Ok(self.shard(object, buffers)?.inspect(|shard| shard.expect(subchunks)).is_some());
         self.look_up(&subchunks.start, expect).map(drop)
     }
 
     /// Reads an encoded subchunk. Returns false if it is absent. Fails if it is larger than the memory of the
     /// workspace. If that is unlimited, the limit is the chain's largest output.
     pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
-        self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
-            Some(shard) => Ok(shard.fetch(inside, buffers)?.is_some()),
+        self.look_up(subchunk, |object| match self.shard(object, buffers)? {
+            Some(shard) => Ok(shard.fetch(subchunk, buffers)?.is_some()),
             None => self.side.read_object(object, buffers),
         })
     }
 
     /// Returns true if the shard's index contains a subchunk. Without shards, returns true if the object may exist.
     pub fn holds(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
-        self.look_up(subchunk, |object, inside| match self.shard(object, buffers)? {
-            Some(shard) => Ok(shard.entry(inside, buffers)?.is_some()),
+        self.look_up(subchunk, |object| match self.shard(object, buffers)? {
+            Some(shard) => Ok(shard.entry(subchunk, buffers)?.is_some()),
             None => Ok(true),
         })
     }
 
-    /// Calls `look` for a subchunk if its object may exist.
-    fn look_up(&self, subchunk: &[u64], look: impl FnOnce(u64, &[u64]) -> Result<bool>) -> Result<bool> {
-        let (object, inside) = self.side.object_of(subchunk);
+    /// Calls `look` with the object of a subchunk if it may exist.
+    fn look_up(&self, subchunk: &[u64], look: impl FnOnce(u64) -> Result<bool>) -> Result<bool> {
+        let object = self.side.object_of(subchunk);
         if !self.side.may_hold(object) {
             return Ok(false);
         }
-        look(object, &inside).map_err(|fault| fault.of_source(object))
+        look(object).map_err(|fault| fault.of_source(object))
     }
 
     /// Returns an open shard, or opens it. Returns `None` if the array has no streamed shards.

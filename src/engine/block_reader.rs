@@ -137,7 +137,7 @@ impl BlockReader<'_, '_> {
         let read = |buffers: &mut Buffers<V>, item| {
             let subchunk = subchunks.position(item);
             let read = guarded(|| self.read_subchunk(&subchunk, to, &mut buffers.source))
-                .map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk).0));
+                .map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk)));
             self.progress.advance(1);
             read
         };
@@ -163,7 +163,7 @@ impl BlockReader<'_, '_> {
     /// they are copied.
     fn read_elements(&self, subchunk: &[u64], chain: &BoundChain, to: &DecodedBlock, own: &mut Vec<u8>) -> Result<u64> {
         let side = self.source.side;
-        let object = side.object_of(subchunk).0;
+        let object = side.object_of(subchunk);
         let in_source = |fault: Fault| fault.of_source(object);
         let Some(reader) = side.open_object(object).map_err(in_source)? else { return Ok(0) };
         let (region, size) = (side.region_of_subchunk(subchunk), self.filling.element_size() as u64);

@@ -36,8 +36,8 @@ pub trait Accumulator: Sync {
         false
     }
 
-    /// Returns the positions of the needed chunks in an object. `None` means all of them.
-    fn places(&self, _object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
+    /// Returns the positions of the needed chunks of an object. `None` means all of them.
+    fn positions(&self, _object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
         None
     }
 }
@@ -128,8 +128,7 @@ impl Fold<'_> {
     ) -> Result<Folded<A>, ChunkFault> {
         let object_bytes = self.array.chunk_bytes();
         self.progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
-        let taken = Region::between(self.array.metadata.skipped.clone(), &self.array.metadata.shape);
-        let mut all = Folded::new(accumulator, &taken);
+        let mut all = Folded::new(accumulator, &self.array.selection());
         // There are too few shards for all threads, so they share the inner chunks of each.
         let shares_units = self.array.layout.is_some() && self.driver.outnumbers(objects);
         let work = |workers: &Workers<'_, A::Buffers>, index| {
@@ -195,21 +194,22 @@ impl<A: Accumulator> Folded<A> {
         object: &OpenedObject<'_>,
         workers: &Workers<'_, A::Buffers>,
     ) -> Result<()> {
-        let places = accumulator.places(object);
-        if places.is_none() {
+        let positions = accumulator.positions(object);
+        if positions.is_none() {
             object.expect_all();
         }
-        let count = places.as_ref().map_or(object.num_subchunks(), |places| places.len() as u64);
+        let count = positions.as_ref().map_or(object.subchunks.num_elements(), |some| some.len() as u64);
         let read = |Buffers { source, visitor, .. }: &mut Buffers<A::Buffers>, item| {
-            let place = places.as_ref().map_or_else(|| object.place(item), |places| places[as_index(item)].clone());
-            let region = object.subchunk(&place);
+            let all = || object.subchunks.position(item);
+            let position = positions.as_ref().map_or_else(all, |some| some[as_index(item)].clone());
+            let region = object.region_of(&position);
             // Inner chunks of a shard may be completely beyond the edge.
             if region.is_empty() {
                 return Ok(None);
             }
             let mut found = Folded::new(accumulator, &region);
             source.bytes_read = 0;
-            let elements = object.read(&place, &region, source)?;
+            let elements = object.read(&position, &region, source)?;
             found.add(accumulator, Chunk { region: &region, elements }, visitor)?;
             found.bytes_read = source.bytes_read;
             Ok(Some(found))

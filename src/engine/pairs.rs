@@ -220,7 +220,7 @@ impl<'a> Pairs<'a> {
         (buffers, visit): (&mut Buffers<PieceBuffers<W>>, &impl Fn(&mut W, &Pair<'_>) -> Result<R>),
     ) -> Result<R> {
         let Transfer { source, destination, .. } = self.transfer;
-        if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position).0)) {
+        if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
             return Ok(R::default());
         }
         let whole = match &self.blocks {
@@ -242,13 +242,13 @@ impl<'a> Pairs<'a> {
                 let start = source.start_of_subchunk(&of_source);
                 let own = Region { start, shape: region.shape.clone() };
                 let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
-                read.map_err(|fault| fault.of_source(source.object_of(&of_source).0))?
+                read.map_err(|fault| fault.of_source(source.object_of(&of_source)))?
             },
             if let Some(held) = &held[1] {
                 self.held(1, held, &region, made_to)
             } else {
                 let read = read_to.read_subchunk(reading.subchunks[1], position, &region);
-                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position).0))?
+                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position)))?
             },
         ];
         let is_stored = found.map(|elements| elements.is_some());

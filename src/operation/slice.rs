@@ -318,9 +318,9 @@ impl Accumulator for SliceReader<'_> {
         true
     }
 
-    fn places(&self, object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
-        let is_needed = |place: &Vec<u64>| !self.slice.pixels_in(&object.subchunk(place))[0].is_empty();
-        Some(object.places_in(&self.slice.region()).filter(is_needed).collect())
+    fn positions(&self, object: &OpenedObject<'_>) -> Option<Vec<Vec<u64>>> {
+        let is_needed = |position: &Vec<u64>| !self.slice.pixels_in(&object.region_of(position))[0].is_empty();
+        Some(object.subchunks_in(&self.slice.region()).cells().filter(is_needed).collect())
     }
 }
 

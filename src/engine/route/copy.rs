@@ -40,7 +40,7 @@ impl Units for Pass<'_, Conversion> {
             let may_be_there = |subchunk: &[u64]| {
                 destination.layout.is_none()
                     || self.transfer.absent_element.is_some()
-                    || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)).0)
+                    || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)))
             };
             let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
             let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
@@ -76,7 +76,7 @@ impl Pass<'_, Conversion> {
         }
         let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
         if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
-            let index = source.object_of(subchunk).0;
+            let index = source.object_of(subchunk);
             let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
             return match streamed.map_err(|fault| fault.of_source(index))? {
                 Some(Converted::Written) => put(Encoded::whole(&buffers.written)),
@@ -104,7 +104,7 @@ impl Pass<'_, Conversion> {
             _ if conversion.is_copy() => return put(Encoded::whole(read)),
             _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
         };
-        match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk).0))? {
+        match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk)))? {
             Converted::Written => put(Encoded::whole(written)),
             Converted::Empty => Ok(()),
         }

@@ -152,7 +152,7 @@ impl<'a> Pass<'a, Rechunk> {
     fn write_chunks(&self, decoded: &DecodedBlock, workers: &Workers<'_>, report: &mut ObjectReport) -> Result<()> {
         let write = |buffers: &mut Buffers, item| {
             let (mut report, item) = (ObjectReport::default(), as_index(item));
-            let object = self.transfer.destination.object_of(&decoded.position(item)).0;
+            let object = self.transfer.destination.object_of(&decoded.position(item));
             // With another budget the groups of an earlier run were different.
             if self.progress.is_done(object) {
                 return Ok(report);

@@ -202,7 +202,7 @@ impl VariableSizeRun<'_, '_> {
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>> {
         let source = &self.pass.transfer.source;
-        let located = |fault: Fault| fault.of_source(source.object_of(subchunk).0);
+        let located = |fault: Fault| fault.of_source(source.object_of(subchunk));
         if !buffers.read(&self.pass.source, subchunk)? {
             let Some(absent) = &self.pass.transfer.absent_element else { return Ok(None) };
             let chain = &self.destination_chain(subchunk)?;

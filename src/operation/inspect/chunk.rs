@@ -27,7 +27,7 @@ pub(super) fn inspect_chunk(
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
     let layout = layout.filter(|_| options.inner);
-    let (index, subchunk, region) = find(side, layout, store, options)?;
+    let (index, region) = find(side, layout, store, options)?;
     let key = side.key(index);
     let named = format!("`{key}` of `{store}`");
     let shape = side.cropped(&region).unwrap_or_else(|| region.shape.clone());
@@ -38,7 +38,7 @@ pub(super) fn inspect_chunk(
         None => side.chain_of(index),
     };
     let chain = chain.map_err(|fault| OperationError::data(format!("{named} cannot be decoded")).because(fault))?;
-    let finding = match read(side, index, subchunk.as_deref()) {
+    let finding = match read(side, index, layout.map(|_| &*options.indices)) {
         Ok(None) => None,
         Ok(Some((bytes, offset))) => {
             result.present = true;
@@ -72,14 +72,13 @@ fn describe((code, message, help): (Code, String, Option<&'static str>), chunk: 
         .at_chunk(chunk.indices.clone())
 }
 
-/// Returns the index of a stored object, the position of an inner chunk in its shard, and the chunk's box. The box is
-/// in the coordinates of the array, with padding.
+/// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.
 fn find(
     side: &StoredArray,
     layout: Option<&ShardLayout>,
     store: &str,
     options: &ChunkOptions,
-) -> Result<(u64, Option<Vec<u64>>, Region)> {
+) -> Result<(u64, Region)> {
     let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
     let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
     let indices = &options.indices;
@@ -101,13 +100,7 @@ fn find(
         return Err(outside());
     }
     let region = chunks.region_of(indices);
-    match layout {
-        Some(_) => {
-            let (object, inside) = side.object_of(indices);
-            Ok((object, Some(inside), region))
-        }
-        None => Ok((ravel(indices, &grid), None, region)),
-    }
+    Ok((if layout.is_some() { side.object_of(indices) } else { ravel(indices, &grid) }, region))
 }
 
 fn read(side: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Option<Stored>, Fault> {

@@ -101,7 +101,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         }
         let encoded = buffers.source.bytes.len() as u64;
         let side = self.source.side;
-        let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk).0);
+        let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk));
         let chain = &*chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
