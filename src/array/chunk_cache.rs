@@ -49,11 +49,8 @@ impl CacheEntry {
 
 /// Part of a [`ChunkCache`] for one array. The default caches nothing.
 #[derive(Debug, Clone, Default)]
-pub struct ArrayCache(Option<Owner>);
-
-#[derive(Debug, Clone)]
-struct Owner {
-    cache: ChunkCache,
+pub struct ArrayCache {
+    cache: Option<ChunkCache>,
     /// Number of the array.
     array: usize,
     /// True if its store is remote. A new read then always needs more time than a copy in memory.
@@ -65,7 +62,7 @@ impl ChunkCache {
     pub fn part(&self, is_far: bool) -> ArrayCache {
         let mut held = self.held();
         held.arrays += 1;
-        ArrayCache(Some(Owner { cache: self.clone(), array: held.arrays, is_far }))
+        ArrayCache { cache: Some(self.clone()), array: held.arrays, is_far }
     }
 
     /// Sets the limit in bytes. Chunks beyond it are dropped, of any array, the latest first.
@@ -98,48 +95,47 @@ impl ArrayCache {
 
     /// Caches the chunk at a position if it is wanted. `stored` is its encoded size in bytes.
     pub fn keep(&self, position: &[u64], chain: &BoundChain, bytes: &[u8], stored: u64) {
-        let Some((owner, mut held)) = self.with_room(chain, bytes.len()) else { return };
+        let Some(mut held) = self.with_room(chain, bytes.len()) else { return };
         let order = held.count;
         held.count += 1;
         held.bytes += size(bytes.len());
         // Other threads continue during the copy.
         drop(held);
         let chunk = Arc::new(CacheEntry { bytes: Box::from(bytes), stored, order });
-        let mut held = owner.cache.held();
-        let before = held.chunks.insert((owner.array, position.into()), chunk);
+        let Some(mut held) = self.held() else { return };
+        let before = held.chunks.insert((self.array, position.into()), chunk);
         held.bytes -= before.map_or(0, |before| before.size());
     }
 
-    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<(&Owner, MutexGuard<'_, CacheState>)> {
-        let owner = self.0.as_ref()?;
-        let is_plain = chain.stores_elements(as_index(chain.decoded_bytes()));
-        let held = owner.cache.held();
-        let has_room = size(bytes) <= held.most.saturating_sub(held.bytes);
-        (has_room && (owner.is_far || !is_plain || size(bytes) <= MOST_PLAIN)).then_some((owner, held))
+    fn held(&self) -> Option<MutexGuard<'_, CacheState>> {
+        self.cache.as_ref().map(ChunkCache::held)
+    }
+
+    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<MutexGuard<'_, CacheState>> {
+        let is_plain = || chain.stores_elements(as_index(chain.decoded_bytes()));
+        self.cache.as_ref().filter(|_| self.is_far || size(bytes) <= MOST_PLAIN || !is_plain())?;
+        self.held().filter(|held| size(bytes) <= held.most.saturating_sub(held.bytes))
     }
 
     /// Returns the chunk at a position if it is cached.
     pub fn get(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
-        let Owner { cache, array, .. } = self.0.as_ref()?;
-        cache.held().chunks.get(&(*array, position.into())).cloned()
+        self.held()?.chunks.get(&(self.array, position.into())).cloned()
     }
 
     /// Removes and returns the chunk at a position if it is cached.
     pub fn take(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
-        let Owner { cache, array, .. } = self.0.as_ref()?;
-        let mut held = cache.held();
-        let chunk = held.chunks.remove(&(*array, position.into()))?;
+        let mut held = self.held()?;
+        let chunk = held.chunks.remove(&(self.array, position.into()))?;
         held.bytes -= chunk.size();
         Some(chunk)
     }
 
     /// Removes all chunks of the array.
     pub fn clear(&self) {
-        let Some(Owner { cache, array, .. }) = &self.0 else { return };
-        let mut held = cache.held();
+        let Some(mut held) = self.held() else { return };
         let CacheState { chunks, bytes, .. } = &mut *held;
         chunks.retain(|(number, _), chunk| {
-            let stays = number != array;
+            let stays = *number != self.array;
             *bytes -= if stays { 0 } else { chunk.size() };
             stays
         });

@@ -15,17 +15,12 @@ impl StoredArray {
     /// Returns the shape of the smallest part of a subchunk that can be read alone. Neighbours in the same row must be
     /// read too. It is the whole subchunk, or any part of an object that is not encoded.
     pub fn part_shape(&self) -> Vec<u64> {
-        let (chain, shape) = (self.subchunk_chain(), self.subchunk_shape());
-        if self.layout.is_none() && !self.is_regular() {
-            return shape.to_vec();
-        }
+        let (chain, shape) = (&self.chain, self.subchunk_shape());
         let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
-        let size = chain.decoded().data_type.size().filter(|_| is_plain);
-        let Some(size) = size else { return shape.to_vec() };
-        let least = PIECE_BYTES[0] / size as u64;
-        contiguous_runs(shape, Region::whole(shape), [1, least])
-            .next()
-            .map_or_else(|| shape.to_vec(), |piece| piece.shape)
+        let size = chain.decoded().data_type.size().filter(|_| is_plain && self.is_regular());
+        let least = size.map(|size| PIECE_BYTES[0] / size as u64);
+        let piece = least.and_then(|least| contiguous_runs(shape, Region::whole(shape), [1, least]).next());
+        piece.map_or_else(|| shape.to_vec(), |piece| piece.shape)
     }
 }
 

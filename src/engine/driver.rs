@@ -68,12 +68,12 @@ impl Driver {
     fn beside<R: Send, B>(
         &self,
         count: usize,
-        work: impl Fn(usize) -> R + Sync,
+        work: impl Fn(usize) -> Option<R> + Sync,
         meanwhile: impl FnOnce() -> B,
     ) -> (Vec<Option<R>>, B) {
         let Some(pool) = &self.pool else {
             let done = meanwhile();
-            return ((0..count).map(|number| Some(work(number))).collect(), done);
+            return ((0..count).map(work).collect(), done);
         };
         let threads = pool.current_num_threads();
         let at_once = (count / (threads * TURNS)).clamp(1, MOST_AT_ONCE);
@@ -85,7 +85,7 @@ impl Driver {
             let next = || held(&turns).next();
             while let Some((first, places)) = next() {
                 for (number, place) in (first..).zip(places) {
-                    *place = Some(work(number));
+                    *place = work(number);
                 }
             }
         };
@@ -167,8 +167,8 @@ impl Driver {
             let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
             let work = |item| {
                 let place = first + item as u64;
-                let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed));
-                let Some(index) = index else { return Ok(None) };
+                // After a fault, later chunks are not started.
+                let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed))?;
                 for ahead in ahead {
                     ahead.begin(place);
                 }
@@ -176,7 +176,7 @@ impl Driver {
                 if result.is_err() {
                     failed_at.fetch_min(place, Ordering::Relaxed);
                 }
-                result.map(|result| Some((index, result))).map_err(|fault| ChunkFault { index, fault })
+                Some((index, result))
             };
             // The threads work on one batch while the previous one is folded.
             let before = std::mem::take(&mut waiting);
@@ -209,21 +209,16 @@ impl Driver {
 
     /// Maps each item in parallel. Returns the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-        self.beside(items.len(), |item| work(&items[item]), || ()).0.into_iter().flatten().collect()
+        self.beside(items.len(), |item| Some(work(&items[item])), || ()).0.into_iter().flatten().collect()
     }
 }
 
-/// Index of a chunk and its result. `None` means that it was not started after a fault.
-type Outcome<R> = Result<Option<(u64, R)>, ChunkFault>;
-
-/// Calls `fold` with the results in order, up to the first fault.
-fn fold_all<R>(results: Vec<Option<Outcome<R>>>, fold: &mut impl FnMut(u64, R)) -> Result<(), ChunkFault> {
-    for result in results.into_iter().flatten() {
-        if let Some((index, result)) = result? {
-            fold(index, result);
-        }
-    }
-    Ok(())
+/// Calls `fold` with the indices of chunks and their results in order, up to the first fault.
+fn fold_all<R>(results: Vec<Option<(u64, Result<R>)>>, fold: &mut impl FnMut(u64, R)) -> Result<(), ChunkFault> {
+    results.into_iter().flatten().try_for_each(|(index, result)| {
+        fold(index, result.map_err(|fault| ChunkFault { index, fault })?);
+        Ok(())
+    })
 }
 
 /// Visits a node of a tree. Its children become tasks, the latest first, so that few of them wait.

@@ -96,9 +96,13 @@ impl Job {
 
     /// Returns the largest number of objects to write. Some may turn out to contain only the fill value.
     pub fn num_written(&self) -> u64 {
+        self.written_among(None).len()
+    }
+
+    fn written_among(&self, objects: Option<&ChunkSet>) -> ChunkSet {
         match self {
-            Job::Copy(job) => job.objects().len(),
-            Job::Objects(job) => job.transfer.overlapped_among(&job.transfer.destination.metadata.grid, None).len(),
+            Job::Copy(job) => objects.map_or_else(|| job.objects(), |some| job.objects().common(some)),
+            Job::Objects(job) => job.transfer.overlapped_among(&job.transfer.destination.metadata.grid, objects),
         }
     }
 
@@ -123,15 +127,9 @@ impl Job {
 
     /// Like `units_of`, only units that write some of `objects`.
     fn units_among(&self, pass: usize, objects: Option<&ChunkSet>) -> ChunkSet {
-        let transfer = match self {
-            Job::Copy(job) => {
-                return objects.map_or_else(|| job.objects(), |some| job.objects().common(some));
-            }
-            Job::Objects(job) => &job.transfer,
-        };
         match self.blocks_of(pass) {
-            Some(rechunk) => rechunk.units(transfer, objects),
-            None => transfer.overlapped_among(&transfer.destination.metadata.grid, objects),
+            Some((transfer, rechunk)) => transfer.groups_among(&rechunk.plan, objects),
+            None => self.written_among(objects),
         }
     }
 
@@ -147,7 +145,7 @@ impl Job {
 
     /// Returns the objects that units of a pass write, in DEST or in the intermediate data.
     pub fn objects_of(&self, pass: usize, units: &Range<u64>) -> ChunkSet {
-        let Some(rechunk) = self.blocks_of(pass) else {
+        let Some((_, rechunk)) = self.blocks_of(pass) else {
             let end = match self {
                 Job::Copy(job) => job.metadata[1].num_chunks(),
                 Job::Objects(job) => job.transfer.destination.metadata.num_chunks(),
@@ -171,18 +169,16 @@ impl Job {
     }
 
     fn bytes_of_units(&self, pass: usize, units: u64) -> Option<u64> {
-        let ObjectJob { transfer, route } = match self {
-            Job::Copy(job) => return units.checked_mul(job.decoded_bytes?),
-            Job::Objects(job) => &**job,
-        };
-        match (self.blocks_of(pass), route) {
-            (Some(rechunk), _) => {
-                let whole = num_elements(&transfer.destination.metadata.shape)?;
-                let elements = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
-                Some(units.saturating_mul(elements).min(whole).saturating_mul(rechunk.encoder.element_size() as u64))
-            }
-            (None, Route::VariableSize(_)) => None,
-            (None, _) => Some(units.saturating_mul(transfer.object_bytes())),
+        if let Some((transfer, rechunk)) = self.blocks_of(pass) {
+            let whole = num_elements(&transfer.destination.metadata.shape)?;
+            let elements = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
+            let elements = units.saturating_mul(elements).min(whole);
+            return Some(elements.saturating_mul(rechunk.encoder.element_size() as u64));
+        }
+        match self {
+            Job::Copy(job) => units.checked_mul(job.decoded_bytes?),
+            Job::Objects(job) if matches!(job.route, Route::VariableSize(_)) => None,
+            Job::Objects(job) => Some(units.saturating_mul(job.transfer.object_bytes())),
         }
     }
 
@@ -194,19 +190,20 @@ impl Job {
         u64::try_from(u128::from(all) * left / u128::from(units)).ok()
     }
 
-    /// Returns the rechunking of a pass, or `None` if it does not use blocks.
-    fn blocks_of(&self, pass: usize) -> Option<&Rechunk> {
-        match (&self.objects()?.route, pass) {
-            (Route::Rechunk(rechunk), _) => Some(rechunk),
-            (Route::Staged(staged), 0) => Some(&staged.first),
-            (Route::Staged(staged), _) => Some(&staged.second),
+    /// Returns the rechunking of a pass, or `None` if it does not use blocks. The transfer is that of the whole job.
+    fn blocks_of(&self, pass: usize) -> Option<(&Transfer, &Rechunk)> {
+        let ObjectJob { transfer, route } = self.objects()?;
+        match (route, pass) {
+            (Route::Rechunk(rechunk), _) => Some((transfer, rechunk)),
+            (Route::Staged(staged), 0) => Some((transfer, &staged.first)),
+            (Route::Staged(staged), _) => Some((transfer, &staged.second)),
             (Route::Move(_) | Route::VariableSize(_), _) => None,
         }
     }
 
     /// Returns the rechunking of each pass that uses blocks.
     pub fn rechunks(&self) -> impl Iterator<Item = &Rechunk> {
-        self.passes().filter_map(|pass| self.blocks_of(pass))
+        self.passes().filter_map(|pass| Some(self.blocks_of(pass)?.1))
     }
 
     /// Returns the mean number of reads of a source chunk, for the pass with the larger number.

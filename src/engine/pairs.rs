@@ -10,9 +10,9 @@ use super::{
     RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box, reads_of_object,
     sources,
 };
-use crate::array::{ChunkFault, ChunkSet, ChunkSetBuilder, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
+use crate::array::{ChunkFault, ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
-use crate::grid::{Grid, Region, volume};
+use crate::grid::Region;
 
 /// Memory of a piece of a block in addition to its elements, in bytes.
 const PIECE_BYTES: u64 = 128;
@@ -96,37 +96,27 @@ impl<'a> Pairs<'a> {
         Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
     }
 
-    /// Returns the grid of the units: objects of the destination, or groups of them.
-    fn grid(&self) -> Grid {
-        match &self.blocks {
-            None => self.transfer.destination.metadata.grid.clone(),
-            Some(plan) => self.transfer.grid_of(&plan.group_shape()),
-        }
-    }
-
-    /// Returns all units.
+    /// Returns all units: objects of the destination, or groups of them.
     pub fn all_units(&self) -> ChunkSet {
-        ChunkSet::full(volume(&self.grid().counts()))
+        let num_chunks = || self.transfer.destination.metadata.num_chunks();
+        ChunkSet::full(self.blocks.as_ref().map_or_else(num_chunks, RechunkPlan::num_groups))
     }
 
     /// Returns the units in which either side may store elements. With `objects`, only units that contain some of them. If
     /// it is not known which objects the destination has, only the source counts.
     pub fn units(&self, objects: Option<&ChunkSet>) -> ChunkSet {
-        let (Transfer { source, destination, .. }, grid) = (self.transfer, self.grid());
-        let among = match &self.blocks {
-            None => objects.cloned(),
-            Some(plan) => objects.map(|objects| plan.groups().of(objects)),
+        let Transfer { source, destination, .. } = self.transfer;
+        let stored = |transfer: &Transfer| match &self.blocks {
+            None => transfer.overlapped_among(&destination.metadata.grid, objects),
+            Some(plan) => transfer.groups_among(plan, objects),
         };
-        let of_source = self.transfer.overlapped_among(&grid, among.as_ref());
+        let of_source = stored(self.transfer);
         if destination.present.is_none() {
             return of_source;
         }
-        let (source, destination) = (destination.clone(), source.clone());
-        let back = Transfer { source, destination, absent_element: None, origin: None };
-        let mut all = ChunkSetBuilder::default();
-        all.insert_all(&of_source);
-        all.insert_all(&back.overlapped_among(&grid, among.as_ref()));
-        all.finish()
+        let (from, to) = (destination.clone(), source.clone());
+        let of_destination = stored(&Transfer { source: from, destination: to, absent_element: None, origin: None });
+        ChunkSet::from(of_source.runs().chain(of_destination.runs()).collect::<Vec<_>>())
     }
 
     /// Returns the first element of a unit.

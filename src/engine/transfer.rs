@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::RechunkPlan;
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume};
 
@@ -31,11 +32,6 @@ impl Transfer {
         self.source.skips_whole_subchunks() && self.source.has_subchunks_of(&self.destination)
     }
 
-    /// Returns the grid of boxes of `shape` elements.
-    pub fn grid_of(&self, shape: &[u64]) -> Grid {
-        Grid::regular(&self.destination.metadata.shape, shape)
-    }
-
     /// Returns the chunks of a grid that overlap a present object, or all chunks if none may stay absent.
     ///
     /// A grid can be far larger than the stored data, so it is not walked as a whole. If `among` has fewer chunks than
@@ -54,6 +50,17 @@ impl Transfer {
             _ => self.under(grid, &present),
         };
         if let Some(some) = among { all.common(some) } else { all }
+    }
+
+    /// Returns the grid of boxes of `shape` elements.
+    pub fn grid_of(&self, shape: &[u64]) -> Grid {
+        Grid::regular(&self.destination.metadata.shape, shape)
+    }
+
+    /// Returns the groups of a plan that must be written. With `objects`, only groups that contain some of them.
+    pub fn groups_among(&self, plan: &RechunkPlan, objects: Option<&ChunkSet>) -> ChunkSet {
+        let groups = objects.map(|objects| plan.groups().of(objects));
+        self.overlapped_among(&Grid::regular(&plan.grids.shape, &plan.group_shape()), groups.as_ref())
     }
 
     /// Returns true if a chunk of a grid overlaps an existing object.

@@ -20,14 +20,6 @@ pub struct Rechunk {
     pub schedule: Schedule,
 }
 
-impl Rechunk {
-    /// Returns the groups of objects that must be written. With `objects`, only groups that contain some of them.
-    pub fn units(&self, transfer: &Transfer, objects: Option<&ChunkSet>) -> ChunkSet {
-        let groups = objects.map(|objects| self.plan.groups().of(objects));
-        transfer.overlapped_among(&transfer.grid_of(&self.plan.group_shape()), groups.as_ref())
-    }
-}
-
 /// Number of threads, and distribution of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -70,7 +62,7 @@ impl Units for Pass<'_, Rechunk> {
 
     /// Returns the groups that must be written.
     fn units(&self) -> ChunkSet {
-        self.route.units(self.transfer, self.progress.assigned.as_ref())
+        self.transfer.groups_among(&self.route.plan, self.progress.assigned.as_ref())
     }
 
     fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {

@@ -76,7 +76,7 @@ impl Staged {
         let Some(layout) = &self.staging.layout else { return 0 };
         let (subchunk, shard) = (self.staging.subchunk_shape(), self.staging.metadata.grid.largest());
         let first = self.first_transfer(transfer);
-        let overlapped = first.overlapped_among(&first.grid_of(shard), None);
+        let overlapped = first.overlapped_among(&self.staging.metadata.grid, None);
         let shards = most_overlapped(transfer, shard).min(overlapped.len().into());
         let subchunks = most_overlapped(transfer, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));

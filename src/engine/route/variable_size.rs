@@ -131,53 +131,50 @@ impl MemoryShare {
     }
 }
 
-struct VariableSizeRun<'p, 'a> {
-    pass: &'p Pass<'a, VariableSize>,
-    /// Groups of objects that need the same subchunks.
-    groups: Groups,
-    reader: Option<ElementReader<'p, 'a>>,
-    interrupt: &'p Interrupt,
-}
-
 impl Pass<'_, VariableSize> {
     /// Writes every object of the destination.
     pub(crate) fn run_objects(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
         let Transfer { source, destination, .. } = self.transfer;
+        // Objects that need the same subchunks are in the same group.
         let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
-        let by = VariableSizeRun { pass: self, groups, reader, interrupt: driver.interrupt() };
         let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned.as_ref());
         let work = |buffers: &mut VariableSizeBuffers, object| {
             self.progress.do_once(object, || {
-                let report = by.object(object, buffers)?;
+                let from = (reader.as_ref(), &*groups.start_beside(object));
+                let report = self.object(object, from, driver.interrupt(), buffers)?;
                 self.listener.advance(report.bytes_read);
                 Ok(report)
             })
         };
         // The number of elements does not show the size of an object, so it is the memory of a thread.
         let reads = PrefetchPlan::new(&source.node, self.route.memory_share.share, |group, each| {
-            if !by.groups.objects(group).flatten().all(|object| self.progress.is_done(object)) {
-                reads_in(self.transfer, &by.groups.region(group), each);
+            if !groups.objects(group).flatten().all(|object| self.progress.is_done(object)) {
+                reads_in(self.transfer, &groups.region(group), each);
             }
         });
-        let run = self.route.memory_share.run(driver, (&by.groups, &objects, &[reads]), work, &mut *fold);
+        let run = self.route.memory_share.run(driver, (&groups, &objects, &[reads]), work, &mut *fold);
         // A fault without an object belongs to the object that was being written.
         let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
         self.ended(run.map_err(located), fold)
     }
-}
 
-impl VariableSizeRun<'_, '_> {
-    fn object(&self, object: u64, buffers: &mut VariableSizeBuffers) -> Result<ObjectReport> {
-        let destination = &self.pass.transfer.destination;
-        let counted = &self.groups.start_beside(object);
+    /// Writes an object. `from` is the reader of elements, and the `from` of [`ElementReader::read`].
+    fn object(
+        &self,
+        object: u64,
+        from: (Option<&ElementReader<'_, '_>>, &[u64]),
+        interrupt: &Interrupt,
+        buffers: &mut VariableSizeBuffers,
+    ) -> Result<ObjectReport> {
+        let destination = &self.transfer.destination;
         let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
         for subchunk in subchunks_inside(destination, object) {
-            self.interrupt.check()?;
+            interrupt.check()?;
             buffers.next();
-            let encoded = match &self.pass.route.way {
+            let encoded = match &self.route.way {
                 SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers, &mut report)?,
-                SubchunkChange::Compose => self.compose((&subchunk, counted), buffers, &mut report)?,
+                SubchunkChange::Compose => self.compose(&subchunk, from, buffers, &mut report)?,
             };
             if let Some(encoded) = encoded {
                 writer.write(&subchunk, Encoded::whole(encoded))?;
@@ -189,8 +186,8 @@ impl VariableSizeRun<'_, '_> {
 
     /// Returns the chain that builds a subchunk of the destination.
     fn destination_chain(&self, subchunk: &[u64]) -> Result<Cow<'_, VlenChain>> {
-        let chain = self.pass.route.destination.as_ref().ok_or_else(not_taken_apart)?;
-        chain_of(&self.pass.transfer.destination, subchunk, chain)
+        let chain = self.route.destination.as_ref().ok_or_else(not_taken_apart)?;
+        chain_of(&self.transfer.destination, subchunk, chain)
     }
 
     /// Returns a subchunk with other bytes->bytes codecs, or `None` if it is absent.
@@ -201,10 +198,10 @@ impl VariableSizeRun<'_, '_> {
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>> {
-        let source = &self.pass.transfer.source;
+        let source = &self.transfer.source;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk));
-        if !buffers.read(&self.pass.source, subchunk)? {
-            let Some(absent) = &self.pass.transfer.absent_element else { return Ok(None) };
+        if !buffers.read(&self.source, subchunk)? {
+            let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
             let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
@@ -212,7 +209,7 @@ impl VariableSizeRun<'_, '_> {
             return Ok(Some(&buffers.written));
         }
         report.bytes_read += buffers.source.bytes.len() as u64;
-        let own = recoding_of([source, &self.pass.transfer.destination], subchunk)?;
+        let own = recoding_of([source, &self.transfer.destination], subchunk)?;
         let recoding = own.as_ref().unwrap_or(recoding);
         if recoding.is_copy() {
             return Ok(Some(&buffers.source.bytes));
@@ -222,19 +219,19 @@ impl VariableSizeRun<'_, '_> {
         Ok(Some(&buffers.written))
     }
 
-    /// Builds a subchunk from elements of any source subchunks. Returns `None` if all are the fill value. `counted` is
-    /// that of [`ElementReader::read`].
+    /// Builds a subchunk from elements of any source subchunks. Returns `None` if all are the fill value.
     fn compose<'b>(
         &self,
-        (subchunk, counted): (&[u64], &[u64]),
+        subchunk: &[u64],
+        (reader, from): (Option<&ElementReader<'_, '_>>, &[u64]),
         buffers: &'b mut VariableSizeBuffers,
         report: &mut ObjectReport,
     ) -> Result<Option<&'b [u8]>> {
         let chain = &*self.destination_chain(subchunk)?;
-        let block = block_of(&self.pass.transfer.destination, subchunk);
-        let (elements, bytes) = self.reader.as_ref().ok_or_else(not_taken_apart)?.read(&block, counted, buffers)?;
+        let block = block_of(&self.transfer.destination, subchunk);
+        let (elements, bytes) = reader.ok_or_else(not_taken_apart)?.read(&block, from, buffers)?;
         report.bytes_read += bytes;
-        if !self.pass.route.write_empty && elements.are_all(chain.fill_value()) {
+        if !self.route.write_empty && elements.are_all(chain.fill_value()) {
             return Ok(None);
         }
         buffers.encode(chain, &elements, &block.shape, chain.fill_value())?;
