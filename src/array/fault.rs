@@ -130,6 +130,14 @@ pub struct ChunkFault {
     pub fault: Fault,
 }
 
+impl ChunkFault {
+    /// Adds the chunk as an object of the destination to the fault, unless it has an object.
+    #[must_use]
+    pub fn of_destination(self) -> ChunkFault {
+        ChunkFault { index: self.index, fault: self.fault.of_destination(self.index) }
+    }
+}
+
 /// Request to stop. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<Shared>);

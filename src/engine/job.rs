@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    CopyJob, CopyPass, Driver, Intermediate, ObjectReport, Pass, PassContext, Rechunk, Route, Staged, SubchunkChange,
-    Transfer, pass,
+    CopyJob, Driver, Intermediate, ObjectReport, Pass, PassContext, Rechunk, Route, Staged, SubchunkChange, Transfer,
 };
 use crate::array::{ChunkFault, ChunkSet};
 use crate::metadata::array::num_elements;
@@ -61,9 +60,9 @@ impl Job {
         told: PassContext<'_>,
         mut fold: impl FnMut(ObjectReport),
     ) -> Result<(), ChunkFault> {
-        let (fold, (progress, listener)) = (&mut fold, told);
+        let fold = &mut fold;
         let job = match self {
-            Job::Copy(job) => return pass::run(&CopyPass { job, progress, listener }, driver, fold),
+            Job::Copy(job) => return job.run(told, driver, fold),
             Job::Objects(job) => job,
         };
         let ObjectJob { transfer, route } = &**job;
@@ -72,7 +71,7 @@ impl Job {
             Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(driver, fold),
             Route::Staged(staged) => staged.run_second(transfer, between, told, driver, fold),
             Route::VariableSize(variable_size) => {
-                Pass::new(transfer, &**variable_size, told).by_subchunks().run_objects(driver, fold)
+                Pass::new(transfer, &**variable_size, told).by_subchunks().run(driver, fold)
             }
         };
         // It may still contain chunks of objects that an earlier run had written.

@@ -40,20 +40,13 @@ impl<'a, R> Pass<'a, R> {
         self
     }
 
-    /// Runs the whole pass. Calls `fold` with the reports in order.
-    pub(super) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault>
-    where
-        Self: Units,
-    {
-        self.ended(run(self, driver, fold), fold)
-    }
-
-    /// Returns the result of a pass. Adds the size of the shard indexes that were read.
+    /// Returns the result of a pass. Adds the size of the shard indexes that were read. A fault without an object
+    /// belongs to the object that was being written.
     pub(super) fn ended(&self, run: Result<(), ChunkFault>, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
         let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
         let noted = self.progress.finished(0..0, &indexes);
         fold(indexes);
-        run.and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
+        run.map_err(ChunkFault::of_destination).and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
     }
 }
 
@@ -64,40 +57,6 @@ pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<Subchu
     let mut source = SubchunkSource::new(&transfer.source);
     source.reads_entries = origin.is_some();
     (source, origin)
-}
-
-/// Units of a pass: objects of the destination, or groups of them.
-pub(super) trait Units: Sync {
-    /// Returns the reads of each unit.
-    fn reads_ahead(&self) -> PrefetchPlan<'_>;
-
-    /// Returns the units that need work.
-    fn units(&self) -> ChunkSet;
-
-    /// Returns true if all threads share one unit at a time.
-    fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
-        false
-    }
-
-    /// Does the unfinished part of a unit, and records it.
-    fn unit(&self, unit: u64, workers: &Workers<'_>) -> Result<ObjectReport>;
-
-    /// Returns the object for a fault of a unit, if the fault itself names none.
-    fn object_of(&self, unit: u64) -> u64 {
-        unit
-    }
-}
-
-/// Runs all units of a pass. Calls `fold` with the reports in order.
-pub(super) fn run(pass: &impl Units, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
-    let located = |ChunkFault { index, fault }| {
-        let index = pass.object_of(index);
-        ChunkFault { index, fault: fault.of_destination(index) }
-    };
-    let units = pass.units();
-    let shares_units = pass.shares_units(&units, driver);
-    let work = |workers: &Workers<'_>, unit| pass.unit(unit, workers);
-    driver.run_units(&units, &[pass.reads_ahead()], shares_units, work, |_, report| fold(report)).map_err(located)
 }
 
 /// Buffers of a thread, reused for all objects, so that no object needs an allocation.

@@ -2,35 +2,34 @@
 //! sides are copied encoded, or converted one by one. They are inner chunks, or chunks without shards. They may be in
 //! different objects than in the source.
 
-use crate::array::{ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound};
+use crate::array::{
+    ChunkFault, ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound,
+};
 use crate::codec::{ChainFault, Conversion, Converted, OfShape, PartlyDecoded, as_index};
 use crate::engine::{
-    Buffers, Driver, Encoded, ObjectReport, Pass, PassProgress, PrefetchPlan, Progress, Put, SubchunkWriter, Units,
-    Workers, all_in_order, reads_in,
+    Buffers, Driver, Encoded, ObjectReport, Pass, PassContext, PrefetchPlan, Progress, Put, Reports, SubchunkWriter,
+    Transfer, Workers, all_in_order, reads_in,
 };
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, Part};
 
-/// Converts every object, including absent ones if they must not stay absent.
-impl Units for Pass<'_, Conversion> {
-    fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        PrefetchPlan::of_array(&self.transfer.source, |object, each| {
+impl Pass<'_, Conversion> {
+    /// Converts every object, including absent ones if they must not stay absent.
+    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+        let Transfer { source, destination, .. } = self.transfer;
+        let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned.as_ref());
+        let reads = PrefetchPlan::of_array(source, |object, each| {
             if !self.progress.is_done(object) {
-                reads_in(self.transfer, &self.transfer.destination.region_of(object), each);
+                reads_in(self.transfer, &destination.region_of(object), each);
             }
-        })
+        });
+        // If there are too few shards for all threads, they share the subchunks of each.
+        let are_few = destination.layout.is_some() && driver.outnumbers(&objects);
+        let work = |workers: &Workers<'_>, object| self.object(object, workers);
+        self.ended(driver.run_units(&objects, &[reads], are_few, work, |_, report| fold(report)), fold)
     }
 
-    fn units(&self) -> ChunkSet {
-        self.transfer.overlapped_among(&self.transfer.destination.metadata.grid, self.progress.assigned.as_ref())
-    }
-
-    /// Returns true if there are too few shards for all threads, so that they share the subchunks of each.
-    fn shares_units(&self, units: &ChunkSet, driver: &Driver) -> bool {
-        self.transfer.destination.layout.is_some() && driver.outnumbers(units)
-    }
-
-    fn unit(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
+    fn object(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
         self.progress.do_once(object, || {
             let destination = &self.transfer.destination;
             let mut report = ObjectReport::default();
@@ -53,9 +52,7 @@ impl Units for Pass<'_, Conversion> {
             Ok(report)
         })
     }
-}
 
-impl Pass<'_, Conversion> {
     /// Converts one subchunk and calls `put` with it, unless it is absent from the destination.
     fn subchunk(
         &self,
@@ -203,41 +200,34 @@ impl CopyJob {
     pub fn keys(&self, index: u64) -> [String; 2] {
         self.metadata.each_ref().map(|metadata| metadata.chunk_key_encoding.key(&position(index, metadata)))
     }
-}
 
-pub(crate) struct CopyPass<'a> {
-    pub(crate) job: &'a CopyJob,
-    pub(crate) progress: &'a PassProgress<'a>,
-    /// Progress of the copy, reported per object.
-    pub(crate) listener: &'a dyn Progress,
-}
-
-impl Units for CopyPass<'_> {
-    fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        let [source, destination] = &self.job.nodes;
+    /// Copies every object. Reports the progress per object.
+    pub(crate) fn run(
+        &self,
+        (progress, listener): PassContext<'_>,
+        driver: &Driver,
+        fold: &mut Reports<'_>,
+    ) -> Result<(), ChunkFault> {
+        let [source, destination] = &self.nodes;
         // Objects that the store copies itself are not read here.
-        self.job.reads_of(0, |object| !self.progress.is_done(object) && !destination.copies_server_side(source))
+        let reads = self.reads_of(0, |object| !progress.is_done(object) && !destination.copies_server_side(source));
+        let work = |_: &mut (), index| progress.do_once(index, || self.copy(index, listener));
+        let run = driver.run_ahead(&progress.left(self.objects()), &[reads], work, |_, report| fold(report));
+        run.map_err(ChunkFault::of_destination)
     }
 
-    fn units(&self) -> ChunkSet {
-        self.progress.left(self.job.objects())
-    }
-
-    fn unit(&self, index: u64, _workers: &Workers<'_>) -> Result<ObjectReport> {
-        self.progress.do_once(index, || {
-            let job = self.job;
-            let [source, destination] = &job.nodes;
-            let [from, to] = job.keys(index);
-            let copied = destination.copy_from(source, (&from, &to), job.most_bytes)?;
-            let Some(bytes) = copied else {
-                job.missing.absent(index, (source, &from), job.present.as_ref())?;
-                self.listener.advance(job.decoded_bytes.unwrap_or(0));
-                return Ok(ObjectReport::default());
-            };
-            self.listener.advance(job.decoded_bytes.unwrap_or(bytes));
-            let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
-            report.wrote(index, bytes);
-            Ok(report)
-        })
+    fn copy(&self, index: u64, listener: &dyn Progress) -> Result<ObjectReport> {
+        let [source, destination] = &self.nodes;
+        let [from, to] = self.keys(index);
+        let copied = destination.copy_from(source, (&from, &to), self.most_bytes)?;
+        let Some(bytes) = copied else {
+            self.missing.absent(index, (source, &from), self.present.as_ref())?;
+            listener.advance(self.decoded_bytes.unwrap_or(0));
+            return Ok(ObjectReport::default());
+        };
+        listener.advance(self.decoded_bytes.unwrap_or(bytes));
+        let mut report = ObjectReport { bytes_read: bytes, ..ObjectReport::default() };
+        report.wrote(index, bytes);
+        Ok(report)
     }
 }

@@ -6,7 +6,6 @@ pub mod staged;
 pub mod variable_size;
 
 pub use copy::CopyJob;
-pub(super) use copy::CopyPass;
 pub use rechunk::{Rechunk, Schedule};
 pub use staged::{Intermediate, Staged};
 pub use variable_size::{SubchunkChange, VariableSize};

@@ -1,11 +1,11 @@
 //! Conversion between any two chunk grids. Each block of the destination is read from the overlapping source subchunks.
 //! It is kept decoded in memory, and written subchunk by subchunk.
 
-use crate::array::{ChunkSet, Result};
+use crate::array::{ChunkFault, ChunkSet, Result};
 use crate::codec::as_index;
 use crate::engine::{
     BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, PrefetchPlan, Progress, Put, RechunkPlan,
-    Share, Silent, SubchunkEncoder, SubchunkWriter, Transfer, Units, Workers, guarded, in_order,
+    Reports, Share, Silent, SubchunkEncoder, SubchunkWriter, Transfer, Workers, guarded, in_order,
 };
 use crate::grid::Region;
 
@@ -49,32 +49,26 @@ impl Schedule {
     }
 }
 
-impl Units for Pass<'_, Rechunk> {
-    fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        PrefetchPlan::of_array(&self.transfer.source, |group, each| {
+impl<'a> Pass<'a, Rechunk> {
+    /// Writes every group of objects.
+    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+        let Rechunk { plan, schedule, .. } = self.route;
+        let groups = self.transfer.groups_among(plan, self.progress.assigned.as_ref());
+        let reads = PrefetchPlan::of_array(&self.transfer.source, |group, each| {
             if !self.objects_left(group).is_empty() {
-                for block in self.route.plan.blocks(group) {
-                    self.reader(&Silent).reads(&block, each);
-                }
+                plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));
             }
-        })
+        });
+        let work = |workers: &Workers<'_>, group| self.group(group, workers);
+        let run = driver.run_units(&groups, &[reads], schedule.shares_blocks, work, |_, report| fold(report));
+        let first_object = |ChunkFault { index, fault }| {
+            let index = plan.groups().objects(index).next().map_or(0, |objects| objects.start);
+            ChunkFault { index, fault }
+        };
+        self.ended(run.map_err(first_object), fold)
     }
 
-    /// Returns the groups that must be written.
-    fn units(&self) -> ChunkSet {
-        self.transfer.groups_among(&self.route.plan, self.progress.assigned.as_ref())
-    }
-
-    fn shares_units(&self, _units: &ChunkSet, _driver: &Driver) -> bool {
-        self.route.schedule.shares_blocks
-    }
-
-    /// Returns the first object of the group.
-    fn object_of(&self, group: u64) -> u64 {
-        self.route.plan.groups().objects(group).next().map_or(0, |objects| objects.start)
-    }
-
-    fn unit(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
+    fn group(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
         let plan = &self.route.plan;
         let left = self.objects_left(number);
         if left.is_empty() {
@@ -96,9 +90,7 @@ impl Units for Pass<'_, Rechunk> {
         }
         Ok(report)
     }
-}
 
-impl<'a> Pass<'a, Rechunk> {
     fn reader<'p>(&'p self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
         let (origin, filling) = (self.origin.as_ref(), &self.route.encoder.filling);
         BlockReader { source: &self.source, origin, filling, progress }

@@ -14,7 +14,8 @@ use std::sync::Mutex;
 use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
 use crate::codec::{Recoding, VlenChain, VlenElements};
 use crate::engine::{
-    Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, SubchunkWriter, Transfer, all_in_order, reads_in,
+    Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, Reports, SubchunkWriter, Transfer, all_in_order,
+    reads_in,
 };
 use crate::grid::{Region, lcm};
 use crate::store::held;
@@ -133,7 +134,7 @@ impl MemoryShare {
 
 impl Pass<'_, VariableSize> {
     /// Writes every object of the destination.
-    pub(crate) fn run_objects(&self, driver: &Driver, fold: &mut dyn FnMut(ObjectReport)) -> Result<(), ChunkFault> {
+    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
         let Transfer { source, destination, .. } = self.transfer;
         // Objects that need the same subchunks are in the same group.
         let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
@@ -153,9 +154,7 @@ impl Pass<'_, VariableSize> {
             }
         });
         let run = self.route.memory_share.run(driver, (&groups, &objects, &[reads]), work, &mut *fold);
-        // A fault without an object belongs to the object that was being written.
-        let located = |ChunkFault { index, fault }| ChunkFault { index, fault: fault.of_destination(index) };
-        self.ended(run.map_err(located), fold)
+        self.ended(run, fold)
     }
 
     /// Writes an object. `from` is the reader of elements, and the `from` of [`ElementReader::read`].
