@@ -126,13 +126,6 @@ impl ArrayDocument {
     }
 }
 
-impl ArrayMetadata {
-    /// Returns the number of chunks of the grid. There are no more than elements, whose number fits into 64 bits.
-    pub fn num_chunks(&self) -> u64 {
-        num_elements(&self.grid.counts()).unwrap_or(u64::MAX)
-    }
-}
-
 fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<Option<String>>> {
     let pointer = "/dimension_names";
     if json.is_null() {
@@ -148,17 +141,16 @@ fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) 
         let message = format!("expected {}, found {}", counted(shape.len() as u64, "dimension name"), elements.len());
         return faults.refuse(code::DIMENSION_NAMES_LENGTH, pointer, message);
     }
-    let mut names = Vec::with_capacity(elements.len());
-    for (index, element) in elements.iter().enumerate() {
-        match element {
-            Json::Null => names.push(None),
-            Json::String(name) => names.push(Some(name.to_string())),
-            other if faults.len() < MAX_FAULTS => {
-                faults.wrong_type::<()>(other, "a string or null", &format!("{pointer}/{index}"));
-            }
-            _ => {}
+    let name = |(index, element): (usize, &Json)| match element {
+        Json::Null => Some(None),
+        Json::String(name) => Some(Some(name.to_string())),
+        other if faults.len() < MAX_FAULTS => {
+            faults.wrong_type(other, "a string or null", &format!("{pointer}/{index}"))
         }
-    }
+        _ => None,
+    };
+    let mut names = Vec::with_capacity(elements.len());
+    names.extend(elements.iter().enumerate().filter_map(name));
     (names.len() == elements.len()).then_some(names)
 }
 
@@ -187,6 +179,11 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
 }
 
 impl ArrayMetadata {
+    /// Returns the number of chunks of the grid. There are no more than elements, whose number fits into 64 bits.
+    pub fn num_chunks(&self) -> u64 {
+        num_elements(&self.grid.counts()).unwrap_or(u64::MAX)
+    }
+
     /// Returns the part of the array inside a box as an array. Its first elements are [`skipped`](Self::skipped) ones
     /// if a chunk begins before the box. The box has to be inside the array.
     #[must_use]

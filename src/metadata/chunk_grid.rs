@@ -36,7 +36,7 @@ impl ChunkGrid {
             }
             ChunkGrid::Rectilinear { edges } => {
                 let axes = edges.iter().zip(shape);
-                let axes = axes.map(|(edges, length)| Axis::new(*length, edges.0.iter().copied()));
+                let axes = axes.map(|(edges, length)| Axis::new(*length, edges.iter().copied()));
                 (shape.len() == edges.len()).then(|| Grid::of_axes(axes.collect()))
             }
             ChunkGrid::Other(_) => None,
@@ -48,7 +48,7 @@ impl ChunkGrid {
     pub fn greatest_chunk_shape(&self, shape: Option<&[u64]>) -> Option<Vec<u64>> {
         match (self, shape) {
             (ChunkGrid::Regular { chunk_shape }, _) => Some(chunk_shape.clone()),
-            (ChunkGrid::Rectilinear { edges }, None) => Some(edges.iter().map(EdgeLengths::longest).collect()),
+            (ChunkGrid::Rectilinear { edges }, None) => Some(longest(edges)),
             (_, Some(shape)) => self.grid(shape).map(|grid| grid.largest().to_vec()),
             (ChunkGrid::Other(_), None) => None,
         }
@@ -162,19 +162,11 @@ pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Opti
 const POINTER: &str = "/chunk_grid/configuration";
 
 /// The lengths of the chunks along one dimension, none of them 0, each with its number of repetitions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EdgeLengths(Vec<(u64, u64)>);
+type EdgeLengths = Vec<(u64, u64)>;
 
-impl EdgeLengths {
-    /// Returns the number of elements that the chunks cover. `None` if it does not fit into 64 bits.
-    pub fn total(&self) -> Option<u64> {
-        self.0.iter().try_fold(0_u64, |total, (length, count)| total.checked_add(length.checked_mul(*count)?))
-    }
-
-    /// Returns the length of the longest chunk. It is 0 if there is none.
-    pub fn longest(&self) -> u64 {
-        self.0.iter().map(|(length, _)| *length).max().unwrap_or(0)
-    }
+/// Returns the length of the longest chunk along each dimension. It is 0 if there is none.
+fn longest(edges: &[EdgeLengths]) -> Vec<u64> {
+    edges.iter().map(|runs| runs.iter().map(|(length, _)| *length).max().unwrap_or(0)).collect()
 }
 
 /// Returns the lengths of a grid's chunks along each dimension in runs, as in `chunk_shapes`.
@@ -212,7 +204,7 @@ fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagn
             reader.dimension(&dimensions[dimension], length, &format!("{pointer}/{dimension}"))
         })
         .collect();
-    let longest: Vec<u64> = edges.iter().map(EdgeLengths::longest).collect();
+    let longest = longest(&edges);
     if num_elements(&longest).is_none() {
         let message = format!("the number of elements of a chunk of {longest:?} does not fit into 64 bits");
         reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, message);
@@ -237,7 +229,7 @@ impl Reader<'_> {
 
     /// Reads the lengths along a dimension of `length` elements: one for all chunks, or a list of lengths and runs.
     fn dimension(&mut self, json: &Json, length: Option<u64>, pointer: &str) -> EdgeLengths {
-        let runs = match json {
+        let edges: EdgeLengths = match json {
             Json::Array(entries) => {
                 let runs = entries.iter().enumerate();
                 runs.filter_map(|(index, entry)| self.run(entry, &format!("{pointer}/{index}"))).collect()
@@ -247,8 +239,8 @@ impl Reader<'_> {
                 edge.map(|edge| (edge, length.unwrap_or(0).div_ceil(edge))).into_iter().collect()
             }
         };
-        let edges = EdgeLengths(runs);
-        if let (true, Some(total), Some(length)) = (self.is_valid, edges.total(), length)
+        let add = |total: u64, (length, count): &(u64, u64)| total.checked_add(length.checked_mul(*count)?);
+        if let (true, Some(total), Some(length)) = (self.is_valid, edges.iter().try_fold(0, add), length)
             && total < length
         {
             let message = format!("the chunks cover {total} elements of a dimension of {length}");

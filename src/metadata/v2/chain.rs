@@ -101,15 +101,14 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
 /// Returns true if a `transpose` reverses the dimensions, false if it keeps them. Fails for any other order.
 fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
     let order = codec.member("order");
-    let order_is = |expected: &mut dyn Iterator<Item = u64>, name: &str| {
-        let numbers = order.and_then(Json::as_array).map(|order| order.iter().map(Json::as_u64).collect());
-        order.and_then(Json::as_str) == Some(name) || numbers == Some(expected.map(Some).collect::<Vec<_>>())
-    };
-    if order_is(&mut (0..rank as u64), "C") {
-        return Ok(false);
-    }
-    if order_is(&mut (0..rank as u64).rev(), "F") {
-        return Ok(true);
+    let numbers: Option<Vec<u64>> =
+        order.and_then(Json::as_array).and_then(|order| order.iter().map(Json::as_u64).collect());
+    match (order.and_then(Json::as_str), numbers) {
+        (Some("C"), _) => return Ok(false),
+        (Some("F"), _) => return Ok(true),
+        (_, Some(numbers)) if Vec::from_iter(0..rank as u64) == numbers => return Ok(false),
+        (_, Some(numbers)) if Vec::from_iter((0..rank as u64).rev()) == numbers => return Ok(true),
+        _ => {}
     }
     let order = order.map_or_else(String::new, Json::to_string);
     Err(NotInV2::new(format!("`transpose` of the order {order}: Zarr v2 has only the orders C and F"))
