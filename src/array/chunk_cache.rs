@@ -41,12 +41,6 @@ pub struct CacheEntry {
     order: u64,
 }
 
-impl CacheEntry {
-    fn size(&self) -> u64 {
-        size(self.bytes.len())
-    }
-}
-
 /// Part of a [`ChunkCache`] for one array. The default caches nothing.
 #[derive(Debug, Clone, Default)]
 pub struct ArrayCache {
@@ -72,7 +66,8 @@ impl ChunkCache {
         if held.bytes <= most {
             return;
         }
-        let mut orders: Vec<(u64, u64)> = held.chunks.values().map(|chunk| (chunk.order, chunk.size())).collect();
+        let mut orders: Vec<(u64, u64)> =
+            held.chunks.values().map(|chunk| (chunk.order, size(chunk.bytes.len()))).collect();
         orders.sort_unstable();
         let mut end = u64::MAX;
         while let Some((order, size)) = orders.pop().filter(|_| held.bytes > most) {
@@ -104,7 +99,7 @@ impl ArrayCache {
         let chunk = Arc::new(CacheEntry { bytes: Box::from(bytes), stored, order });
         let Some(mut held) = self.held() else { return };
         let before = held.chunks.insert((self.array, position.into()), chunk);
-        held.bytes -= before.map_or(0, |before| before.size());
+        held.bytes -= before.map_or(0, |before| size(before.bytes.len()));
     }
 
     fn held(&self) -> Option<MutexGuard<'_, CacheState>> {
@@ -126,7 +121,7 @@ impl ArrayCache {
     pub fn take(&self, position: &[u64]) -> Option<Arc<CacheEntry>> {
         let mut held = self.held()?;
         let chunk = held.chunks.remove(&(self.array, position.into()))?;
-        held.bytes -= chunk.size();
+        held.bytes -= size(chunk.bytes.len());
         Some(chunk)
     }
 
@@ -136,7 +131,7 @@ impl ArrayCache {
         let CacheState { chunks, bytes, .. } = &mut *held;
         chunks.retain(|(number, _), chunk| {
             let stays = *number != self.array;
-            *bytes -= if stays { 0 } else { chunk.size() };
+            *bytes -= if stays { 0 } else { size(chunk.bytes.len()) };
             stays
         });
     }

@@ -98,12 +98,6 @@ impl Fault {
         self.of(ObjectOf::Destination, index)
     }
 
-    /// Adds an object of the source or of the destination to the fault, unless it has an object.
-    #[must_use]
-    pub fn in_object(self, is_source: bool, index: u64) -> Fault {
-        if is_source { self.of_source(index) } else { self.of_destination(index) }
-    }
-
     fn of(self, of: ObjectOf, index: u64) -> Fault {
         match self {
             known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,

@@ -2,15 +2,34 @@
 //! beyond the edge of the array are cut off.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, advance, as_index, element_bits};
+use super::chunk_cache::CacheEntry;
+use super::{Fault, OpenedObject, Result, StoredArray, SubchunkSource};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, Workspace, advance, as_index, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
-pub use super::buffers::ReadBuffers;
+/// Bytes that are read at once if a chunk is converted during the read. It is a multiple of every element size, and
+/// leaves space in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
+/// Buffers of a thread, reused for all objects.
+#[derive(Debug, Default)]
+pub struct ReadBuffers {
+    /// Bytes that were read. After decoding, the elements.
+    pub bytes: Vec<u8>,
+    /// Output of the codec that is running.
+    spare: Vec<u8>,
+    /// Memory of the codecs and for the tiles of value programs.
+    pub workspace: Workspace,
+    /// Cached chunk whose elements were returned last.
+    kept: Option<Arc<CacheEntry>>,
+    /// Encoded bytes that were read from the store for returned elements.
+    pub bytes_read: u64,
+}
 
 /// Result of a read of an object in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +57,7 @@ impl ReadBuffers {
         let side = subchunks.side;
         let chain = side.chain_of_subchunk(position)?;
         self.undo(&chain, chain.bytes_place()..chain.codecs().len())?;
-        Ok(Some(self.elements(&chain, subchunk, || side.start_of_subchunk(position))?))
+        Ok(Some(self.elements(&chain, subchunk, || side.subchunk_grid.start_of(position))?))
     }
 
     /// Decodes the other codecs, and crops the elements to `subchunk`. `start` returns the start of the stored
@@ -130,12 +149,12 @@ impl StoredArray {
 impl OpenedObject<'_> {
     /// Returns the units of the object that overlap a box of the array, as a box of their grid.
     pub fn subchunks_in(&self, region: &Region) -> Region {
-        self.subchunks.common(&self.side.subchunks_in(region))
+        self.subchunks.common(&self.side.subchunk_grid.chunks_in(region))
     }
 
     /// Returns the box of a unit, cropped to the array.
     pub fn region_of(&self, position: &[u64]) -> Region {
-        self.side.inside(&self.side.region_of_subchunk(position))
+        self.side.inside(&self.side.subchunk_grid.region_of(position))
     }
 
     /// Returns the elements of a unit, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
@@ -163,7 +182,7 @@ impl OpenedObject<'_> {
             buffers.undo(chain, chain.bytes_place()..chain.codecs().len())?;
             cache.keep(position, chain, &buffers.bytes, stored);
         }
-        Ok(Some(buffers.elements(chain, subchunk, || self.side.start_of_subchunk(position))?))
+        Ok(Some(buffers.elements(chain, subchunk, || self.side.subchunk_grid.start_of(position))?))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, Result, ShardLayout, position};
 use crate::codec::{BindError, BoundChain, ChainFault, IndexEntry, OfShape, as_index};
-use crate::grid::{Region, ravel, zip_with};
+use crate::grid::{Grid, Region, ravel};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, held};
 
@@ -26,6 +26,8 @@ pub struct StoredArray {
     pub chain: BoundChain,
     /// Layout of the shards, if they can be streamed.
     pub layout: Option<ShardLayout>,
+    /// Grid of the subchunks: of the inner chunks of streamed shards, else of the objects.
+    pub subchunk_grid: Grid,
     /// Existing objects of the grid. `None` means that they are not known, and each key is tried.
     pub present: Option<ChunkSet>,
     /// Objects that reads found absent, if `present` is `None`.
@@ -62,8 +64,16 @@ impl Missing {
 impl StoredArray {
     /// Creates an array whose existing objects are not known.
     pub fn new(node: Node, metadata: ArrayMetadata, chain: BoundChain, layout: Option<ShardLayout>) -> StoredArray {
+        let inner = layout.as_ref().map(|layout| Grid::regular(&metadata.shape, &layout.subchunk.decoded().shape));
+        let subchunk_grid = inner.unwrap_or_else(|| metadata.grid.clone());
         let (present, missing, cache) = (None, Missing::default(), ArrayCache::default());
-        StoredArray { node, metadata, chain, layout, present, missing, cache }
+        StoredArray { node, metadata, chain, layout, subchunk_grid, present, missing, cache }
+    }
+
+    /// Returns the array with shards that are decoded as a whole.
+    #[must_use]
+    pub fn without_layout(self) -> Self {
+        StoredArray { layout: None, subchunk_grid: self.metadata.grid.clone(), ..self }
     }
 
     /// Returns the array with its existing objects.
@@ -139,17 +149,9 @@ impl StoredArray {
         if self.layout.is_none() {
             return ravel(subchunk, &grid.counts());
         }
-        let start = self.start_of_subchunk(subchunk);
+        let start = self.subchunk_grid.start_of(subchunk);
         let object: Vec<u64> = grid.axes().iter().zip(&start).map(|(axis, start)| axis.chunk_of(*start)).collect();
         ravel(&object, &grid.counts())
-    }
-
-    /// Returns the first element of a subchunk.
-    pub fn start_of_subchunk(&self, subchunk: &[u64]) -> Vec<u64> {
-        match &self.layout {
-            Some(_) => zip_with(subchunk, self.subchunk_shape(), |index, length| index * length),
-            None => self.metadata.grid.start_of(subchunk),
-        }
     }
 
     /// Returns true if only whole subchunks are skipped. The rest then has the same subchunks as an array of its own.
@@ -234,14 +236,6 @@ impl StoredArray {
         }
     }
 
-    /// Returns the box of a subchunk, including its part beyond the edge.
-    pub fn region_of_subchunk(&self, subchunk: &[u64]) -> Region {
-        match &self.layout {
-            Some(_) => Region { start: self.start_of_subchunk(subchunk), shape: self.subchunk_shape().to_vec() },
-            None => self.metadata.grid.region_of(subchunk),
-        }
-    }
-
     /// Returns the selected part of the array.
     pub fn selection(&self) -> Region {
         Region::between(self.metadata.skipped.clone(), &self.metadata.shape)
@@ -268,15 +262,8 @@ impl StoredArray {
 
     /// Returns true if both arrays have the same boxes as subchunks.
     pub fn has_subchunks_of(&self, other: &StoredArray) -> bool {
-        match (self.shape_of_subchunks(), other.shape_of_subchunks()) {
-            (None, None) => self.metadata.grid.has_chunks_of(&other.metadata.grid),
-            (one, other) => one == other,
-        }
-    }
-
-    /// Returns the shape of all subchunks, or `None` if it varies.
-    fn shape_of_subchunks(&self) -> Option<&[u64]> {
-        (self.layout.is_some() || self.is_regular()).then(|| self.subchunk_shape())
+        let [own, others] = [self, other].map(|side| &side.subchunk_grid);
+        own.uniform().is_some() == others.uniform().is_some() && own.has_chunks_of(others)
     }
 
     /// Returns the subchunks of an object, as a box of their grid.
@@ -286,14 +273,6 @@ impl StoredArray {
         }
         let start = position(object, &self.metadata);
         Region { shape: vec![1; start.len()], start }
-    }
-
-    /// Returns the subchunks that overlap a box, as a box of their grid.
-    pub fn subchunks_in(&self, region: &Region) -> Region {
-        match &self.layout {
-            Some(_) => region.chunks(self.subchunk_shape()),
-            None => self.metadata.grid.chunks_in(region),
-        }
     }
 }
 

@@ -93,7 +93,7 @@ impl BlockReader<'_, '_> {
 
     fn read_all<V: Default + Send>(&self, block: &Region, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
         let side = self.source.side;
-        let subchunks = side.subchunks_in(block);
+        let subchunks = side.subchunk_grid.chunks_in(block);
         self.progress.start("", Some(subchunks.num_elements()));
         if !self.source.reads_indexes() {
             return self.read_subchunks(&subchunks, to, workers);
@@ -146,7 +146,7 @@ impl BlockReader<'_, '_> {
         if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
-        let region = side.inside(&side.region_of_subchunk(subchunk));
+        let region = side.inside(&side.subchunk_grid.region_of(subchunk));
         buffers.bytes_read = 0;
         if let Some(elements) = buffers.read_subchunk(self.source, subchunk, &region)? {
             decoded.scatter(elements, &region, self.filling.element_size());
@@ -161,7 +161,7 @@ impl BlockReader<'_, '_> {
         let object = side.object_of(subchunk);
         let in_source = |fault: Fault| fault.of_source(object);
         let Some(reader) = side.open_object(object).map_err(in_source)? else { return Ok(0) };
-        let (region, size) = (side.region_of_subchunk(subchunk), self.filling.element_size() as u64);
+        let (region, size) = (side.subchunk_grid.region_of(subchunk), self.filling.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
@@ -205,7 +205,7 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
 /// Returns true if a stored subchunk overlaps a part of the array.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
     let part = part.moved_by(&source.side.metadata.skipped);
-    for subchunk in source.side.subchunks_in(&part).cells() {
+    for subchunk in source.side.subchunk_grid.chunks_in(&part).cells() {
         if source.holds(&subchunk, buffers)? {
             return Ok(true);
         }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::array::{ChunkFault, ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
-use crate::grid::Region;
+use crate::grid::{Grid, Region};
 
 /// Memory of a piece of a block in addition to its elements, in bytes.
 const PIECE_BYTES: u64 = 128;
@@ -32,8 +32,8 @@ pub struct Pair<'p> {
 #[derive(Debug)]
 pub struct Pairs<'a> {
     transfer: &'a Transfer,
-    /// Shape of a piece. If both sides have the same subchunks, pieces are these.
-    piece: Vec<u64>,
+    /// Grid of the pieces. If both sides have the same subchunks, pieces are these.
+    pieces: Grid,
     /// Blocks of pieces for which the source is kept in memory. `None` means that both sides have the same subchunks.
     blocks: Option<RechunkPlan>,
     /// True if pieces are subchunks of the destination. Otherwise it is kept in memory in blocks, too.
@@ -74,7 +74,8 @@ impl<'a> Pairs<'a> {
             let threads = (budget / worker.max(1)).min(threads.max(1) as u64);
             let bytes = worker.saturating_mul(threads);
             let schedule = Schedule { threads: as_index(threads), shares_blocks: false, bytes };
-            return Ok(Pairs { transfer, piece, blocks: None, is_direct: true, fillings, schedule });
+            let pieces = destination.subchunk_grid.clone();
+            return Ok(Pairs { transfer, pieces, blocks: None, is_direct: true, fillings, schedule });
         }
         let is_direct = destination.layout.is_some() || destination.is_regular();
         let held = &fillings[..if is_direct { 1 } else { 2 }];
@@ -83,7 +84,8 @@ impl<'a> Pairs<'a> {
         let grids = Grids { destination_object, order, ..grids(transfer, &piece) };
         let plan = RechunkPlan::new(grids, Costs { element, subchunk: PIECE_BYTES, worker }, budget)?;
         let schedule = Schedule::new(&plan, threads, budget);
-        Ok(Pairs { transfer, piece, blocks: Some(plan), is_direct, fillings, schedule })
+        let pieces = transfer.grid_of(&piece);
+        Ok(Pairs { transfer, pieces, blocks: Some(plan), is_direct, fillings, schedule })
     }
 
     /// Plans pieces of a shape. Each piece is a unit. Returns `None` if they do not fit the grids.
@@ -92,8 +94,8 @@ impl<'a> Pairs<'a> {
         let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, piece.to_vec(), u64::MAX)?.ok()?;
         let fillings = [&transfer.source, &transfer.destination].map(Filling::new);
         let schedule = Schedule { threads: 1, shares_blocks: false, bytes: 0 };
-        let (piece, blocks) = (piece.to_vec(), Some(plan));
-        Some(Pairs { transfer, piece, blocks, is_direct: false, fillings, schedule })
+        let (pieces, blocks) = (transfer.grid_of(piece), Some(plan));
+        Some(Pairs { transfer, pieces, blocks, is_direct: false, fillings, schedule })
     }
 
     /// Returns all units: objects of the destination, or groups of them.
@@ -188,7 +190,9 @@ impl<'a> Pairs<'a> {
                 let num_held = if self.is_direct { 1 } else { 2 };
                 for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
                     let reader = self.reader(reading.subchunks[side], side);
-                    reader.read(&block, &self.piece, decoded, workers).map_err(|fault| of_side(fault, side))?;
+                    reader
+                        .read(&block, self.pieces.largest(), decoded, workers)
+                        .map_err(|fault| of_side(fault, side))?;
                 }
                 let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
                 let piece = |buffers: &mut Buffers<_>, item| {
@@ -213,11 +217,7 @@ impl<'a> Pairs<'a> {
         if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
             return Ok(R::default());
         }
-        let whole = match &self.blocks {
-            None => destination.region_of_subchunk(position),
-            Some(_) => Region::chunk(position, &self.piece),
-        };
-        let region = destination.inside(&whole);
+        let region = destination.inside(&self.pieces.region_of(position));
         if region.is_empty() {
             return Ok(R::default());
         }
@@ -229,7 +229,7 @@ impl<'a> Pairs<'a> {
             if let Some(held) = &held[0] {
                 self.held(0, held, &region, made_from)
             } else {
-                let start = source.start_of_subchunk(&of_source);
+                let start = source.subchunk_grid.start_of(&of_source);
                 let own = Region { start, shape: region.shape.clone() };
                 let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
                 read.map_err(|fault| fault.of_source(source.object_of(&of_source)))?
@@ -271,7 +271,7 @@ impl<'a> Pairs<'a> {
             return held.is_stored.then_some(&held.elements);
         }
         made.clone_from(&held.elements);
-        crop(made, &self.piece, (&vec![0; region.shape.len()], &region.shape), size);
+        crop(made, self.pieces.largest(), (&vec![0; region.shape.len()], &region.shape), size);
         Some(made)
     }
 

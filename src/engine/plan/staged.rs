@@ -28,14 +28,10 @@ pub struct StagedCosts {
     pub element: u64,
     /// Cost of a subchunk of a block in addition to its elements.
     pub subchunk: u64,
-    /// Cost of a thread in the first pass, without what depends on the intermediate grid.
-    pub first_worker: u64,
-    /// Number of intermediate subchunks that it keeps in addition to the block.
-    pub first_subchunks: u64,
-    /// Cost of a thread in the second pass, without what depends on the intermediate grid.
-    pub second_worker: u64,
-    /// Number of intermediate subchunks that it keeps in addition to the block.
-    pub second_subchunks: u64,
+    /// Cost of a thread in each pass, without what depends on the intermediate grid.
+    pub workers: [u64; 2],
+    /// Number of intermediate subchunks that it keeps in each pass in addition to the block.
+    pub subchunks: [u64; 2],
     /// Cost of each subchunk of a shard for a thread in the first pass.
     pub entry: u64,
 }
@@ -80,12 +76,11 @@ impl StagedPlan {
     pub fn of_shape(grids: &Grids, costs: StagedCosts, shape: StagingShape, most: u64) -> Result<Self, BudgetTooSmall> {
         let subchunk_bytes = volume(&shape.subchunk).saturating_mul(costs.element);
         let entries = num_subchunks(&shape).saturating_mul(costs.entry);
-        let workers = |worker: u64, subchunks: u64| worker.saturating_add(subchunks.saturating_mul(subchunk_bytes));
-        let first_worker = workers(costs.first_worker, costs.first_subchunks);
-        let StagedCosts { element, subchunk, .. } = costs;
-        let first = Costs { element, subchunk, worker: first_worker.saturating_add(entries) };
-        let second = Costs { worker: workers(costs.second_worker, costs.second_subchunks), ..first };
+        let StagedCosts { element, subchunk, workers, subchunks, .. } = costs;
+        let worker = |pass: usize| workers[pass].saturating_add(subchunks[pass].saturating_mul(subchunk_bytes));
+        let first = Costs { element, subchunk, worker: worker(0).saturating_add(entries) };
         let first = RechunkPlan::new(shape.into_staging(grids), first, most)?;
+        let second = Costs { element, subchunk, worker: worker(1) };
         let second = RechunkPlan::new(shape.out_of_staging(grids), second, most)?;
         Ok(StagedPlan { shape, first, second })
     }
@@ -139,13 +134,11 @@ fn num_subchunks(shape: &StagingShape) -> u64 {
 /// dimensions in several orders, and leave more or less of the budget to threads.
 fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
     const SHARES: [u64; 4] = [12, 8, 4, 2]; // In sixteenths.
-    let room = |worker: u64| budget.saturating_sub(worker) / costs.element.max(1);
-    let (first_room, second_room) = (room(costs.first_worker), room(costs.second_worker));
+    let rooms = costs.workers.map(|worker| budget.saturating_sub(worker) / costs.element.max(1));
     let orders = orders(grids);
     let mut shapes = Vec::new();
     for share in SHARES {
-        let share = |room: u64| (room / 16).saturating_mul(share).max(1);
-        let (first_most, second_most) = (share(first_room), share(second_room));
+        let [first_most, second_most] = rooms.map(|room| (room / 16).saturating_mul(share).max(1));
         for (first_order, second_order) in orders.iter().flat_map(|a| orders.iter().map(move |b| (a, b))) {
             let least = least_written(grids, second_most);
             let first = shrunk(&grids.source_subchunk, &grids.shape, first_most, first_order);

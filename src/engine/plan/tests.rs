@@ -59,10 +59,8 @@ proptest! {
         let costs = StagedCosts {
             element: 2,
             subchunk: 1,
-            first_worker: 20,
-            first_subchunks: subchunks,
-            second_worker: 30,
-            second_subchunks: 1,
+            workers: [20, 30],
+            subchunks: [subchunks, 1],
             entry: 3,
         };
         let Some(staged) = StagedPlan::new(&grids, costs, budget) else {
@@ -175,15 +173,7 @@ fn transposing_in_two_passes_reads_once_in_each() {
     let costs = Costs { element: 4, subchunk: 128, worker: 200_000 };
     let one = RechunkPlan::new(grids.clone(), costs, budget).unwrap();
     assert!(one.read_amplification() > 10.0, "{}", one.read_amplification());
-    let costs = StagedCosts {
-        element: 4,
-        subchunk: 128,
-        first_worker: 200_000,
-        first_subchunks: 3,
-        second_worker: 100_000,
-        second_subchunks: 1,
-        entry: 72,
-    };
+    let costs = StagedCosts { element: 4, subchunk: 128, workers: [200_000, 100_000], subchunks: [3, 1], entry: 72 };
     let staged = StagedPlan::new(&grids, costs, budget).unwrap();
     assert!(staged.read_amplification() < 1.1, "{staged:?}");
     let subchunk: u64 = staged.shape.subchunk.iter().product();

@@ -65,7 +65,7 @@ impl Pass<'_, Conversion> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(place);
         let conversion = &*self.conversion_of(subchunk)?;
-        let (region, chain) = (source.region_of_subchunk(subchunk), conversion.source());
+        let (region, chain) = (source.subchunk_grid.region_of(subchunk), conversion.source());
         let start = &region.start;
         let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
@@ -113,7 +113,7 @@ impl Pass<'_, Conversion> {
         if source.layout.is_some() || source.is_regular() {
             return Ok(OfShape::Same(self.route));
         }
-        let shape = source.region_of_subchunk(subchunk).shape;
+        let shape = source.subchunk_grid.region_of(subchunk).shape;
         self.route.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
@@ -128,8 +128,9 @@ impl Pass<'_, Conversion> {
         let elements = filled(absent, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
         let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
-        encoded
-            .map_err(|fault| at(fault, &self.transfer.destination.start_of_subchunk(place)).of_destination(object))?;
+        encoded.map_err(|fault| {
+            at(fault, &self.transfer.destination.subchunk_grid.start_of(place)).of_destination(object)
+        })?;
         put(Encoded::whole(&buffers.written))
     }
 

@@ -187,7 +187,7 @@ impl<'a> Pass<'a, Rechunk> {
         put: &mut Put<'_>,
     ) -> Result<()> {
         let destination = &self.transfer.destination;
-        let region = destination.region_of_subchunk(&decoded.position(item));
+        let region = destination.subchunk_grid.region_of(&decoded.position(item));
         let valid = destination.cropped(&region);
         let mut subchunk = decoded.lock(item);
         if !subchunk.is_stored && self.transfer.absent_element.is_none() {

@@ -134,17 +134,7 @@ impl Staged {
     pub fn of_second(ChunkFault { index, fault }: ChunkFault) -> ChunkFault {
         ChunkFault { index, fault: fault.moved(ObjectOf::Source, ObjectOf::Staging) }
     }
-}
 
-/// Returns the largest number of boxes of `shape` elements that can overlap existing source objects. The grid may be
-/// far larger than the stored data.
-fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
-    let lengths = transfer.source.metadata.grid.largest().iter().zip(shape);
-    let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
-    counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
-}
-
-impl Staged {
     /// Runs the first pass. Returns what it and the runs that it continues have written, which is reported as
     /// temporary.
     pub(crate) fn run_first(
@@ -219,4 +209,12 @@ impl Staged {
         remove_unfinished(node, metadata, &part, driver)?;
         Ok(part)
     }
+}
+
+/// Returns the largest number of boxes of `shape` elements that can overlap existing source objects. The grid may be
+/// far larger than the stored data.
+fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
+    let lengths = transfer.source.metadata.grid.largest().iter().zip(shape);
+    let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
+    counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
 }

@@ -272,7 +272,7 @@ pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<
 
 /// Returns the part of a subchunk inside the array.
 fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
-    side.region_of_subchunk(subchunk).common(&Region::whole(&side.metadata.shape))
+    side.subchunk_grid.region_of(subchunk).common(&Region::whole(&side.metadata.shape))
 }
 
 /// Returns the subchunks of an object that overlap the array, in the object's order.

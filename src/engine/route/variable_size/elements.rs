@@ -49,13 +49,13 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
-            let first = side.region_of_subchunk(subchunk).start.into_iter().zip(from.iter().zip(skipped));
+            let first = side.subchunk_grid.region_of(subchunk).start.into_iter().zip(from.iter().zip(skipped));
             let first = first.map(|(start, (from, skipped))| start.max(from.saturating_add(*skipped)));
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
         let count = volume(&block.shape);
         let fill = self.chain.fill_value();
-        let subchunks = self.source.side.subchunks_in(block);
+        let subchunks = self.source.side.subchunk_grid.chunks_in(block);
         if let Err(fault) = buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0) {
             // A chunk that claims more elements than it contains is a fault of the chunk, not of the memory.
             self.load(&subchunks.start, buffers)?;
@@ -101,7 +101,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         }
         let encoded = buffers.source.bytes.len() as u64;
         let side = self.source.side;
-        let located = |fault: Fault| fault.in_object(self.number == 0, side.object_of(subchunk));
+        let of_side = if self.number == 0 { Fault::of_source } else { Fault::of_destination };
+        let located = |fault: Fault| of_side(fault, side.object_of(subchunk));
         let chain = &*chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
@@ -123,7 +124,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         elements: &mut VlenElements,
     ) -> Result<()> {
         let side = self.source.side;
-        let region = side.region_of_subchunk(subchunk);
+        let region = side.subchunk_grid.region_of(subchunk);
         let strides = chain_of(side, subchunk, &self.chain)?.strides();
         let common = region.common(block);
         if common.is_empty() {

@@ -152,7 +152,7 @@ impl<'a> Choice<'a> {
         }
         if !to.is_regular() && !from.has_subchunks_of(&to) {
             // Shards of several shapes are not composed of parts of others. Each shard is encoded as a whole.
-            (from.layout, to.layout) = (None, None);
+            (from, to) = (from.without_layout(), to.without_layout());
         }
         Ok((from, to))
     }
@@ -359,10 +359,11 @@ impl<'a> Choice<'a> {
         StagedCosts {
             element: encoder.element_size() as u64,
             subchunk: SUBCHUNK_BYTES,
-            first_worker: sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open]),
-            first_subchunks,
-            second_worker: sum([BASE_BYTES, writing.max(comparing), shard_bytes(None, to)]),
-            second_subchunks: 1,
+            workers: [
+                sum([BASE_BYTES, from.subchunk_chain().reading_bytes(false), open]),
+                sum([BASE_BYTES, writing.max(comparing), shard_bytes(None, to)]),
+            ],
+            subchunks: [first_subchunks, 1],
             entry: ENTRY_BYTES,
         }
     }

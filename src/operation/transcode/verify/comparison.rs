@@ -250,8 +250,8 @@ fn is_same(
     subchunk: &[u64],
     buffers: &mut VariableSizeBuffers,
 ) -> Result<bool, Fault> {
-    let of_source = |fault: Fault| fault.in_object(true, source.side.object_of(subchunk));
-    let of_written = |fault: Fault| fault.in_object(false, written.side.object_of(subchunk));
+    let of_source = |fault: Fault| fault.of_source(source.side.object_of(subchunk));
+    let of_written = |fault: Fault| fault.of_destination(written.side.object_of(subchunk));
     let own = recoding_of([source.side, written.side], subchunk)?;
     let recoding = own.as_ref().unwrap_or(recoding);
     let is_there = buffers.read(source, subchunk).map_err(of_source)?;
