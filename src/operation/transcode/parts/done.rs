@@ -1,5 +1,6 @@
 //! Notes of completed parts about each array: one object per part, named by its number.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -19,76 +20,77 @@ use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 /// Notes of the parts of a pass, by part number. For each array of the part: its number and the note.
 pub(super) type Noted<T> = BTreeMap<u64, Vec<(usize, T)>>;
 
-/// Returns the key of a part's note in the folder of its pass.
-fn key(folder: &str, part: u64) -> String {
-    format!("{folder}/{part}.json")
-}
-
 /// Returns the part whose note has this name. `None` if there is none.
 fn part_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
     digits.parse().ok().filter(|part: &u64| part.to_string() == digits)
 }
 
-/// Notes that a part is done, with its results for each array. The note is durable when this returns. If a part was
-/// done twice, the first note stays.
-pub(super) fn note(place: &Node, folder: &str, part: u64, arrays: &[(usize, impl Serialize)]) -> Result<()> {
-    publish(place, &key(folder, part), &arrays)
-}
-
-fn publish(place: &Node, key: &str, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_vec(value)
-        .map_err(|error| OperationError::environment(format!("`{key}` cannot be written down")).because(error))?;
-    place.publish_new(key, &text).map(drop).map_err(cannot_write)
-}
-
-/// Removes the note of a part, so that it is done again.
-pub(super) fn forget(place: &Node, folder: &str, part: u64) -> Result<()> {
-    place.remove(&key(folder, part)).map(drop).map_err(cannot_write)
-}
-
-pub(super) fn is_done(place: &Node, folder: &str, part: u64) -> Result<bool> {
-    Ok(place.size(&key(folder, part)).map_err(cannot_write)?.is_some())
-}
-
 /// The completed parts of a job. Each pass is listed only once.
 pub(super) struct DoneParts<'a> {
-    place: &'a Node,
+    pub place: &'a Node,
+    /// The folder of all notes of the job.
     folder: String,
-    passes: BTreeMap<&'static str, ChunkSet>,
+    passes: RefCell<BTreeMap<&'static str, ChunkSet>>,
 }
 
 impl<'a> DoneParts<'a> {
     /// Returns the completed parts of a job in DEST. A pass is listed at its first use.
     pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
-        DoneParts { place, folder: plan.folder(), passes: BTreeMap::new() }
+        DoneParts { place, folder: plan.folder(), passes: RefCell::default() }
     }
 
-    fn of(&mut self, pass: PassName) -> Result<ChunkSet> {
-        if let Some(known) = self.passes.get(pass.name()) {
+    /// Returns the key of the note of a part.
+    fn key(&self, pass: PassName, part: u64) -> String {
+        format!("{}/done/{pass}/{part}.json", self.folder)
+    }
+
+    /// Notes that a part is done, with its results for each array. The note is durable when this returns. If a part
+    /// was done twice, the first note stays.
+    pub(super) fn note(&self, pass: PassName, part: u64, arrays: &[(usize, impl Serialize)]) -> Result<()> {
+        self.publish(&self.key(pass, part), &arrays)
+    }
+
+    fn publish(&self, key: &str, value: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_vec(value)
+            .map_err(|error| OperationError::environment(format!("`{key}` cannot be written down")).because(error))?;
+        self.place.publish_new(key, &text).map(drop).map_err(cannot_write)
+    }
+
+    /// Removes the note of a part, so that it is done again.
+    pub(super) fn forget(&self, pass: PassName, part: u64) -> Result<()> {
+        self.place.remove(&self.key(pass, part)).map(drop).map_err(cannot_write)
+    }
+
+    pub(super) fn is_done(&self, pass: PassName, part: u64) -> Result<bool> {
+        Ok(self.place.size(&self.key(pass, part)).map_err(cannot_write)?.is_some())
+    }
+
+    fn of(&self, pass: PassName) -> Result<ChunkSet> {
+        if let Some(known) = self.passes.borrow().get(pass.name()) {
             return Ok(known.clone());
         }
         let (folder, mut parts) = (format!("{}/done/{pass}", self.folder), Vec::new());
         let listed = self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
         listed.map_err(cannot_write)?;
         let parts = ChunkSet::from_iter(parts);
-        self.passes.insert(pass.name(), parts.clone());
+        self.passes.borrow_mut().insert(pass.name(), parts.clone());
         Ok(parts)
     }
 
     /// Returns the completed parts of a pass.
-    pub(super) fn parts(&mut self, pass: &PassPlan) -> Result<ChunkSet> {
+    pub(super) fn parts(&self, pass: &PassPlan) -> Result<ChunkSet> {
         Ok(self.of(pass.name)?.common(&ChunkSet::full(pass.partitions())))
     }
 
     /// Returns the notes of the parts of a pass.
-    pub(super) fn noted<T: DeserializeOwned>(&mut self, pass: PassName) -> Result<Noted<T>> {
-        let (place, folder) = (self.place, format!("{}/done/{pass}", self.folder));
+    pub(super) fn noted<T: DeserializeOwned>(&self, pass: PassName) -> Result<Noted<T>> {
+        let place = self.place;
         let parts: Vec<u64> = self.of(pass)?.iter().collect();
         let mut noted = Noted::new();
         // Notes that are fetched together are requested together.
         for parts in parts.chunks(place.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
-            let keys: Vec<_> = parts.iter().map(|part| (key(&folder, *part), Part::Whole)).collect();
+            let keys: Vec<_> = parts.iter().map(|part| (self.key(pass, *part), Part::Whole)).collect();
             place.prefetch(&keys);
             for (part, (key, _)) in parts.iter().zip(&keys) {
                 let mut text = Vec::new();
@@ -106,9 +108,9 @@ impl<'a> DoneParts<'a> {
 
     /// Returns the size of the intermediate data by array number, after their pass is complete. The first part that
     /// asks stores it, because each part of the next pass asks.
-    pub(super) fn between(&mut self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>> {
+    pub(super) fn between(&self, plan: &PartsPlan) -> Result<BTreeMap<usize, Intermediate>> {
         let mut between: BTreeMap<usize, Intermediate> = BTreeMap::new();
-        if plan.passes.iter().all(|pass| pass.name != PassName::Staging) {
+        if plan.pass(PassName::Staging).is_none() {
             return Ok(between);
         }
         let key = format!("{}/between.json", self.folder);
@@ -122,11 +124,11 @@ impl<'a> DoneParts<'a> {
             all.objects = all.objects.saturating_add(report.counted.written);
             all.bytes = all.bytes.saturating_add(report.counted.bytes_written);
         }
-        publish(self.place, &key, &between)?;
+        self.publish(&key, &between)?;
         Ok(between)
     }
 
-    pub(super) fn status(&mut self, plan: &PartsPlan) -> Result<Vec<PassStatus>> {
+    pub(super) fn status(&self, plan: &PartsPlan) -> Result<Vec<PassStatus>> {
         let of = |pass: &PassPlan| {
             let (name, partitions, done) = (pass.name.name(), pass.partitions(), self.parts(pass)?);
             let missing = listed(&ChunkSet::full(partitions).without(&done));
@@ -208,7 +210,7 @@ mod tests {
     use crate::store::tests::faulty::{Call, Failure, Faults};
 
     fn done(place: &Node) -> DoneParts<'_> {
-        DoneParts { place, folder: "7f".to_owned(), passes: BTreeMap::new() }
+        DoneParts { place, folder: "7f".to_owned(), passes: RefCell::default() }
     }
 
     #[test]
@@ -225,12 +227,12 @@ mod tests {
             assert!(done(&place).noted::<String>(PassName::Write).unwrap().is_empty());
             let texts = [(3, "a"), (0, ""), (12, "two words"), (3, "b")];
             for (part, text) in texts {
-                note(&place, "7f/done/write", part, &[(5, text)]).unwrap();
+                done(&place).note(PassName::Write, part, &[(5, text)]).unwrap();
             }
             for name in ["x.json", "03.json", ".json", "+4.json", "5", "0~a1"] {
                 place.write(&format!("7f/done/write/{name}"), b"").unwrap();
             }
-            note(&place, "7f/done/range", 5, &[(0, "b")]).unwrap();
+            done(&place).note(PassName::Range, 5, &[(0, "b")]).unwrap();
             let noted = done(&place).noted::<String>(PassName::Write).unwrap();
             let found: Vec<_> = noted.iter().map(|(part, arrays)| (*part, arrays[0].1.as_str())).collect();
             assert_eq!(found, [(0, ""), (3, "a"), (12, "two words")]);
@@ -241,16 +243,16 @@ mod tests {
     #[test]
     fn part_that_cannot_note_that_it_is_done_is_not_and_does_so_again() {
         let place = Node::of(Arc::new(MemoryStore::new("m")));
-        let is_done = |part| is_done(&place, "7f/done/write", part).unwrap();
+        let is_done = |part| done(&place).is_done(PassName::Write, part).unwrap();
         for failure in [Failure::Error(Errno::NOSPC), Failure::Late] {
             let faulty = Faults::of_kind(Call::Publish, failure).wrap(&place);
-            assert!(note(&faulty, "7f/done/write", 1, &[(0, 1)]).is_err());
+            assert!(done(&faulty).note(PassName::Write, 1, &[(0, 1)]).is_err());
             assert_eq!(is_done(1), failure == Failure::Late);
         }
-        note(&place, "7f/done/write", 1, &[(0, 2)]).unwrap();
-        note(&place, "7f/done/write", 11, &[(0, 3)]).unwrap();
+        done(&place).note(PassName::Write, 1, &[(0, 2)]).unwrap();
+        done(&place).note(PassName::Write, 11, &[(0, 3)]).unwrap();
         assert_eq!(done(&place).noted::<u8>(PassName::Write).unwrap()[&1], [(0, 1)]);
-        forget(&place, "7f/done/write", 1).unwrap();
+        done(&place).forget(PassName::Write, 1).unwrap();
         assert!(!is_done(1) && is_done(11));
         place.write("7f/done/write/2.json", b"[[0]]").unwrap();
         let error = done(&place).noted::<u8>(PassName::Write).unwrap_err();

@@ -1,16 +1,16 @@
 //! `--finish`: checks that all objects exist, and publishes DEST.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::done::{self, DoneParts, Noted, PartReport};
-use super::plan_file::{PartsPlan, PassName, PassPlan, units_between};
-use super::{init, job_under_way, left_by_others, status, status_of};
+use super::done::{Noted, PartReport};
+use super::plan_file::{PassName, PassPlan, units_between};
+use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
 use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, unfinished};
-use crate::operation::transcode::{Done, JobPlan, PlannedArray, Source, cannot_write, writing};
+use crate::operation::transcode::{Done, JobPlan, PlannedArray, cannot_write, writing};
 use crate::operation::{OperationError, Result, StatusResult, TranscodeOptions, TranscodeResult};
-use crate::store::{JOURNAL, Node, RUN_FOLDER, clear_run_folder};
+use crate::store::{JOURNAL, RUN_FOLDER, clear_run_folder};
 
 /// The result of `--finish`.
 #[derive(Debug)]
@@ -44,20 +44,17 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         }
         return Ok(Finished::Before(status_of(options, true, Vec::new(), others)));
     };
-    let mut done_parts = DoneParts::at(&place, &plan);
-    let plan = init::settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
-    let found = status_of(options, false, done_parts.status(&plan)?, others.clone());
+    // The job as its parts were planned. The memory in the report depends on this, too.
+    let parts_job = PartsJob::new((&place, plan), options, progress, interrupt)?;
+    let PartsJob { plan, done, .. } = &parts_job;
+    let found = status_of(options, false, done.status(plan)?, others.clone());
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }
-    // The job as its parts were planned. The memory in the report depends on this, too.
-    let options = plan.options(options);
-    let apply = |source: &mut Source| plan.apply(source, BTreeMap::new());
-    let job = JobPlan::new(&options, apply, |_| true, progress, interrupt)?;
-    job.check_same(&plan.sealed, |_| true)?;
-    let counted = done_parts.noted(PassName::Write)?;
+    let job = parts_job.plan_again(|_| true)?;
+    let counted = done.noted(PassName::Write)?;
     let mut reports = sums(&counted, job.arrays.len());
-    let lost = lost((&plan, &place), &job, &reports, &counted)?;
+    let lost = parts_job.lost(&job, &reports, &counted)?;
     if !lost.is_empty() {
         for part in lost {
             // With its log the part knows that there may be objects to remove.
@@ -65,12 +62,12 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
             let begun = Journal::open_part((&folder, &place), &plan.sealed.fingerprint(), Assignment::new());
             let failed = || OperationError::environment(format!("part {part} cannot be started again"));
             drop(begun.map_err(|error| failed().because(error))?);
-            done::forget(&place, &plan.done_of(PassName::Write), part)?;
+            done.forget(PassName::Write, part)?;
         }
-        return Ok(Finished::Missing(status(&options)?));
+        return Ok(Finished::Missing(status(options)?));
     }
-    if plan.passes.iter().any(|pass| pass.name == PassName::Staging) {
-        let between = sums(&done_parts.noted(PassName::Staging)?, job.arrays.len());
+    if plan.pass(PassName::Staging).is_some() {
+        let between = sums(&done.noted(PassName::Staging)?, job.arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
             report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
@@ -105,30 +102,25 @@ fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
     sums
 }
 
-/// Returns the parts whose objects are not all in a listing of DEST, or have another size.
-fn lost(
-    (plan, place): (&PartsPlan, &Node),
-    JobPlan { arrays, driver, .. }: &JobPlan<'_>,
-    reports: &[PartReport],
-    counted: &Noted<PartReport>,
-) -> Result<BTreeSet<u64>> {
-    let Some(pass) = plan.passes.iter().find(|pass| pass.name == PassName::Write) else {
-        return Ok(BTreeSet::new());
-    };
-    let mut lost = BTreeSet::new();
-    let stored = writing::stored(place, arrays, driver)?;
-    for (((array, report), (present, bytes)), number) in arrays.iter().zip(reports).zip(stored).zip(0..) {
-        if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
-            let parts = parts_without(pass, (array, number), &present, counted, driver)?;
-            if parts.is_empty() {
-                let place = array.plan.target.name();
-                return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
-                    .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
+impl PartsJob<'_> {
+    /// Returns the parts whose objects are not all in a listing of DEST, or have another size.
+    fn lost(&self, job: &JobPlan<'_>, reports: &[PartReport], counted: &Noted<PartReport>) -> Result<BTreeSet<u64>> {
+        let mut lost = BTreeSet::new();
+        let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
+        let stored = writing::stored(self.done.place, &job.arrays, &job.driver)?;
+        for (((array, report), (present, bytes)), number) in job.arrays.iter().zip(reports).zip(stored).zip(0..) {
+            if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
+                let parts = parts_without(pass, (array, number), &present, counted, &job.driver)?;
+                if parts.is_empty() {
+                    let place = array.plan.target.name();
+                    return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
+                        .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
+                }
+                lost.extend(parts);
             }
-            lost.extend(parts);
         }
+        Ok(lost)
     }
-    Ok(lost)
 }
 
 /// Returns the parts whose objects of an array are not the existing ones, or differ in size.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use super::done::DoneParts;
+use super::PartsJob;
 use super::plan_file::{Boundary, KEY, PartsPlan, PassName, PassPlan, Work, cut, present_of, units_between};
 use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
@@ -15,7 +15,7 @@ use crate::operation::transcode::{JobPlan, PlannedArray, Source};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
 };
-use crate::store::{Node, machine};
+use crate::store::machine;
 
 /// Default memory of a part, which then has one thread. The cut of the work must not depend on the machine that plans
 /// it.
@@ -44,7 +44,7 @@ pub fn init(
     // A separate pass determines the values that depend on the data.
     options.run.dry_run = true;
     let place = super::place(&options)?;
-    let mut before = PartsPlan::find(&place)?;
+    let mut before = PartsPlan::find(&place, KEY)?;
     // An existing plan is checked like a resumed run: it stays as it is.
     options.run.resume = before.is_some();
     let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
@@ -75,7 +75,7 @@ pub fn init(
     if before.is_none() {
         output.make_root()?;
         // Another process may have been faster.
-        before = if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place)? };
+        before = if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place, KEY)? };
     }
     if before.as_ref().is_some_and(|before| !before.is_same(&plan)) {
         let shown = options.destination.display();
@@ -151,85 +151,72 @@ fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
     all.div_ceil(partitions.clamp(1, units.max(1))).max(largest)
 }
 
-/// Surveys the chunks of SOURCE between two boundaries. Returns the results by array number, and the number of encoded
-/// bytes that were read.
-pub(super) fn survey(
-    plan: &PartsPlan,
-    bounds: (Boundary, Boundary),
-    options: &TranscodeOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
-    let options = plan.sealed.options(options);
-    let budget = Budget::new(&options.run.common);
-    let driver = new_driver(budget.threads(), interrupt)?;
-    let source = Source::taken(&options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
-    let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
-    for number in plan.sealed.open_arrays() {
-        let array = &source.arrays[number];
-        let units = units_between(bounds, number);
-        let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
-        let (opened, metadata) = (&array.opened, &array.opened.metadata);
-        let all = if let Some(listing) = &array.listing {
-            listing.present.clone()
-        } else {
-            let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
-            listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
-        };
-        let end = units.end.min(metadata.num_chunks());
-        let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));
-        if part.is_empty() {
-            continue;
+impl PartsJob<'_> {
+    /// Surveys the chunks of SOURCE between two boundaries. Returns the results by array number, and the number of
+    /// encoded bytes that were read.
+    pub(super) fn survey(&self, bounds: (Boundary, Boundary)) -> Result<(Vec<(usize, FirstPassStats)>, u64)> {
+        let PartsJob { plan, options, interrupt, .. } = self;
+        let budget = Budget::new(&options.run.common);
+        let driver = new_driver(budget.threads(), interrupt)?;
+        let source = Source::taken(options, |source| plan.apply(source, BTreeMap::new()), &driver)?;
+        let (mut found, mut bytes_read) = (Vec::new(), 0_u64);
+        for number in plan.sealed.open_arrays() {
+            let array = &source.arrays[number];
+            let units = units_between(bounds, number);
+            let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
+            let (opened, metadata) = (&array.opened, &array.opened.metadata);
+            let all = if let Some(listing) = &array.listing {
+                listing.present.clone()
+            } else {
+                let listing = listing::list_with_sizes(&opened.node, metadata, &driver);
+                listing.map_err(|error| OperationError::cannot_list(&opened.store, error))?.present
+            };
+            let end = units.end.min(metadata.num_chunks());
+            let part = all.common(&ChunkSet::of_range(units.start.min(end)..end));
+            if part.is_empty() {
+                continue;
+            }
+            let request = Request::new(opened, &array.change, quantize)?;
+            let lacks_chunks = all.len() < metadata.num_chunks();
+            let pass = FirstPass::new(&request, Some(&part), lacks_chunks, (budget, interrupt), self.progress)?;
+            let (survey, read) = pass.survey()?;
+            found.push((number, survey));
+            bytes_read = bytes_read.saturating_add(read);
         }
-        let request = Request::new(opened, &array.change, quantize)?;
-        let lacks_chunks = all.len() < metadata.num_chunks();
-        let pass = FirstPass::new(&request, Some(&part), lacks_chunks, (budget, interrupt), progress)?;
-        let (survey, read) = pass.survey()?;
-        found.push((number, survey));
-        bytes_read = bytes_read.saturating_add(read);
+        Ok((found, bytes_read))
     }
-    Ok((found, bytes_read))
-}
 
-/// Returns the plan with the results of its first pass, once all its parts are done. Before that, or without such a
-/// pass, returns the plan unchanged.
-pub(super) fn settled(
-    plan: PartsPlan,
-    (place, done): (&Node, &mut DoneParts<'_>),
-    options: &TranscodeOptions,
-    progress: &dyn Progress,
-    interrupt: &Interrupt,
-) -> Result<PartsPlan> {
-    let Some(range) = plan.passes.iter().find(|pass| pass.name == PassName::Range) else { return Ok(plan) };
-    if let Some(settled) = plan.find_settled(place)? {
-        return Ok(settled);
+    /// Settles the plan with the results of its first pass, once all its parts are done.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let Some(range) = self.plan.pass(PassName::Range).cloned() else { return Ok(()) };
+        let (place, key) = (self.done.place, self.plan.settled());
+        if let Some(settled) = PartsPlan::find(place, &key)? {
+            self.plan = settled;
+            return Ok(());
+        }
+        if self.done.parts(&range)?.len() < range.partitions() {
+            return Ok(());
+        }
+        let found = self.done.noted(PassName::Range)?;
+        let plan = &mut self.plan;
+        let mut options = self.options.clone();
+        // The limits of the plan, whatever the limits of this process are.
+        options.run.common.max_memory = Some(plan.budget_bytes);
+        options.run.common.threads = NonZeroUsize::new(plan.threads);
+        let tell = |source: &mut Source| {
+            let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
+            let surveys = merged(found.values().flatten(), type_of);
+            plan.apply(source, surveys)
+        };
+        let mut job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
+        job.check_room()?;
+        plan.passes = vec![range];
+        plan.passes.extend(passes(&job.arrays, &[], plan.partitions));
+        plan.memory_bytes = memory(&job.arrays);
+        plan.bytes = largest_part(&job.arrays, plan.partitions);
+        plan.sealed = job.seal();
+        plan.write(place, &key).map(drop)
     }
-    if done.parts(range)?.len() < range.partitions() {
-        return Ok(plan);
-    }
-    let found = done.noted(PassName::Range)?;
-    let mut options = plan.options(options);
-    // The limits of the plan, whatever the limits of this process are.
-    options.run.common.max_memory = Some(plan.budget_bytes);
-    options.run.common.threads = NonZeroUsize::new(plan.threads);
-    let tell = |source: &mut Source| {
-        let type_of = |array: usize| source.arrays.get(array)?.opened.data_type.number();
-        let surveys = merged(found.values().flatten(), type_of);
-        plan.apply(source, surveys)
-    };
-    let mut job = JobPlan::new(&options, tell, |_| true, progress, interrupt)?;
-    job.check_room()?;
-    let mut all = vec![range.clone()];
-    all.extend(passes(&job.arrays, &[], plan.partitions));
-    let settled = PartsPlan {
-        passes: all,
-        memory_bytes: memory(&job.arrays),
-        bytes: largest_part(&job.arrays, plan.partitions),
-        sealed: job.seal(),
-        ..plan
-    };
-    settled.write(place, &settled.settled())?;
-    Ok(settled)
 }
 
 /// Returns the results of all parts by array number. The order in which parts are merged does not matter.

@@ -10,11 +10,14 @@ mod partition;
 mod plan_file;
 mod script;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use super::cannot_write;
 use super::destination::is_node;
+use super::{JobPlan, Source, cannot_write};
+use crate::array::Interrupt;
 use crate::diagnostic::{Diagnostic, code};
+use crate::engine::Progress;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
@@ -22,8 +25,8 @@ use done::DoneParts;
 pub use finish::{Finished, finish};
 pub use init::init;
 pub use partition::{PartitionRequest, partition};
-use plan_file::PartsPlan;
 pub use plan_file::PassName;
+use plan_file::{KEY, PartsPlan};
 pub use script::Engine;
 use script::{ScriptedJob, script};
 
@@ -38,7 +41,7 @@ fn place(options: &TranscodeOptions) -> Result<Node> {
 fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)> {
     let place = place(options)?;
     let is_published = is_node(&place).map_err(cannot_write)?;
-    let plan = PartsPlan::find(&place)?;
+    let plan = PartsPlan::find(&place, KEY)?;
     match &plan {
         Some(plan) => plan.sealed.check_source(&NodePath::new(&options.source, None)?.node(&options.source)?)?,
         None if is_published => {}
@@ -49,6 +52,39 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
         }
     }
     Ok((place, plan.filter(|_| !is_published)))
+}
+
+/// An unfinished job in parts, and the command that works on it.
+struct PartsJob<'a> {
+    plan: PartsPlan,
+    done: DoneParts<'a>,
+    /// The work is that of the plan, the resources are those of this process.
+    options: TranscodeOptions,
+    progress: &'a dyn Progress,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> PartsJob<'a> {
+    /// Returns a job, which is settled once all parts of its first pass are done.
+    fn new(
+        (place, plan): (&'a Node, PartsPlan),
+        options: &TranscodeOptions,
+        progress: &'a dyn Progress,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self> {
+        let (done, options) = (DoneParts::at(place, &plan), plan.options(options));
+        let mut job = PartsJob { plan, done, options, progress, interrupt };
+        job.settle()?;
+        Ok(job)
+    }
+
+    /// Plans the arrays with some numbers again. The result must be the sealed plan.
+    fn plan_again(&self, is_wanted: impl Fn(usize) -> bool + Copy) -> Result<JobPlan<'_>> {
+        let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
+        let job = JobPlan::new(&self.options, apply, is_wanted, self.progress, self.interrupt)?;
+        job.check_same(&self.plan.sealed, is_wanted)?;
+        Ok(job)
+    }
 }
 
 /// Returns a script that runs the job in DEST with an engine: its parts, the finish, and again the missing parts.
@@ -72,7 +108,7 @@ pub fn print_script(
         let shown = options.destination.display();
         OperationError::environment(format!("`{shown}` is complete: nothing is left to do"))
     })?;
-    let plan = plan.find_settled(&place)?.unwrap_or(plan);
+    let plan = PartsPlan::find(&place, &plan.settled())?.unwrap_or(plan);
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
@@ -98,7 +134,7 @@ pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
     let (place, plan) = job_under_way(options)?;
     let warnings = left_by_others(&place, plan.as_ref())?;
     let Some(plan) = plan else { return Ok(status_of(options, true, Vec::new(), warnings)) };
-    let plan = plan.find_settled(&place)?.unwrap_or(plan);
+    let plan = PartsPlan::find(&place, &plan.settled())?.unwrap_or(plan);
     let passes = DoneParts::at(&place, &plan).status(&plan)?;
     Ok(status_of(options, false, passes, warnings))
 }

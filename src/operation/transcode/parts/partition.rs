@@ -1,19 +1,17 @@
 //! `--partition`: one numbered part of a job.
 
-use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Instant;
 
-use super::done::{self, DoneParts, PartReport};
-use super::init::{settled, survey};
-use super::job_under_way;
-use super::plan_file::{Boundary, PartsPlan, PassName, PassPlan, units_between};
+use super::done::{DoneParts, PartReport};
+use super::plan_file::{Boundary, KEY, PartsPlan, PassName, PassPlan, units_between};
+use super::{PartsJob, job_under_way};
 use crate::array::Interrupt;
 use crate::engine::route::staged::FIRST_PASS;
 use crate::engine::{ObjectReport, Progress, journal};
 use crate::operation::parts_result::PartResult;
+use crate::operation::transcode::cannot_write;
 use crate::operation::transcode::writing::{Extent, Writing};
-use crate::operation::transcode::{JobPlan, Source, cannot_write};
 use crate::operation::{OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
@@ -62,30 +60,29 @@ pub fn partition(
         ..PartResult::default()
     };
     let Some(plan) = plan else { return Ok(result) };
-    let mut done_parts = DoneParts::at(&place, &plan);
-    let plan = settled(plan, (&place, &mut done_parts), options, progress, interrupt)?;
-    check_index(&plan, wanted)?;
-    let pass = pass_of(&mut done_parts, &plan, wanted)?;
+    let job = PartsJob::new((&place, plan), options, progress, interrupt)?;
+    check_index(&job.plan, wanted)?;
+    let pass = pass_of(&job, wanted)?;
     (result.complete, result.pass) = (false, Some(pass.name.name()));
     result.partitions = pass.partitions();
     // Another pass may have more parts than this one.
     let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
-    if done_parts.parts(pass)?.contains(wanted.index) {
+    if job.done.parts(pass)?.contains(wanted.index) {
         return Ok(result);
     }
-    let part = Part { plan: &plan, pass: pass.name, index: wanted.index, bounds };
+    let part = Part { pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
     let mut all = ObjectReport::default();
-    if pass.name == PassName::Range {
-        let (found, bytes_read) = survey(&plan, bounds, options, progress, interrupt)?;
+    if part.pass == PassName::Range {
+        let (found, bytes_read) = job.survey(bounds)?;
         all.bytes_read = bytes_read;
-        done::note(&place, &plan.done_of(pass.name), wanted.index, &found)?;
+        job.done.note(part.pass, part.index, &found)?;
     } else {
-        let counted = part.run(options, &mut result, progress, interrupt)?;
+        let counted = part.run(&job, &mut result)?;
         if let Some(counted) = &counted {
-            done::note(&place, &plan.done_of(pass.name), wanted.index, counted)?;
+            job.done.note(part.pass, part.index, counted)?;
         }
-        part.clear(&place)?;
+        part.clear(&job.plan, &place)?;
         let Some(counted) = counted else { return Ok(PartResult { was_done: true, ..result }) };
         for (_, report) in &counted {
             all.add(&report.counted);
@@ -105,7 +102,7 @@ fn check_index(plan: &PartsPlan, wanted: PartitionRequest) -> Result<()> {
 
 /// Returns the requested pass. All passes before it must be complete. Without a request: the first pass that is not
 /// complete, or the last.
-fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: PartitionRequest) -> Result<&'p PassPlan> {
+fn pass_of<'p>(PartsJob { plan, done, .. }: &'p PartsJob<'_>, wanted: PartitionRequest) -> Result<&'p PassPlan> {
     let place = match wanted.pass {
         Some(wanted) => plan.passes.iter().position(|pass| pass.name == wanted).ok_or_else(|| {
             let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
@@ -130,30 +127,21 @@ fn pass_of<'p>(done: &mut DoneParts<'_>, plan: &'p PartsPlan, wanted: PartitionR
     Ok(&plan.passes[place])
 }
 
-struct Part<'a> {
-    plan: &'a PartsPlan,
+struct Part {
     pass: PassName,
     index: u64,
     bounds: (Boundary, Boundary),
 }
 
-impl Part<'_> {
+impl Part {
     /// Writes what is not written yet, and makes it durable. Returns the counts by array number. `None` if another run
     /// has completed the part.
-    fn run(
-        &self,
-        options: &TranscodeOptions,
-        result: &mut PartResult,
-        progress: &dyn Progress,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Vec<(usize, PartReport)>>> {
-        let options = self.plan.options(options);
-        let given = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
+    fn run(&self, parts_job: &PartsJob<'_>, result: &mut PartResult) -> Result<Option<Vec<(usize, PartReport)>>> {
+        let PartsJob { plan, interrupt, .. } = parts_job;
         // Most arrays of a hierarchy belong to other parts.
         let is_own = |number| !units_between(self.bounds, number).is_empty();
-        let job = JobPlan::new(&options, given, is_own, progress, interrupt)?;
-        job.check_same(&self.plan.sealed, is_own)?;
-        let numbers: Vec<usize> = (0..self.plan.sealed.arrays.len()).filter(|n| is_own(*n)).collect();
+        let job = parts_job.plan_again(is_own)?;
+        let numbers: Vec<usize> = (0..plan.sealed.arrays.len()).filter(|number| is_own(*number)).collect();
         let left = format!("part {} is unfinished: run `--partition {}` again to continue", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
         let is_first = self.pass == PassName::Staging;
@@ -162,26 +150,26 @@ impl Part<'_> {
             let units = units_between(self.bounds, *number);
             (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
         });
-        let (fingerprint, assigned) = (self.plan.sealed.fingerprint(), assigned.collect());
-        let claim =
-            job.output.clone().claim_part(&self.plan.log(self.pass, self.index), &fingerprint, assigned, left)?;
+        let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
+        let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect(), left)?;
         unfinished.cleared_by(claim.clearing());
         result.warnings.extend(claim.unlocked_warning());
         // The job may have been removed and planned again while this process was stopped.
-        if PartsPlan::find(claim.output.data())?.is_none_or(|now| now.id != self.plan.id) {
-            self.clear(claim.output.data())?;
+        if PartsPlan::find(claim.output.data(), KEY)?.is_none_or(|now| now.id != plan.id) {
+            self.clear(plan, claim.output.data())?;
             let message = format!("the job of part {} is not planned in DEST any more", self.index);
             let help = "if the part belongs to the new job, run it again";
             return Err(OperationError::environment(message).with_help(help));
         }
         // Another run of the same part may have finished just before.
-        if done::is_done(claim.output.data(), &self.plan.done_of(self.pass), self.index)? {
+        let done = DoneParts::at(claim.output.data(), plan);
+        if done.is_done(self.pass, self.index)? {
             return Ok(None);
         }
         let extent = if is_first {
             Extent::FirstPasses
         } else {
-            let between = DoneParts::at(claim.output.data(), self.plan).between(self.plan)?;
+            let between = done.between(plan)?;
             let of = |number| between.get(number).copied().unwrap_or_default();
             let paths = job.arrays.iter().map(|array| array.path.clone());
             Extent::AfterThem(paths.zip(numbers.iter().map(of)).collect())
@@ -196,7 +184,7 @@ impl Part<'_> {
     }
 
     /// Removes its log, after the part is noted as done.
-    fn clear(&self, place: &Node) -> Result<()> {
-        place.child(&self.plan.log(self.pass, self.index)).and_then(|folder| folder.remove_root()).map_err(cannot_write)
+    fn clear(&self, plan: &PartsPlan, place: &Node) -> Result<()> {
+        place.child(&plan.log(self.pass, self.index)).and_then(|folder| folder.remove_root()).map_err(cannot_write)
     }
 }

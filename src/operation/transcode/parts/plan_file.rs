@@ -191,6 +191,11 @@ impl PartsPlan {
         options
     }
 
+    /// Returns a pass. `None` if the job has no such pass.
+    pub(super) fn pass(&self, name: PassName) -> Option<&PassPlan> {
+        self.passes.iter().find(|pass| pass.name == name)
+    }
+
     /// Returns the number of parts of the pass with the most parts.
     pub(super) fn most_parts(&self) -> u64 {
         self.passes.iter().map(PassPlan::partitions).max().unwrap_or(0)
@@ -199,11 +204,6 @@ impl PartsPlan {
     /// Returns the folder of all notes of the job. Other jobs neither read nor write there.
     pub(super) fn folder(&self) -> String {
         format!(".zarrcast/{}", self.id)
-    }
-
-    /// Returns the folder of the notes of a pass: each part writes one when it is done.
-    pub(super) fn done_of(&self, pass: PassName) -> String {
-        format!("{}/done/{pass}", self.folder())
     }
 
     /// Returns the folder of the log of a part.
@@ -230,17 +230,8 @@ impl PartsPlan {
         place.publish_new(key, &document).map_err(cannot_write)
     }
 
-    /// Returns the plan in a node. `None` if there is none.
-    pub(super) fn find(place: &Node) -> Result<Option<Self>> {
-        Self::find_at(place, KEY)
-    }
-
-    /// Returns this plan with the results of its first pass. `None` if they do not exist yet.
-    pub(super) fn find_settled(&self, place: &Node) -> Result<Option<Self>> {
-        Self::find_at(place, &self.settled())
-    }
-
-    fn find_at(place: &Node, key: &str) -> Result<Option<Self>> {
+    /// Returns the plan with a key in a node. `None` if there is none.
+    pub(super) fn find(place: &Node, key: &str) -> Result<Option<Self>> {
         let unreadable = |error: &dyn std::fmt::Display| {
             OperationError::environment(format!("`{key}` of `{}` cannot be read: {error}", place.name()))
                 .with_help("remove DEST, and begin again with `--init`")
