@@ -8,27 +8,41 @@
 //! Two passes are compared separately: intermediate data with SOURCE, and DEST with intermediate data. So no chunk is
 //! read more often than for writing.
 
-mod comparison;
+use std::mem::take;
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::comparison::variable_size_values;
-pub(super) use self::comparison::{Compared, Comparison, Scratch};
 use super::Plan;
+use super::plan::losses::kept;
 use super::plan::{compared_in, losses};
-use crate::array::{ChunkFault, ChunkSet, Fault, PIECE};
-use crate::codec::ValueChange;
+use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
+use crate::codec::value_program::ProgramFault;
+use crate::codec::{
+    BoundChain, Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region,
+};
 use crate::diagnostic::{Diagnostic, code};
+use crate::element::NumberType;
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::staged::Staged;
+use crate::engine::route::variable_size::{
+    ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
+};
 use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
+use crate::grid::Region;
+use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
+use crate::operation::against::differences;
 use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed};
 use crate::store::ObjectReader;
+
+/// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
+const STRETCH: usize = 1 << 13;
 
 #[derive(Debug, Clone)]
 pub(super) struct Verification {
     pub result: VerifyResult,
-    /// Returns the codes that occur, for types of up to 16 bits.
-    pub codes: Option<Vec<bool>>,
+    /// A bit for each code of up to 16 bits, as in [`packed`].
+    pub codes: Option<Vec<u8>>,
     /// A finding, if something differs.
     pub warning: Option<Diagnostic>,
 }
@@ -68,7 +82,7 @@ impl ReadBack<'_> {
             let (source, written) = (source.open(&from, job.most_bytes)?, destination.open(&to, job.most_bytes)?);
             match (source, written) {
                 (Some(mut source), Some(mut written)) => {
-                    let (equal, bytes) = same_bytes(&mut source, &mut written, pieces)?;
+                    let (equal, bytes) = same_bytes([&mut source, &mut written], pieces)?;
                     progress.advance(job.decoded_bytes.unwrap_or(bytes));
                     Ok(equal)
                 }
@@ -165,20 +179,24 @@ fn of_codes(plan: &Plan) -> Option<(f64, f64)> {
     Some((repacking.difference?, repacking.limit))
 }
 
+/// Returns a bit for each code, set if it occurs, from the lowest bit of the first byte, without zero bytes at the end.
+pub(super) fn packed(codes: &[AtomicBool]) -> Vec<u8> {
+    let bit = |occurs: &AtomicBool| u8::from(occurs.load(Ordering::Relaxed));
+    let byte = |bits: &[AtomicBool]| bits.iter().rev().fold(0, |byte, occurs| byte << 1 | bit(occurs));
+    let mut bytes: Vec<u8> = codes.chunks(8).map(byte).collect();
+    bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+    bytes
+}
+
 /// Returns whether two objects have the same bytes, and the number of bytes read. Reads them piece by piece.
-fn same_bytes(
-    source: &mut ObjectReader,
-    written: &mut ObjectReader,
-    pieces: &mut [Vec<u8>; 2],
-) -> Result<(bool, u64), Fault> {
-    let [a, b] = pieces;
-    a.resize(PIECE, 0);
-    b.resize(PIECE, 0);
+fn same_bytes([a, b]: [&mut ObjectReader; 2], pieces: &mut [Vec<u8>; 2]) -> Result<(bool, u64), Fault> {
+    pieces.iter_mut().for_each(|piece| piece.resize(PIECE, 0));
+    let [source, written] = pieces;
     let mut bytes = 0;
     loop {
-        let (read, back) = (source.read_piece(bytes, a)?, written.read_piece(bytes, b)?);
+        let (read, back) = (a.read_piece(bytes, source)?, b.read_piece(bytes, written)?);
         bytes += read as u64;
-        if a[..read] != b[..back] {
+        if source[..read] != written[..back] {
             return Ok((false, bytes));
         }
         if read == 0 {
@@ -211,5 +229,243 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     let rounds = quantization.is_some() || plan.changed.rounding.is_some() || difference.is_some();
     let message = format!("the destination's chain rounds values by up to {max_abs_error}");
     let warning = (!rounds && max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
-    Ok(Verification { result, codes: comparison.codes(), warning })
+    Ok(Verification { result, codes: comparison.codes.as_deref().map(packed), warning })
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Compared {
+    elements: u64,
+    differing: u64,
+    max_abs_error: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    changed: Vec<u8>,
+    expected: Vec<u8>,
+    tiles: Tiles,
+}
+
+impl AddAssign for Compared {
+    fn add_assign(&mut self, other: Compared) {
+        self.elements += other.elements;
+        self.differing += other.differing;
+        self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
+    }
+}
+
+pub(super) struct Comparison {
+    /// Converts values of SOURCE to elements of DEST.
+    change: ValueProgram,
+    /// Converts elements of DEST to the values that readers get. Quantised values are converted from the codes.
+    read_back: ValueProgram,
+    /// Whether values are quantised to codecs: then the codes come first and are read back.
+    quantizes: bool,
+    number_type: Option<NumberType>,
+    source_fill: Vec<u8>,
+    fill: Vec<u8>,
+    /// The value that readers get from DEST where SOURCE stores nothing.
+    absent: Vec<u8>,
+    /// Whether fill values of SOURCE may be elements that are not stored. This is so for intermediate data, and if
+    /// pieces differ from the chunks of DEST.
+    may_be_fill: bool,
+    /// Maximum change of a number by DEST's compressor, if a compressor that rounds was requested.
+    max_loss: Option<f64>,
+    /// The error of absent elements in a quantisation.
+    absent_error: f64,
+    /// The codes that occur, for types of up to 16 bits.
+    codes: Option<Vec<AtomicBool>>,
+}
+
+impl Comparison {
+    /// Compares the objects that a job writes. With `may_be_fill`, elements that are not stored may be fill values of SOURCE.
+    pub(super) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
+        let rounding = (plan.is_exact, kept(job));
+        let own = Self::new(&job.transfer, &plan.changed.change, plan.changed.quantization.as_ref(), rounding);
+        Comparison { may_be_fill, ..own }
+    }
+
+    fn new(
+        transfer: &Transfer,
+        change: &ValueChange,
+        quantization: Option<&Quantization>,
+        (is_exact, kept): (bool, usize),
+    ) -> Self {
+        let Transfer { source, destination, .. } = transfer;
+        let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
+        conversion::push_change(&mut program, change);
+        let chain = destination.subchunk_chain();
+        let (read_back, quantizes) = match (change.steps.last(), quantization) {
+            (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 => {
+                (quantization.reader().0, true)
+            }
+            (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (ValueProgram::new(program.sizes().1), true),
+            _ if is_exact => (ValueProgram::new(program.sizes().1), false),
+            _ => (conversion::round_trip(chain, kept), false),
+        };
+        let few = quantization.filter(|quantization| quantization.target.bits() <= 16);
+        let fill = destination.fill_value();
+        let absent = transfer.absent_element.as_ref();
+        Comparison {
+            change: program,
+            read_back,
+            quantizes,
+            number_type: destination.chain.decoded().data_type.real_number(),
+            source_fill: source.fill_value(),
+            absent: absent.map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
+            fill,
+            may_be_fill: false,
+            max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
+            absent_error: quantization.and_then(Quantization::absent_error).unwrap_or(0.0),
+            codes: few.map(|_| (0..1 << 16).map(|_| AtomicBool::new(false)).collect()),
+        }
+    }
+
+    pub(super) fn compare(&self, pair: &Pair<'_>, scratch: &mut Scratch) -> Result<Compared, Fault> {
+        let elements = pair.region.num_elements();
+        let is_converted = pair.is_stored[0] || (self.may_be_fill && pair.is_stored[1]);
+        if !is_converted {
+            let size = self.absent.len();
+            let differing = match pair.is_stored[1] {
+                true => pair.elements[1].chunks_exact(size).filter(|found| *found != self.absent).count() as u64,
+                false if self.absent == self.fill => 0,
+                false => elements,
+            };
+            return Ok(Compared { elements, differing, max_abs_error: self.absent_error });
+        }
+        let mut all = Compared::default();
+        let (count, sizes) = (region::as_index(elements), [self.source_fill.len(), self.fill.len()]);
+        for start in (0..count).step_by(STRETCH) {
+            let end = (start + STRETCH).min(count);
+            let stretch = |side: usize| &pair.elements[side][start * sizes[side]..end * sizes[side]];
+            all += self.stretch(stretch(0), stretch(1), scratch)?;
+        }
+        Ok(all)
+    }
+
+    fn stretch(&self, from: &[u8], to: &[u8], scratch: &mut Scratch) -> Result<Compared, Fault> {
+        let Scratch { changed, expected, tiles } = scratch;
+        let mut figures = QuantizeFigures::default();
+        let fault =
+            |fault: ProgramFault| Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind));
+        self.change.run(from, changed, tiles, Some(&mut figures)).map_err(fault)?;
+        self.read_back.run(changed, expected, tiles, None).map_err(fault)?;
+        if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
+            for code in changed.chunks_exact(self.change.sizes().1) {
+                let occurs = codes.get(region::as_index(element_bits(code)));
+                // A write would remove the cache line from the other threads.
+                if let Some(occurs) = occurs.filter(|occurs| !occurs.load(Ordering::Relaxed)) {
+                    occurs.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        let max_abs_error =
+            if self.quantizes { figures.max_abs_error } else { max_abs_difference(changed, to, self.number_type) };
+        let elements = (from.len() / self.source_fill.len()) as u64;
+        Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
+    }
+
+    /// Returns the number of wrong elements: not equal bit for bit, and not within the change that the compressor may
+    /// make.
+    fn differing(&self, from: &[u8], expected: &[u8], found: &[u8]) -> u64 {
+        if expected == found {
+            return 0;
+        }
+        let size = self.read_back.sizes().1;
+        let loss = self.max_loss.zip(self.number_type);
+        let is_near = |expected: &[u8], found: &[u8]| {
+            loss.is_some_and(|(loss, number_type)| {
+                let [one, other] = [expected, found].map(|bytes| fault::number_value(number_type, element_bits(bytes)));
+                // NaN must not become a number, nor a number NaN.
+                (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
+            })
+        };
+        let is_absent =
+            |from: &[u8], found: &[u8]| self.may_be_fill && from == self.source_fill && found == self.absent;
+        let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
+        from.chunks_exact(self.source_fill.len())
+            .zip(pairs)
+            .filter(|(_, (expected, found))| expected != found)
+            .filter(|(from, (expected, found))| !is_near(expected, found) && !is_absent(from, found))
+            .count() as u64
+    }
+}
+
+/// Returns the value that readers get from an absent element that is written.
+fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
+    let as_given = || absent.to_vec();
+    match (change.steps.last(), settled) {
+        (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 && quantization.writes_absent => {
+            quantization.absent_read_back().map_or_else(as_given, |value| value.0)
+        }
+        (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => as_given(),
+        _ => {
+            let mut read = Vec::new();
+            let run = conversion::round_trip(chain, 0).run(absent, &mut read, &mut Tiles::default(), None);
+            run.map_or_else(|_| as_given(), |()| read)
+        }
+    }
+}
+
+/// Returns the greatest difference of numbers. 0 if the type is not a number. NaN is ignored.
+fn max_abs_difference(a: &[u8], b: &[u8], number_type: Option<NumberType>) -> f64 {
+    if a == b {
+        return 0.0;
+    }
+    let Some(number_type) = number_type else { return 0.0 };
+    let value = |bytes: &[u8]| fault::number_value(number_type, element_bits(bytes));
+    let size = number_type.size();
+    let pairs = a.chunks_exact(size).zip(b.chunks_exact(size));
+    pairs.map(|(a, b)| (value(a) - value(b)).abs()).filter(|d| !d.is_nan()).fold(0.0, f64::max)
+}
+
+/// Compares the subchunks of both sides, in some objects of the destination or in all.
+fn variable_size_values(
+    transfer: &Transfer,
+    variable_size: &VariableSize,
+    among: Option<&ChunkSet>,
+    driver: &Driver,
+) -> Result<Compared, ChunkFault> {
+    let (source, written) = (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
+    let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
+    let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
+    let mut all = Compared::default();
+    let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
+        let elements = block.num_elements();
+        let differing = match (&readers, &variable_size.way) {
+            (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
+            (_, SubchunkChange::Recode(recoding)) => {
+                let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
+                if is_same { 0 } else { elements }
+            }
+            (_, SubchunkChange::Compose) => elements,
+        };
+        Ok(Compared { elements, differing, ..Compared::default() })
+    };
+    fold_subchunks(transfer, &objects, (variable_size.memory_share, driver), work, |compared| all += compared)?;
+    Ok(all)
+}
+
+/// Returns whether both sides are the same after decoding the codecs that differ.
+fn is_same(
+    recoding: &Recoding,
+    [source, written]: [&SubchunkSource<'_>; 2],
+    subchunk: &[u64],
+    buffers: &mut VariableSizeBuffers,
+) -> Result<bool, Fault> {
+    let of_source = |fault: Fault| fault.of_source(source.side.object_of(subchunk));
+    let of_written = |fault: Fault| fault.of_destination(written.side.object_of(subchunk));
+    let own = recoding_of([source.side, written.side], subchunk)?;
+    let recoding = own.as_ref().unwrap_or(recoding);
+    let is_there = buffers.read(source, subchunk).map_err(of_source)?;
+    if is_there {
+        buffers.undo(recoding, true).map_err(of_source)?;
+    }
+    let expected = take(&mut buffers.kept);
+    let is_written = buffers.read(written, subchunk).map_err(of_written)?;
+    if !is_there || !is_written {
+        return Ok(is_there == is_written);
+    }
+    buffers.undo(recoding, false).map_err(of_written)?;
+    Ok(expected == buffers.kept)
 }

@@ -163,7 +163,7 @@ impl PartReport {
     pub(super) fn new(counted: ObjectReport, verified: Option<Verification>) -> Self {
         let (found, codes) = verified.map(|verified| (verified.result, verified.codes)).unwrap_or_default();
         let (max_abs_error, bound) = (found.max_abs_error.unwrap_or(0.0), found.bound.map(f64::to_bits));
-        PartReport { counted, max_abs_error, bound, codes: codes.as_deref().map(packed).unwrap_or_default() }
+        PartReport { counted, max_abs_error, bound, codes: codes.unwrap_or_default() }
     }
 
     /// Adds the work of another part on the same array.
@@ -180,32 +180,24 @@ impl PartReport {
     /// Returns the result of `--verify` in a single run.
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let quantization = plan.changed.quantization.as_ref();
-        let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
         let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);
         let (elements, max_abs_error) = (num_elements(&plan.destination.metadata.shape), Some(self.max_abs_error));
         let (elements, bound) = (elements.unwrap_or(u64::MAX), self.bound.map(f64::from_bits));
         let bound = bound.or_else(|| quantization.map(Quantization::bound));
         let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };
-        let codes = counts_codes.then(|| self.codes.iter().flat_map(bits).collect());
-        Verification { result, codes, warning: None }
+        Verification { result, codes: counts_codes.then(|| self.codes.clone()), warning: None }
     }
-}
-
-/// Returns one bit per code, without zero bytes at the end.
-fn packed(codes: &[bool]) -> Vec<u8> {
-    let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
-    let mut bytes: Vec<u8> = codes.chunks(8).map(byte).collect();
-    bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
-    bytes
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     use rustix::io::Errno;
 
     use super::*;
+    use crate::operation::transcode::verify::packed;
     use crate::store::MemoryStore;
     use crate::store::tests::faulty::{Call, Failure, Faults};
 
@@ -273,8 +265,7 @@ mod tests {
 
     #[test]
     fn codes_of_parts_are_put_together() {
-        let mut codes = vec![false; 1 << 16];
-        (codes[0], codes[9]) = (true, true);
+        let codes: Vec<_> = (0..1 << 16).map(|code| AtomicBool::new(code == 0 || code == 9)).collect();
         assert_eq!(packed(&codes), [1, 2]);
         let of = |codes| PartReport { codes, ..PartReport::default() };
         let mut all = of(vec![1]);
