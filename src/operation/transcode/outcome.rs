@@ -1,7 +1,7 @@
 //! The result of a run, or of a plan: counts, sizes, figures.
 
 use super::plan::route::name_of;
-use super::{BitRounding, DestinationMetadata, Plan, PlannedArray, Repacking, Verification};
+use super::{DestinationMetadata, Plan, PlannedArray, Repacking, Verification};
 use crate::data_type::value_to_json;
 use crate::diagnostic::{Diagnostic, code, quantity};
 use crate::engine::{Job, ObjectReport};
@@ -45,9 +45,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
     let bytes_written = done.as_ref().map_or_else(at_most, |done| Some(done.tally.bytes_written));
     let Done { tally, verified, quality } = done.unwrap_or_else(|| planned(plan));
     warnings.extend(plan.warnings.iter().cloned());
-    warnings.extend(clamped_warning(path, plan, &tally));
-    warnings.extend(rounded_warning(path, plan, &tally));
-    warnings.extend(predict_warning(path, plan));
+    warnings.extend(value_warnings(path, plan, &tally.figures));
     warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
     let present = plan.listing.present.len() - plan.job.num_missing();
     let input = &plan.destination.pipeline.input;
@@ -74,7 +72,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
     let (bytes_source, bytes_destination) = (counts.bytes_source, bytes_written);
     let codes = verified.as_ref().and_then(|verified| verified.codes.as_ref());
     let quantization = quantization_of(plan, &tally, ran).map(|result| QuantizationResult {
-        distinct_codes: codes.map(|codes| codes.iter().filter(|occurs| **occurs).count() as u64),
+        distinct_codes: codes.map(|codes| codes.iter().map(|byte| u64::from(byte.count_ones())).sum()),
         bytes_source,
         bytes_destination,
         quality,
@@ -143,7 +141,18 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
         (None, Some(rounding)) => {
             figures.nan += if rounding.fill.is_nan() { absent } else { 0 };
             figures.infinite += if rounding.fill.is_infinite() { absent } else { 0 };
-            rounding_result(rounding)
+            let information = match rounding.keep {
+                KeepBits::Auto(share) | KeepBits::Found(_, share) => Some(share),
+                _ => None,
+            };
+            QuantizationResult {
+                form: "bitround",
+                data_type: Some(rounding.number_type.name()),
+                keep_bits: rounding.bits(),
+                information,
+                readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
+                ..QuantizationResult::default()
+            }
         }
         (None, None) => return None,
     };
@@ -221,37 +230,30 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
     }
 }
 
-/// Returns a warning if a quantisation gave values outside its range the code of another value.
-fn clamped_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
-    let quantization = plan.changed.quantization.as_ref().filter(|_| tally.figures.clamped > 0)?;
-    let QuantizeFigures { count, clamped, max_abs_error_clamped, .. } = tally.figures;
-    let became = if quantization.out_of_range == OutOfRange::Wrap { "wrapped around" } else { "clamped" };
-    let elements = format!("{clamped} of {count} stored elements");
-    let message = format!("{elements} were out of range and were {became}, changed by up to {max_abs_error_clamped}");
-    let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
-    Some(Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help).at_node(path))
-}
-
-/// Returns a warning if a change of data type rounded most values to integers.
-fn rounded_warning(path: &str, plan: &Plan, tally: &ObjectReport) -> Option<Diagnostic> {
-    let QuantizeFigures { count, nan, rounded, .. } = tally.figures;
+/// Returns the warnings about an array's values: a quantisation gave values outside its range the code of another value,
+/// a change of data type rounded most values to integers, some readers do not decode integer differences. A result with
+/// quantised codes names its readers itself.
+fn value_warnings(path: &str, plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item = Diagnostic> {
+    let QuantizeFigures { count, nan, clamped, max_abs_error_clamped, rounded, .. } = *figures;
+    let quantization = plan.changed.quantization.as_ref();
+    let clamped = quantization.filter(|_| clamped > 0).map(|quantization| {
+        let became = if quantization.out_of_range == OutOfRange::Wrap { "wrapped around" } else { "clamped" };
+        let elements = format!("{clamped} of {count} stored elements were out of range and were {became}");
+        let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
+        let message = format!("{elements}, changed by up to {max_abs_error_clamped}");
+        Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help)
+    });
     let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
-    (rounded > values / 2).then(|| {
+    let rounded = (rounded > values / 2).then(|| {
         let message = format!("{rounded} of {values} stored values were rounded to integers of {name}");
-        let help = format!("`--quantize {name}` keeps the fractions");
-        Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(help).at_node(path)
-    })
-}
-
-/// Returns a warning about the readers of integer differences. A result with quantised codes names its readers itself.
-fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
-    let predicts = plan.changed.quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
+        Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(format!("`--quantize {name}` keeps the fractions"))
+    });
+    let predicts = quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
-    (predicts && turns_differences(plan)).then(|| {
-        Diagnostic::new(code::PREDICT_READERS, message)
-            .with_help("differences along one dimension are read by both")
-            .at_node(path)
-    })
+    let predicted = (predicts && turns_differences(plan)).then(|| {
+        Diagnostic::new(code::PREDICT_READERS, message).with_help("differences along one dimension are read by both")
+    });
+    [clamped, rounded, predicted].into_iter().flatten().map(move |found| found.at_node(path))
 }
 
 /// Returns whether a transposition follows a difference: of several dimensions, or of an array that is stored
@@ -259,21 +261,6 @@ fn predict_warning(path: &str, plan: &Plan) -> Option<Diagnostic> {
 fn turns_differences(plan: &Plan) -> bool {
     let names = draft::codec_names(&plan.destination.draft.codecs);
     names.iter().skip_while(|name| **name != draft::DELTA).any(|name| *name == "transpose")
-}
-
-fn rounding_result(rounding: &BitRounding) -> QuantizationResult {
-    QuantizationResult {
-        form: "bitround",
-        data_type: Some(rounding.number_type.name()),
-        keep_bits: rounding.bits(),
-        information: if let KeepBits::Auto(share) | KeepBits::Found(_, share) = rounding.keep {
-            Some(share)
-        } else {
-            None
-        },
-        readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
-        ..QuantizationResult::default()
-    }
 }
 
 fn quantization_result(quantization: &Quantization) -> QuantizationResult {
