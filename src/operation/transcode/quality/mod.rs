@@ -56,7 +56,7 @@ pub(super) fn measure(
     let values = [Values::of_source(sides[0], &plan.changed.change), Values::of_destination(sides[1], quantization)];
     let fills = sides.map(StoredArray::fill_value);
     let mut absent = Vec::new();
-    values[0].convert(&fills[0], &mut absent, &mut ValueBuffers::default());
+    values[0].convert(&fills[0], &mut absent, &mut DecodingBuffers::default());
     let walk = QualityWalk {
         geometry,
         pairs,
@@ -109,8 +109,11 @@ type BlockPair = [Vec<u8>; 2];
 #[derive(Debug, Default)]
 struct NumberBuffers {
     numbers: [Vec<f64>; 2],
-    values: ValueBuffers,
+    decoding: DecodingBuffers,
 }
+
+/// Decoded elements, and the buffers of the program that decodes them.
+type DecodingBuffers = (Vec<u8>, Tiles);
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -119,16 +122,6 @@ struct Buffers {
     numbers: NumberBuffers,
     rows: Band,
     scratch: Scratch,
-}
-
-/// The next step for a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NextStep {
-    Forget,
-    /// Keeps it, to compare its levels with those of its neighbours.
-    Keep,
-    /// Compares its levels, which are whole.
-    Compare,
 }
 
 #[derive(Default)]
@@ -188,12 +181,11 @@ impl<'a> QualityWalk<'a> {
             Found { sums: PairSums::default(), compared: Compared::default(), levels: Levels::new(geometry) };
         let keeps = geometry.no_levels.is_none() && !geometry.compares_pieces();
         if !keeps || geometry.reads_twice() {
-            let then = if geometry.compares_pieces() { NextStep::Compare } else { NextStep::Forget };
-            self.measure(&ChunkSet::full(geometry.num_pieces()), true, then, &mut found)?;
+            self.measure(&ChunkSet::full(geometry.num_pieces()), false, &mut found)?;
         }
         for slab in if keeps { geometry.slabs() } else { Vec::new() } {
             let pieces = ChunkSet::of_range(slab.clone());
-            let mut kept = self.measure(&pieces, !geometry.reads_twice(), NextStep::Keep, &mut found)?;
+            let mut kept = self.measure(&pieces, true, &mut found)?;
             self.compare(&slab, &kept, &mut found.levels)?;
             self.spare.all().append(&mut kept);
         }
@@ -225,15 +217,10 @@ impl<'a> QualityWalk<'a> {
         }
     }
 
-    /// Reads pieces, measures their points if that is asked for, and adds the results in order. Levels are compared only
-    /// where the points are measured. Returns the pieces that are kept.
-    fn measure(
-        &self,
-        pieces: &ChunkSet,
-        is_measured: bool,
-        then: NextStep,
-        all: &mut Found<'_>,
-    ) -> Result<Vec<BlockPair>, ChunkFault> {
+    /// Reads pieces, measures their points unless another walk does, and adds the results in order. With `keeps`,
+    /// returns the pieces, to compare their levels with those of their neighbours.
+    fn measure(&self, pieces: &ChunkSet, keeps: bool, all: &mut Found<'_>) -> Result<Vec<BlockPair>, ChunkFault> {
+        let is_measured = !keeps || !self.geometry.reads_twice();
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
             let Buffers { filled, numbers, rows, scratch } = buffers;
             let piece = self.elements(pair, filled);
@@ -256,7 +243,7 @@ impl<'a> QualityWalk<'a> {
                 }
                 self.counts.all().push(counts);
             }
-            if then == NextStep::Compare {
+            if self.geometry.compares_pieces() {
                 let index = self.geometry.number_of(pair.region);
                 let own = self.geometry.bands(&(index..index + 1), |_, place| measured.ranges.get(place).copied());
                 for band in own {
@@ -264,7 +251,7 @@ impl<'a> QualityWalk<'a> {
                     measured.compared.push((band, similarity));
                 }
             }
-            if then == NextStep::Keep {
+            if keeps {
                 let mut kept = self.spare.take();
                 for (kept, elements) in kept.iter_mut().zip(piece) {
                     kept.clear();
@@ -323,13 +310,13 @@ impl<'a> QualityWalk<'a> {
         buffers: &mut NumberBuffers,
         mut visit: impl FnMut(&[f64], &[f64]),
     ) {
-        let NumberBuffers { numbers: [x, y], values } = buffers;
+        let NumberBuffers { numbers: [x, y], decoding } = buffers;
         for start in elements.clone().step_by(STRETCH) {
             let end = (start + STRETCH).min(elements.end);
             for (side, numbers) in [&mut *x, &mut *y].into_iter().enumerate() {
                 let size = self.fills[side].len();
                 let bytes = piece[side].get(start * size..end * size).unwrap_or_default();
-                self.values[side].convert(bytes, numbers, values);
+                self.values[side].convert(bytes, numbers, decoding);
             }
             visit(x, y);
         }
@@ -378,12 +365,6 @@ struct Values {
     widening: Widening,
 }
 
-#[derive(Debug, Default)]
-struct ValueBuffers {
-    decoded: Vec<u8>,
-    tiles: Tiles,
-}
-
 impl Values {
     /// Returns the conversion of SOURCE, with the unpacking of a change.
     fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
@@ -402,10 +383,9 @@ impl Values {
     }
 
     /// Replaces `numbers` with the values of elements. NaN for elements without a value.
-    fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, buffers: &mut ValueBuffers) {
+    fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, (decoded, tiles): &mut DecodingBuffers) {
         let mut elements = elements;
         if let Some(decoding) = &self.decoding {
-            let ValueBuffers { decoded, tiles } = buffers;
             if decoding.run(elements, decoded, tiles, None).is_err() {
                 // A code without a value, which only damage can cause.
                 numbers.clear();
@@ -429,17 +409,13 @@ impl Values {
     }
 }
 
-/// Returns the values that a quantised or rounded DEST can contain. `None` if there are more than [`MOST_VALUES`].
+/// Returns the values that a quantised or rounded DEST can contain: those of all codes of numbers, or all floats with the
+/// kept bits. `None` if there are more than [`MOST_VALUES`], or if a code has no value.
 fn possible_values(plan: &Plan) -> Option<PossibleValues> {
-    if let Some(quantization) = &plan.changed.quantization {
-        return PossibleValues::of_codes(of_codes(quantization)?);
-    }
-    let rounding = plan.changed.rounding.as_ref()?;
-    PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?)
-}
-
-/// Returns the values of all codes of numbers. `None` if they are many, or one has no value.
-fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
+    let Some(quantization) = &plan.changed.quantization else {
+        let rounding = plan.changed.rounding.as_ref()?;
+        return PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?);
+    };
     let Codes { first, last, .. } = quantization.codes;
     let count = usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
     let mut encoded = Vec::with_capacity((count + 1) * quantization.target.size());
@@ -450,6 +426,6 @@ fn of_codes(quantization: &Quantization) -> Option<Vec<f64>> {
     reader.run(&encoded, &mut decoded, &mut Tiles::default(), None).ok()?;
     let values = Values { decoding: None, number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
-    values.convert(&decoded, &mut numbers, &mut ValueBuffers::default());
-    numbers.iter().all(|value| value.is_finite()).then_some(numbers)
+    values.convert(&decoded, &mut numbers, &mut DecodingBuffers::default());
+    if numbers.iter().all(|value| value.is_finite()) { PossibleValues::of_codes(numbers) } else { None }
 }
