@@ -14,11 +14,10 @@ use super::{
     outcome, quality,
 };
 use crate::array::{ChunkCache, Interrupt};
-use crate::engine::{ObjectReport, Progress};
+use crate::engine::Progress;
 use crate::operation::transcode_result::{NodeResult, Totals};
 use crate::operation::{
-    Budget, OperationError, QualityResult, QuantizationResult, Result, TranscodeOptions, TranscodeResult, hierarchy,
-    new_driver,
+    Budget, OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, hierarchy, new_driver,
 };
 use crate::store::RUN_FOLDER;
 
@@ -156,10 +155,10 @@ impl<'a> JobPlan<'a> {
     }
 
     /// Checks the measurements against the requirements. The error names all that are not met.
-    pub(super) fn hold(&self, tallies: &[ObjectReport], found: &[Option<QualityResult>]) -> Result<()> {
+    pub(super) fn hold(&self, done: &[Done]) -> Result<()> {
         let requirements = &self.options.run.requirements;
         let mut faults = Vec::new();
-        for ((array, tally), quality) in self.arrays.iter().zip(tallies).zip(found) {
+        for (array, Done { tally, quality, .. }) in self.arrays.iter().zip(done) {
             let Some(result) = outcome::quantization_of(&array.plan, tally, true) else { continue };
             let result = QuantizationResult { quality: quality.clone(), ..result };
             let whose = if self.arrays.len() > 1 { format!("`{}`: ", array.path) } else { String::new() };

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Done, JobPlan, LockedDestination, Plan, PlannedArray, Verification, cannot_write, quality, verify::ReadBack,
-};
+use super::{Done, JobPlan, LockedDestination, Plan, PlannedArray, cannot_write, quality, verify::ReadBack};
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
 use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent, journal, unfinished};
-use crate::operation::{Budget, FaultClass, OperationError, QualityResult, Result, narrowed};
+use crate::operation::{Budget, FaultClass, OperationError, Result, narrowed};
 use crate::store::Node;
 
 /// Number of times that missing objects are written again.
@@ -58,25 +56,24 @@ impl<'a> Writing<'a> {
     pub(super) fn run(&self) -> Result<Vec<Done>, Ended> {
         let Writing { job, claim, extent, .. } = self;
         let is_whole = *extent == Extent::Whole;
-        let tallies = self.chunks()?;
+        let as_done = |tally| Done { tally, verified: None, quality: None };
+        let mut done: Vec<Done> = self.chunks()?.into_iter().map(as_done).collect();
         if !claim.is_published {
             if is_whole {
                 job.copy_other_keys(claim)?;
             }
             claim.checkpoint()?;
             if is_whole && claim.output.data().capabilities().is_remote {
-                self.mend(&tallies)?;
+                self.mend(&done)?;
             }
         }
-        let mut verified = self.verify().map_err(Ended::of_proof)?;
-        let qualities = self.quality(&mut verified).map_err(Ended::of_proof)?;
-        job.hold(&tallies, &qualities).map_err(Ended::of_proof)?;
+        let proved = self.verify(&mut done).and_then(|()| self.quality(&mut done)).and_then(|()| job.hold(&done));
+        proved.map_err(Ended::of_proof)?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
         if is_whole {
             job.remove_staging()?;
         }
-        let found = tallies.into_iter().zip(verified).zip(qualities);
-        Ok(found.map(|((tally, verified), quality)| Done { tally, verified, quality }).collect())
+        Ok(done)
     }
 
     fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
@@ -101,11 +98,12 @@ impl<'a> Writing<'a> {
 
     /// Compares DEST with what was written, and writes missing objects again. A request that was sent before this run
     /// began may reach the store afterwards.
-    fn mend(&self, written: &[ObjectReport]) -> Result<(), Ended> {
+    fn mend(&self, done: &[Done]) -> Result<(), Ended> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
             let stored = stored(self.claim.output.data(), &self.job.arrays, &self.job.driver)?;
-            for ((array, (present, bytes)), written) in self.job.arrays.iter().zip(stored).zip(written) {
+            for ((array, (present, bytes)), Done { tally: written, .. }) in self.job.arrays.iter().zip(stored).zip(done)
+            {
                 if written.is_of(&present) && bytes == written.bytes_written {
                     continue;
                 }
@@ -149,9 +147,9 @@ impl<'a> Writing<'a> {
     }
 
     /// Reads back the arrays to be compared. Arrays whose quality is measured are compared at that time.
-    fn verify(&self) -> Result<Vec<Option<Verification>>> {
+    fn verify(&self, done: &mut [Done]) -> Result<()> {
         if !self.job.options.run.verify {
-            return Ok(self.job.arrays.iter().map(|_| None).collect());
+            return Ok(());
         }
         let bytes = |array: &PlannedArray| match self.share_of(array) {
             _ if self.measures(array) => None,
@@ -177,27 +175,26 @@ impl<'a> Writing<'a> {
             ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some)
         });
         progress.finish();
-        verified
+        for (done, verified) in done.iter_mut().zip(verified?) {
+            done.verified = verified;
+        }
+        Ok(())
     }
 
     fn measures(&self, array: &PlannedArray) -> bool {
         self.job.options.run.quality && quality::is_lossy(&array.plan)
     }
 
-    /// Measures the quality of lossy arrays, if requested. If they are also compared, adds the result to `verified`.
-    fn quality(&self, verified: &mut [Option<Verification>]) -> Result<Vec<Option<QualityResult>>> {
-        let run = &self.job.options.run;
-        let by = (self.job.budget, &self.job.driver);
-        let measured = self.job.arrays.iter().zip(verified).map(|(array, verified)| {
-            if !run.quality {
-                return Ok(None);
+    /// Measures the quality of lossy arrays, if requested. They are compared at the same time.
+    fn quality(&self, done: &mut [Done]) -> Result<()> {
+        let JobPlan { options, arrays, budget, driver, progress, .. } = self.job;
+        for (array, done) in arrays.iter().zip(done).filter(|_| options.run.quality) {
+            let measured = quality::measure(&array.plan, options.run.verify, (*budget, driver), *progress)?;
+            if let Some((quality, verified)) = measured {
+                (done.quality, done.verified) = (Some(quality), verified);
             }
-            let measured = quality::measure(&array.plan, run.verify, by, self.job.progress)?;
-            let Some((quality, found)) = measured else { return Ok(None) };
-            *verified = found;
-            Ok(Some(quality))
-        });
-        measured.collect()
+        }
+        Ok(())
     }
 
     /// Calls `work` for every array: for many small ones at the same time, and for the others one by one.
