@@ -64,6 +64,12 @@ pub(super) fn heading(level: u8, words: impl Into<String>) -> Block<'static> {
     Block::Heading(level, None, words.into())
 }
 
+/// Returns findings under a heading, on pages only. Text has them on stderr.
+pub(super) fn findings(warnings: &[Diagnostic]) -> Block<'_> {
+    let findings = vec![heading(2, "findings"), Block::Findings(warnings, false)];
+    Block::Page(if warnings.is_empty() { Vec::new() } else { findings })
+}
+
 /// Returns the members that have a value.
 pub(super) fn known<const N: usize>(members: [(&str, Option<String>); N]) -> impl Iterator<Item = (&str, String)> {
     members.into_iter().filter_map(|(label, value)| Some((label, value?)))

@@ -1,6 +1,6 @@
 //! The report of `inspect`. For an array: metadata, codecs and chunks. For a group: its members as a tree.
 
-use super::block::{Block, Members, Report, heading, known};
+use super::block::{Block, Members, Report, findings, heading, known};
 use super::inspect_values;
 use super::quantity::{self, bytes, count, counted};
 use super::table::Table;
@@ -18,10 +18,7 @@ pub fn report(result: &InspectResult) -> Report<'_> {
         InspectResult::Array(array) => (self::array(array), &array.warnings),
         InspectResult::Group(group) => (self::group(group), &group.warnings),
     };
-    if !warnings.is_empty() {
-        let findings = vec![heading(2, "findings"), Block::Findings(warnings, false)];
-        report.blocks.insert(0, Block::Page(findings));
-    }
+    report.blocks.insert(0, findings(warnings));
     report
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Block, Members, Report, heading, known};
+use super::block::{Block, Members, Report, findings, heading, known};
 use super::inspect_values;
 use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
@@ -18,17 +18,17 @@ const MOST_SECTIONS: usize = 100;
 /// Returns the report of a run or a plan. `compared` contains the pictures of quantised arrays. `is_verbose` lists the
 /// results of `--verify` for each array, also if all are right.
 pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool) -> Report<'a> {
-    let (role, state) = if result.dry_run {
-        (Role::Warning, "plan, nothing written")
-    } else if result.complete {
-        (Role::Good, "complete")
-    } else {
-        (Role::Error, "not complete")
+    let (role, state) = match result {
+        TranscodeResult { dry_run: true, .. } => (Role::Warning, "plan, nothing written"),
+        TranscodeResult { complete: true, .. } => (Role::Good, "complete"),
+        _ => (Role::Error, "not complete"),
     };
-    let mut blocks = Vec::new();
-    if !result.warnings.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "findings"), Block::Findings(&result.warnings, false)]));
-    }
+    let sizes = if result.dry_run {
+        "Stored chunks: the upper bar is SOURCE, the lower an estimate of DEST where there is one"
+    } else {
+        "Stored chunks: the upper bar is before, the lower after"
+    };
+    let mut blocks = vec![findings(&result.warnings)];
     let arrays = arrays(result);
     match result.nodes.as_slice() {
         [node] => {
@@ -38,16 +38,33 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
             blocks.push(Block::Page(vec![heading(2, done)]));
             blocks.push(Block::Members(node_members(node, result.dry_run)));
             blocks.extend(quantization(node, None, compared));
-            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, is_copy(node))));
+            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
         }
-        _ => tree(result, compared, is_verbose, &mut blocks),
+        _ => {
+            let table = |is_page| Block::Table(sizes, rows(&arrays, is_page));
+            if !arrays.is_empty() {
+                blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
+            }
+            blocks.push(Block::Text(vec![table(false)]));
+            for (number, node) in arrays.iter().enumerate() {
+                let quantised = quantization(node, Some(name(node)), compared);
+                if number < MOST_SECTIONS {
+                    blocks.extend(quantised);
+                } else {
+                    blocks.push(Block::Text(quantised));
+                }
+            }
+            blocks.extend(all_verified(&arrays, is_verbose));
+            blocks.push(Block::Page(vec![heading(2, "in all")]));
+            blocks.push(Block::Members(sums(result, &arrays)));
+        }
     }
     blocks.extend(result.plan.as_ref().map(|plan| Block::Members(planned(plan))));
     if !result.dry_run {
         blocks.push(Block::Members(vec![("time", time(result))]));
     }
     if result.nodes.len() == 1 && !arrays.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "sizes"), Block::Table(sizes_of(result), rows(&arrays, false))]));
+        blocks.push(Block::Page(vec![heading(2, "sizes"), Block::Table(sizes, rows(&arrays, false))]));
     }
     Report {
         title: format!("{} -> {}", result.source, result.destination),
@@ -57,36 +74,6 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
         blocks,
         ..Report::default()
     }
-}
-
-/// Returns the caption of the sizes of a finished job, or of a plan.
-fn sizes_of(result: &TranscodeResult) -> &'static str {
-    if result.dry_run {
-        "Stored chunks: the upper bar is SOURCE, the lower an estimate of DEST where there is one"
-    } else {
-        "Stored chunks: the upper bar is before, the lower after"
-    }
-}
-
-/// Adds a hierarchy: a row for each array, the effects of quantisations, and the sums.
-fn tree<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool, blocks: &mut Vec<Block<'a>>) {
-    let arrays = arrays(result);
-    let table = |is_page| Block::Table(sizes_of(result), rows(&arrays, is_page));
-    if !arrays.is_empty() {
-        blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
-    }
-    blocks.push(Block::Text(vec![table(false)]));
-    for (number, node) in arrays.iter().enumerate() {
-        let quantised = quantization(node, Some(name(node)), compared);
-        if number < MOST_SECTIONS {
-            blocks.extend(quantised);
-        } else {
-            blocks.push(Block::Text(quantised));
-        }
-    }
-    blocks.extend(all_verified(&arrays, is_verbose));
-    blocks.push(Block::Page(vec![heading(2, "in all")]));
-    blocks.push(Block::Members(sums(result)));
 }
 
 /// Returns the path of a node in SOURCE, or `the array` for the root.
@@ -111,11 +98,10 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
         let before = before.unwrap_or_default();
+        let about = estimate.map(|estimate| inspect_values::approximately(estimate.bytes_stored, estimate.is_exact));
         let after = match after {
             Some(after) if after == before => String::new(),
-            after => {
-                format!("-> {}", estimate.map(inspect_values::about).or(after).unwrap_or_else(|| "?".to_owned()))
-            }
+            after => format!("-> {}", about.or(after).unwrap_or_else(|| "?".to_owned())),
         };
         let cells = [
             name(node),
@@ -173,18 +159,13 @@ fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> 
     }
     let is_summed = right > 1 && !is_verbose;
     let alone = of_arrays().filter(|(_, verify)| !(verify.equal && is_summed));
-    let alone = alone.map(|(node, verify)| verified(name(node), verify, is_copy(node)));
-    let are_copies = arrays.iter().all(|node| is_copy(node));
-    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum, are_copies))).collect()
+    let alone = alone.map(|(node, verify)| verified(name(node), verify, &[node]));
+    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum, arrays))).collect()
 }
 
-/// True if no chunk was decoded.
-fn is_copy(node: &NodeResult) -> bool {
-    node.route == RouteName::Copy
-}
-
-/// Returns the outcome of `--verify`, and the number of compared elements. Copies are compared byte for byte instead.
-fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a> {
+/// Returns the outcome of `--verify` for arrays, and the number of compared elements. Copies are compared byte for byte
+/// instead.
+fn verified<'a>(name: String, verify: &VerifyResult, arrays: &[&NodeResult]) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match (verify.equal, verify.bound) {
         (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
@@ -196,7 +177,8 @@ fn verified<'a>(name: String, verify: &VerifyResult, is_copy: bool) -> Block<'a>
             (Role::Error, format!("{} {differs}", counted(verify.differing, "element")))
         }
     };
-    let compared = if is_copy && verify.bound.is_none() {
+    let are_copies = arrays.iter().all(|node| node.route == RouteName::Copy);
+    let compared = if are_copies && verify.bound.is_none() {
         ", chunks compared byte for byte".to_owned()
     } else {
         format!(", {} compared", counted(verify.elements, "element"))
@@ -258,8 +240,7 @@ fn with_long_numbers(name: &str) -> String {
 }
 
 /// Returns the sums of a hierarchy with their labels.
-fn sums(result: &TranscodeResult) -> Members<'static> {
-    let arrays = arrays(result);
+fn sums(result: &TranscodeResult, arrays: &[&NodeResult]) -> Members<'static> {
     let groups = result.nodes.len() - arrays.len();
     let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
     let others = result.totals.other_keys;
@@ -268,12 +249,17 @@ fn sums(result: &TranscodeResult) -> Members<'static> {
     let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
     let unchanged = || format!("{spared}: coordinates (change one with `--include NAME`)");
+    let both = arrays.iter().filter_map(|node| node.source.as_ref().zip(node.destination.as_ref()));
+    let dropped = both.flat_map(|(source, destination)| dropped(source, destination));
+    let mut compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
+    let chosen = compressed.clone().filter_map(|compression| compression.chosen.clone());
+    let open = compressed.find(|compression| compression.chosen.is_none());
     let members = [
         ("nodes", Some(nodes)),
         ("other keys", (others > 0).then(|| format!("{}, copied", count(others)))),
         ("unchanged", (!spared.is_empty()).then(unchanged)),
-        ("removed codecs", dropped_of_all(&arrays)),
-        ("compressor", compressors_of_all(&arrays)),
+        ("removed codecs", by_count(dropped, "of")),
+        ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),
         ("stored", after.map(|_| stored(before, after))),
         ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
     ];
@@ -295,15 +281,47 @@ fn time(result: &TranscodeResult) -> String {
     }
 }
 
-/// Returns the changes of a node with their labels, without its values.
+/// Returns the changes and counts of a node with their labels, without its values. Members of SOURCE and DEST have an
+/// arrow if they differ.
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
-    let both = node.source.as_ref().zip(node.destination.as_ref());
+    let sides = node.source.as_ref().zip(node.destination.as_ref());
+    let both = |text: fn(&ArrayDescription) -> String| sides.map(|(before, after)| changed(text(before), &text(after)));
+    let has_shards = [&node.source, &node.destination].into_iter().flatten().any(|array| array.shard_shape.is_some());
+    let shards =
+        |array: &ArrayDescription| array.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
+    let dropped = sides.map(|(source, destination)| dropped(source, destination)).filter(|names| !names.is_empty());
     let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
     let selected = node.selection.as_ref().map(|slices| slices.iter().map(slice).collect::<Vec<_>>().join(", "));
     let passes = if node.passes == Some(2) { ", in two passes" } else { "" };
-    let members = [("selected", selected), ("route", Some(format!("{}{passes}", route_text(node.route))))];
-    let changes = both.into_iter().flat_map(|(source, destination)| change(source, destination));
-    changes.chain(known(members)).chain(counts(node, dry_run)).collect()
+    let Counts { chunks, bytes_read, bytes_logical, bytes_temporary, .. } = node.counts;
+    let temporary = bytes_temporary.filter(|temporary| *temporary > 0);
+    let most = if dry_run { "at most " } else { "" };
+    let compression = node.compression.as_ref();
+    let tried = compression.filter(|compression| !compression.tried.is_empty());
+    let estimate = node.estimate.as_ref();
+    let work = node.units.zip(node.memory_bytes).filter(|_| dry_run);
+    let members = [
+        ("data type", both(|array| data_type(&array.data_type))),
+        ("fill value", both(|array| quantity::json(&array.fill_value))),
+        ("chunk shape", both(chunk_shape)),
+        ("shard shape", both(shards).filter(|_| has_shards)),
+        ("codecs", both(|array| chain(&array.codecs))),
+        ("removed codecs", dropped.map(|names| names.join(", "))),
+        ("selected", selected),
+        ("route", Some(format!("{}{passes}", route_text(node.route)))),
+        ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
+        ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
+        ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
+        ("decoded", bytes_logical.map(bytes)),
+        ("read", reads(node, dry_run)),
+        ("compressor", compression.map(inspect_values::chosen)),
+        ("tried", tried.map(inspect_values::tried)),
+        ("estimated", estimate.map(|estimate| inspect_values::estimated(&[estimate]))),
+        ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
+        ("work", work.map(|(units, _)| counted(units, "unit"))),
+        ("memory", work.map(|(_, memory)| bytes(memory))),
+    ];
+    known(members).collect()
 }
 
 fn route_text(route: RouteName) -> &'static str {
@@ -319,24 +337,6 @@ fn route_text(route: RouteName) -> &'static str {
 /// Returns the shape of a subchunk, or `rectilinear` if there is no single shape.
 fn chunk_shape(array: &ArrayDescription) -> String {
     array.chunk_shape.as_deref().map_or_else(|| "rectilinear".to_owned(), quantity::shape)
-}
-
-/// Returns the members of SOURCE and DEST, with an arrow if they differ.
-fn change(source: &ArrayDescription, destination: &ArrayDescription) -> Members<'static> {
-    let both = |text: fn(&ArrayDescription) -> String| Some(changed(text(source), &text(destination)));
-    let has_shards = source.shard_shape.is_some() || destination.shard_shape.is_some();
-    let shards =
-        |array: &ArrayDescription| array.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
-    let dropped = dropped(source, destination);
-    let members = [
-        ("data type", both(|array| data_type(&array.data_type))),
-        ("fill value", both(|array| quantity::json(&array.fill_value))),
-        ("chunk shape", both(chunk_shape)),
-        ("shard shape", both(shards).filter(|_| has_shards)),
-        ("codecs", both(|array| chain(&array.codecs))),
-        ("removed codecs", (!dropped.is_empty()).then(|| dropped.join(", "))),
-    ];
-    known(members).collect()
 }
 
 /// Returns the names of the codecs that only SOURCE has, also inside shards.
@@ -360,20 +360,6 @@ fn names(codecs: &[Json]) -> Vec<String> {
     names
 }
 
-/// Returns the codecs that the arrays of a hierarchy lose, each with the number of arrays.
-fn dropped_of_all(arrays: &[&NodeResult]) -> Option<String> {
-    let both = arrays.iter().filter_map(|node| node.source.as_ref().zip(node.destination.as_ref()));
-    by_count(both.flat_map(|(source, destination)| dropped(source, destination)), "of")
-}
-
-/// Returns the compressors that `--compress auto` chose, each with the number of arrays.
-fn compressors_of_all(arrays: &[&NodeResult]) -> Option<String> {
-    let mut compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
-    let chosen = compressed.clone().filter_map(|compression| compression.chosen.clone());
-    let open = compressed.find(|compression| compression.chosen.is_none());
-    open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))
-}
-
 /// Returns names with the number of their arrays: `zstd of 2 arrays`.
 fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -395,8 +381,9 @@ fn chain(codecs: &[Json]) -> String {
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
     let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
-    let is_known = |bytes: fn(&Counts) -> Option<u64>| arrays(result).iter().all(|node| bytes(&node.counts).is_some());
-    sides.map(|bytes| bytes(&result.totals.counts).filter(|_| is_known(bytes)))
+    sides.map(|bytes| {
+        bytes(&result.totals.counts).filter(|_| arrays(result).iter().all(|node| bytes(&node.counts).is_some()))
+    })
 }
 
 /// Returns the bytes before, if known, the bytes after, and their ratio.
@@ -406,31 +393,6 @@ fn stored(before: Option<u64>, written: Option<u64>) -> String {
     let ratio = written.and_then(|written| quantity::ratio(before, written));
     let ratio = ratio.map_or_else(String::new, |ratio| format!(", {ratio}"));
     format!("{} -> {after}{ratio}", bytes(before))
-}
-
-/// Returns the counts of a node with their labels.
-fn counts(node: &NodeResult, dry_run: bool) -> Members<'static> {
-    let Counts { chunks, bytes_read, bytes_logical, .. } = node.counts;
-    let temporary = node.counts.bytes_temporary.filter(|temporary| *temporary > 0);
-    let most = if dry_run { "at most " } else { "" };
-    let compression = node.compression.as_ref();
-    let tried = compression.filter(|compression| !compression.tried.is_empty());
-    let estimate = node.estimate.as_ref();
-    let work = node.units.zip(node.memory_bytes).filter(|_| dry_run);
-    let members = [
-        ("chunks", chunks.map(|chunks| chunk_counts(chunks, &node.counts, dry_run))),
-        ("stored", bytes_read.map(|_| stored(node.counts.bytes_source, node.counts.bytes_written))),
-        ("temporary", temporary.map(|temporary| format!("{most}{}", bytes(temporary)))),
-        ("decoded", bytes_logical.map(bytes)),
-        ("read", reads(node, dry_run)),
-        ("compressor", compression.map(inspect_values::chosen)),
-        ("tried", tried.map(inspect_values::tried)),
-        ("estimated", estimate.map(|estimate| inspect_values::estimated(&[estimate]))),
-        ("sample", estimate.map(|estimate| inspect_values::sample(&estimate.sample))),
-        ("work", work.map(|(units, _)| counted(units, "unit"))),
-        ("memory", work.map(|(_, memory)| bytes(memory))),
-    ];
-    known(members).collect()
 }
 
 fn chunk_counts(chunks: u64, counts: &Counts, dry_run: bool) -> String {
