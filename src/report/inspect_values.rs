@@ -56,16 +56,27 @@ pub(super) fn suggestion(suggestion: &SuggestionResult) -> Vec<Block<'_>> {
     ]
 }
 
-/// Returns ways to store an array smaller: the sample, a row for each way, the commands.
+/// Returns ways to store an array smaller: the sample, a row for the unchanged array and for each way, the commands.
 pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
     let mut members = vec![("sample", sample(&ways.sample)), ("values", values(&ways.values))];
     if let Some(codecs) = ways.compress {
         members.push(("compressed", format!("with {codecs} in every option; the array itself is not compressed")));
     }
+    let mut table = Table::new(&["option", "as", ">max error", ">stored", ">ratio"]);
+    table.push(["as it is", "", "0", &bytes(ways.bytes_stored), "1"], None);
+    for way in &ways.ways {
+        // The type of the codes, or the number of kept bits.
+        let kind = way.keep_bits.map(|bits| counted(bits, "bit")).or_else(|| way.data_type.clone());
+        let stored = way.bytes_stored.map(|stored| approximately(stored, way.is_exact));
+        let ratio = way.ratio.map(|ratio| figure((ratio * 100.0).round() / 100.0));
+        let cells = [kind, way.max_abs_error.map(figure), stored, ratio].map(Option::unwrap_or_default);
+        let mark = if is_best(way, ways) { " *" } else { "" };
+        table.push([way.name.clone() + mark].into_iter().chain(cells), way.reason.clone());
+    }
     let mut blocks = vec![
         Block::Heading(2, name, "options, tried on a sample".to_owned()),
         Block::Members(members),
-        Block::Table("Each option with its error and size", ways_table(ways)),
+        Block::Table("Each option with its error and size", table),
     ];
     if ways.ways.iter().any(|way| is_best(way, ways)) {
         blocks.push(Block::Note("* no other option is both smaller and more exact".to_owned()));
@@ -103,30 +114,11 @@ fn json_figure(json: &Json) -> String {
     }
 }
 
-/// Returns a row for the unchanged array, and one for each way.
-fn ways_table(ways: &WaysResult) -> Table {
-    let mut table = Table::new(&["option", "as", ">max error", ">stored", ">ratio"]);
-    table.push(["as it is", "", "0", &bytes(ways.bytes_stored), "1"], None);
-    for way in &ways.ways {
-        let stored = way.bytes_stored.map(|stored| approximately(stored, way.is_exact));
-        let ratio = way.ratio.map(|ratio| figure((ratio * 100.0).round() / 100.0));
-        let cells = [kind(way), way.max_abs_error.map(figure), stored, ratio].map(Option::unwrap_or_default);
-        let mark = if is_best(way, ways) { " *" } else { "" };
-        table.push([way.name.clone() + mark].into_iter().chain(cells), way.reason.clone());
-    }
-    table
-}
-
 /// True if no other option, nor the unchanged array, is better in error or size and worse in neither.
 fn is_best(way: &WayResult, ways: &WaysResult) -> bool {
     let Some(own) = way.max_abs_error.zip(way.bytes_stored) else { return false };
     let others = ways.ways.iter().filter_map(|other| other.max_abs_error.zip(other.bytes_stored));
     !others.chain([(0.0, ways.bytes_stored)]).any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own)
-}
-
-/// Returns the type of the codes, or the number of kept bits.
-fn kind(way: &WayResult) -> Option<String> {
-    way.keep_bits.map(|bits| counted(bits, "bit")).or_else(|| way.data_type.clone())
 }
 
 /// Returns the bitwise real information: a table, a drawing of the bits, and the conclusion.
@@ -153,13 +145,6 @@ pub(super) fn chunk(chunk: &ChunkResult) -> Vec<Block<'_>> {
     }
     members.push(("shape", quantity::shape(&chunk.shape)));
     let mut blocks = vec![heading(2, format!("{kind} {}", quantity::shape(&chunk.indices))), Block::Members(members)];
-    if !chunk.stages.is_empty() {
-        blocks.push(Block::Table("The chunk's way back through the codecs", chunk_stages(chunk)));
-    }
-    blocks
-}
-
-fn chunk_stages(chunk: &ChunkResult) -> Table {
     let mut table = Table::new(&["decoded by", "data type", "shape", ">bytes", ">time", "checksum"]);
     for stage in &chunk.stages {
         let row = vec![
@@ -172,7 +157,10 @@ fn chunk_stages(chunk: &ChunkResult) -> Table {
         ];
         table.push(row, stage.error.clone());
     }
-    table
+    if !chunk.stages.is_empty() {
+        blocks.push(Block::Table("The chunk's way back through the codecs", table));
+    }
+    blocks
 }
 
 /// The drawn characters of a dimension's name. The 64 bits of a float64 then fit on a line of 80.
@@ -273,13 +261,8 @@ pub(super) fn estimated(estimates: &[&EstimateResult]) -> String {
     format!("{}, about {}", approximately(bytes_stored, is_exact), seconds(time))
 }
 
-/// Returns the estimated bytes, with a `~` unless they are exact.
-pub(super) fn about(estimate: &EstimateResult) -> String {
-    approximately(estimate.bytes_stored, estimate.is_exact)
-}
-
 /// Returns bytes, with a `~` unless they are exact.
-fn approximately(bytes_stored: u64, is_exact: bool) -> String {
+pub(super) fn approximately(bytes_stored: u64, is_exact: bool) -> String {
     let sign = if is_exact { "" } else { "~" };
     format!("{sign}{}", bytes(bytes_stored))
 }

@@ -129,12 +129,13 @@ impl State<'_> {
     /// Returns the line, of at most `columns` columns. First the bar is shortened, then the least important is omitted.
     pub(super) fn line(&self, columns: usize) -> String {
         let done = quantity::bytes(self.done);
+        // There is no rate at the begin.
+        let rate = if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() };
         let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
-            let long = format!("{} {done}{}", self.name, self.rate());
+            let long = format!("{} {done}{rate}", self.name);
             return if width(&long) <= columns { long } else { cut(&format!("{} {done}", self.name), columns) };
         };
         let of = format!("{done} of {}", quantity::bytes(all));
-        let rate = self.rate();
         let left = self.left(all).map_or_else(String::new, |left| format!(", {left} left"));
         for tail in [format!("{of}{rate}{left}"), format!("{of}{left}"), of] {
             let room = columns.saturating_sub(width(self.name) + width(&tail) + 4);
@@ -149,11 +150,6 @@ impl State<'_> {
         // A long name is cut, so that the percentage is visible.
         let percent = format!(" {} %", u128::from(self.done) * 100 / u128::from(all));
         format!("{}{percent}", cut(self.name, columns.saturating_sub(percent.len())))
-    }
-
-    /// Returns the rate. Empty if there is none yet.
-    fn rate(&self) -> String {
-        if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() }
     }
 
     /// Returns the remaining time. `None` until 2 s and 1 % of the work are done.

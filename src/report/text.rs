@@ -9,7 +9,7 @@ use super::terminal::{Role, Style, one_line};
 use super::{failure, inspect_preview, inspect_values};
 use crate::metadata::Json;
 use crate::operation::HistogramResult;
-use crate::operation::apply_codec_result::{ApplyCodecResult, RoundTrip};
+use crate::operation::apply_codec_result::ApplyCodecResult;
 
 /// The maximum number of attributes on a terminal.
 const MAX_ATTRIBUTES: usize = 1000;
@@ -112,10 +112,15 @@ pub fn write_applied(result: &ApplyCodecResult, stages: bool, style: Style, outp
     if stages && result.repeat.is_some() {
         write_stages(result, style, output)?;
     }
-    match &result.round_trip {
-        Some(round_trip) => write_round_trip(round_trip, style, output),
-        None => Ok(()),
+    let Some(round_trip) = &result.round_trip else { return Ok(()) };
+    if round_trip.bit_identical {
+        return writeln!(output, "round trip: {}", style.paint(Role::Good, "bit-identical"));
     }
+    let differs = if round_trip.differing == 1 { "differs" } else { "differ" };
+    let differing = format!("{} {differs}", quantity::counted(round_trip.differing, "element"));
+    let error = round_trip.max_abs_error.map_or_else(String::new, |error| format!(", by at most {}", figure(error)));
+    let at = round_trip.at.as_ref().map_or_else(String::new, |at| format!(", at [{}]", quantity::shape(at)));
+    writeln!(output, "round trip: {}{error}{at}", style.paint(Role::Warning, &differing))
 }
 
 /// Writes a row for each codec.
@@ -133,22 +138,6 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
         table.push([codec].into_iter().chain(array).chain(rest), None);
     }
     table.write(style, output)
-}
-
-fn write_round_trip(round_trip: &RoundTrip, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    if round_trip.bit_identical {
-        return writeln!(output, "round trip: {}", style.paint(Role::Good, "bit-identical"));
-    }
-    let differs = if round_trip.differing == 1 { "differs" } else { "differ" };
-    let differing = format!("{} {differs}", quantity::counted(round_trip.differing, "element"));
-    write!(output, "round trip: {}", style.paint(Role::Warning, &differing))?;
-    if let Some(error) = round_trip.max_abs_error {
-        write!(output, ", by at most {}", quantity::figure(error))?;
-    }
-    if let Some(at) = &round_trip.at {
-        write!(output, ", at [{}]", quantity::shape(at))?;
-    }
-    writeln!(output)
 }
 
 /// Returns the edges of the bins, one more than there are bins.

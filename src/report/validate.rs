@@ -52,7 +52,12 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     blocks.push(Block::Remarks(unread));
     blocks.extend(result.against.iter().flat_map(comparison));
     if !result.checked.is_empty() {
-        let table = Block::Table("Stores and the level of the check", looked_at(result));
+        let mut table = Table::new(&["store", "level", ">nodes", ">objects"]);
+        for store in &result.checked {
+            let nodes = count(store.nodes.len() as u64);
+            table.push([&store.store, store.level, &nodes, &count(store.objects)], None);
+        }
+        let table = Block::Table("Stores and the level of the check", table);
         blocks.push(Block::Page(vec![heading(2, "what was looked at"), table]));
     }
     Report {
@@ -91,51 +96,33 @@ fn overview(findings: &[Diagnostic]) -> Vec<Block<'_>> {
     if findings.is_empty() {
         return vec![heading(2, "findings"), Block::Note("There are none.".to_owned())];
     }
+    let mut codes: BTreeMap<&str, (&Diagnostic, u64)> = BTreeMap::new();
+    let mut nodes: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for finding in findings {
+        codes.entry(finding.code).or_insert((finding, 0)).1 += 1;
+        let Location { store, node, .. } = &finding.location;
+        let node = node_of(store.as_deref(), node.as_deref(), None);
+        let counts = nodes.entry(node.trim_end_matches(": ").to_owned()).or_default();
+        // Errors come first.
+        counts[Severity::Error as usize - finding.severity as usize] += 1;
+    }
+    let mut by_code = Table::new(&["code", "name", "severity", ">findings"]);
+    for (code, (finding, number)) in codes {
+        by_code.push_sizes([code, finding.name, finding.severity.name(), &count(number)], vec![Some(number)]);
+    }
+    let mut by_node = Table::new(&["node", ">errors", ">warnings", ">infos"]);
+    for (node, counts) in nodes {
+        by_node.push_sizes(std::iter::once(node).chain(counts.map(count)), vec![Some(counts.iter().sum())]);
+    }
     let codes = "How often each code was found; zarrcast validate --explain CODE says what it means";
     let nodes = "Findings of each node by severity; bars are as long as there are findings";
     vec![
         heading(2, "findings by code"),
-        Block::Table(codes, by_code(findings)),
+        Block::Table(codes, by_code),
         heading(2, "findings by node"),
-        Block::Table(nodes, by_node(findings)),
+        Block::Table(nodes, by_node),
         heading(2, "all findings"),
     ]
-}
-
-fn by_code(found: &[Diagnostic]) -> Table {
-    let mut codes: BTreeMap<&str, (&Diagnostic, u64)> = BTreeMap::new();
-    for finding in found {
-        codes.entry(finding.code).or_insert((finding, 0)).1 += 1;
-    }
-    let mut table = Table::new(&["code", "name", "severity", ">findings"]);
-    for (code, (finding, number)) in codes {
-        table.push_sizes([code, finding.name, finding.severity.name(), &count(number)], vec![Some(number)]);
-    }
-    table
-}
-
-fn by_node(found: &[Diagnostic]) -> Table {
-    let mut nodes: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    for Diagnostic { location, severity, .. } in found {
-        let node = node_of(location.store.as_deref(), location.node.as_deref(), None);
-        let counts = nodes.entry(node.trim_end_matches(": ").to_owned()).or_default();
-        // Errors come first.
-        counts[Severity::Error as usize - *severity as usize] += 1;
-    }
-    let mut table = Table::new(&["node", ">errors", ">warnings", ">infos"]);
-    for (node, counts) in nodes {
-        table.push_sizes(std::iter::once(node).chain(counts.map(count)), vec![Some(counts.iter().sum())]);
-    }
-    table
-}
-
-fn looked_at(result: &ValidateResult) -> Table {
-    let mut table = Table::new(&["store", "level", ">nodes", ">objects"]);
-    for store in &result.checked {
-        let nodes = count(store.nodes.len() as u64);
-        table.push([&store.store, store.level, &nodes, &count(store.objects)], None);
-    }
-    table
 }
 
 /// Returns ranges of chunks in the form of `inspect --chunk`.

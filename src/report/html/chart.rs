@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::Ids;
-use crate::operation::HistogramResult;
+use super::comparison::with_units;
+use super::{Ids, text};
 use crate::operation::drawing::finite_range;
+use crate::operation::{HistogramResult, LevelResult};
+use crate::report::inspect_preview;
 use crate::report::quantity::{count, figure};
 
 /// The right end of the horizontal axis, and the lower end of the vertical one. The unit is that of the font size. A
@@ -20,12 +22,11 @@ const MOST_BARS: usize = 400;
 const SERIES: [(&str, u32); 2] = [("var(--bar)", 2), ("var(--second)", 1)];
 
 /// The title and description for people who cannot see the chart, its axis titles (across, up), and its caption.
-#[derive(Debug)]
-pub(super) struct Words {
-    pub title: String,
-    pub description: String,
-    pub axes: [String; 2],
-    pub caption: Markup,
+struct Words<'a> {
+    title: &'a str,
+    description: String,
+    axes: [String; 2],
+    caption: Markup,
 }
 
 /// Returns bars for counts, with marks across them, and ticks at the top for codes. `across` is the title of the axis
@@ -42,7 +43,7 @@ pub(super) fn histogram(
     if !codes.is_empty() {
         let _ = write!(description, " {} codes are marked at the top.", codes.len());
     }
-    let words = Words { title: title.to_owned(), description, axes: [across, "elements".to_owned()], caption };
+    let words = Words { title, description, axes: [across, "elements".to_owned()], caption };
     // Neighbours that are too close to distinguish are drawn as one. The page then does not grow with the bins.
     let together = data.counts.len().div_ceil(MOST_BARS).max(1);
     let bins = data.counts.len().max(1);
@@ -69,9 +70,20 @@ pub(super) fn histogram(
     svg(&words, [&x, &y], &drawn, ids)
 }
 
-/// Returns lines of values at positions, at most as many as [`SERIES`]. A value that is not finite makes a gap.
+/// Returns lines along the single dimension of a slice, at most as many as [`SERIES`]. A value that is not finite makes
+/// a gap.
 #[expect(clippy::cast_precision_loss, reason = "positions are drawn to a pixel")]
-pub(super) fn lines(places: &[u64], series: &[&[f64]], words: &Words, ids: &mut Ids) -> Markup {
+pub(super) fn lines(
+    level: &LevelResult,
+    series: &[&[f64]],
+    (title, description): (&str, String),
+    caption: Markup,
+    ids: &mut Ids,
+) -> Markup {
+    let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
+    let axes = [across, with_units("values", level.units.as_deref())];
+    let words = Words { title, description, axes, caption };
+    let places = level.lines.last().map_or(&[][..], Vec::as_slice);
     let range = finite_range(series.iter().copied().flatten()).unwrap_or((0.0, 1.0));
     let ends = (places.first().copied().unwrap_or(0) as f64, places.last().copied().unwrap_or(1) as f64);
     let (x, y) = (Axis::new(ends, [84.0, END.0], short), Axis::new(range, [END.1 - 7.0, 14.0], figure));
@@ -88,7 +100,7 @@ pub(super) fn lines(places: &[u64], series: &[&[f64]], words: &Words, ids: &mut 
             }
         }
     } };
-    svg(words, [&x, &y], &drawn, ids)
+    svg(&words, [&x, &y], &drawn, ids)
 }
 
 /// Returns the SVG element with a title and a description, both axes with their labels, and grid lines.

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::chart::{self, Words, lines};
+use super::chart::{self, lines};
 use super::{Ids, capital, text};
 use crate::metadata::Json;
 use crate::operation::drawing::{Comparison, finite_range};
@@ -64,8 +64,8 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
     let of_difference = html! { strong { "Difference" } ", after \u{2212} before." };
     html! {
         div.charts {
-            (line(before, &[&before.values, after], ("The values before and after", place(before)), of_values, ids))
-            (line(before, &[difference], ("The difference, after less before", place(before)), of_difference, ids))
+            (lines(before, &[&before.values, after], ("The values before and after", place(before)), of_values, ids))
+            (lines(before, &[difference], ("The difference, after less before", place(before)), of_difference, ids))
         }
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
     let words = format!("{name} from {} to {}: {place}", figure(low), figure(high));
     let caption = html! { strong { (capital(&name)) } ": " bdi { (place) } "." };
     if level.size().0 == 1 {
-        return line(level, &[&level.values], (&capital(&name), words), caption, ids);
+        return lines(level, &[&level.values], (&capital(&name), words), caption, ids);
     }
     let scale = Scale::new(range);
     html! {
@@ -158,20 +158,6 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
 /// Returns a name with its units, if known: `values (K)`.
 pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
     units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
-}
-
-/// Returns lines along the single dimension of a slice.
-fn line(
-    level: &LevelResult,
-    series: &[&[f64]],
-    (title, description): (&str, String),
-    caption: Markup,
-    ids: &mut Ids,
-) -> Markup {
-    let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
-    let axes = [across, with_units("values", level.units.as_deref())];
-    let places = level.lines.last().map_or(&[][..], Vec::as_slice);
-    lines(places, series, &Words { title: title.to_owned(), description, axes, caption }, ids)
 }
 
 /// Returns the part of the array that is drawn, in words.

@@ -4,9 +4,7 @@ use super::Output;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::NodeKind;
 use crate::operation::{OperationError, Result, TranscodeOptions, absent, document, hierarchy};
-use crate::store::{
-    Destination, EntryKind, JOURNAL, Location, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_run_folder,
-};
+use crate::store::{Destination, EntryKind, JOURNAL, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_run_folder};
 
 /// The existing node, file or folder at the path of DEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +28,11 @@ impl Output {
         options: &TranscodeOptions,
     ) -> Result<Self> {
         let (shown, run) = (options.destination.display().to_string(), &options.run);
-        refuse_inside_zip(&options.destination)?;
+        if options.destination.is_inside_zip() {
+            // A zip file is written as a whole. An existing folder with such a name is a folder.
+            let message = format!("DEST `{}` is inside a zip file, which is written as a whole", options.destination);
+            return Err(OperationError::usage(message).with_help("choose a new zip file or a folder"));
+        }
         let node = options.destination.node();
         // In a remote store each check costs a request, and no link can have the name.
         let is_remote = node.capabilities().is_remote;
@@ -222,13 +224,6 @@ fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
         }
     }
     Ok(warnings)
-}
-
-/// Fails if DEST is inside a zip file, which is written as a whole. An existing folder with such a name is a folder.
-fn refuse_inside_zip(destination: &Location) -> Result<()> {
-    let message = format!("DEST `{destination}` is inside a zip file, which is written as a whole");
-    let error = OperationError::usage(message).with_help("choose a new zip file or a folder");
-    if destination.is_inside_zip() { Err(error) } else { Ok(()) }
 }
 
 /// Returns what exists at the path of DEST.
