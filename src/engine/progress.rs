@@ -119,7 +119,7 @@ pub fn digest_of(objects: &ChunkSet) -> u64 {
 }
 
 /// The function of `SplitMix64`: <https://prng.di.unimi.it/splitmix64.c>
-fn mixed(object: u64) -> u64 {
+pub(crate) fn mixed(object: u64) -> u64 {
     let mixed = object.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

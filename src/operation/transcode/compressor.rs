@@ -29,26 +29,18 @@ const AS_GOOD: f64 = 1.01;
 
 /// Returns the chains by their names in `--compress`, faster ones first. pcodec is a whole chain after the change of
 /// values, and no name in `--compress`.
-const fn chains(goal: CompressionGoal) -> &'static [&'static str] {
-    match goal {
-        CompressionGoal::Balanced => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7"],
-        CompressionGoal::Fast => &[
-            "blosc:lz4:5:shuffle",
-            "blosc:lz4:5:bitshuffle",
-            "zstd:1",
-            "blosc:zstd:1:shuffle",
-            "blosc:zstd:1:bitshuffle",
-        ],
-        CompressionGoal::Small => &[
-            "blosc:zstd:7:shuffle",
-            "blosc:zstd:7:bitshuffle",
-            "zstd:12",
-            "blosc:zstd:9:shuffle",
-            "blosc:zstd:9:bitshuffle",
-            "zstd:19",
-        ],
-        CompressionGoal::Any => &["zstd:3", "blosc:zstd:3:shuffle", "blosc:zstd:3:bitshuffle", "zstd:7", draft::PCODEC],
-    }
+fn chains(goal: CompressionGoal) -> Vec<&'static str> {
+    let words = match goal {
+        CompressionGoal::Balanced => "zstd:3 blosc:zstd:3:shuffle blosc:zstd:3:bitshuffle zstd:7",
+        CompressionGoal::Fast => {
+            "blosc:lz4:5:shuffle blosc:lz4:5:bitshuffle zstd:1 blosc:zstd:1:shuffle blosc:zstd:1:bitshuffle"
+        }
+        CompressionGoal::Small => {
+            "blosc:zstd:7:shuffle blosc:zstd:7:bitshuffle zstd:12 blosc:zstd:9:shuffle blosc:zstd:9:bitshuffle zstd:19"
+        }
+        CompressionGoal::Any => return [chains(CompressionGoal::Balanced), vec![draft::PCODEC]].concat(),
+    };
+    words.split(' ').collect()
 }
 
 fn chain(words: &str) -> Vec<CodecMetadata> {
@@ -89,7 +81,7 @@ impl Search {
         match self.goal {
             None => vec![None],
             Some(CompressionGoal::Any) => vec![Some("zstd:3"), Some(draft::PCODEC)],
-            Some(goal) => chains(goal).iter().take(1).copied().map(Some).collect(),
+            Some(goal) => chains(goal).into_iter().take(1).map(Some).collect(),
         }
     }
 }
@@ -171,7 +163,10 @@ impl Sampler<'_> {
         plan: &Plan,
         options: &mut ChangeOptions,
     ) -> Result<Option<CompressionResult>> {
-        let size = SampleSize::Always(chunks_of(plan));
+        let element = plan.source.data_type.size().map_or(16, |size| size as u64);
+        let shape = plan.destination.pipeline.innermost_chunk_shape();
+        let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
+        let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
         let sample = self.draw(&SampleSpec::new(plan, options), size)?;
         let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = Trying { sampler: self, sample: &sample, settled, options };
@@ -195,11 +190,11 @@ impl Sampler<'_> {
             options.predict = predictions.pop().filter(|found| !found.is_empty()).map(Predict::Dimensions);
             return Ok(None);
         };
-        let (mut tried, mut times) = (Vec::new(), None);
+        let (chains, mut tried, mut times) = (chains(goal), Vec::new(), None);
         // zarr-python cannot read other types, such as complex numbers, from pcodec.
         let are_numbers = plan.destination.pipeline.input.data_type.number().is_some();
         for predict in &predictions {
-            for words in chains(goal).iter().filter(|words| are_numbers || **words != draft::PCODEC) {
+            for words in chains.iter().filter(|words| are_numbers || **words != draft::PCODEC) {
                 let (bytes, reason) = match trying.trial(Some(words), predict) {
                     Ok(trial) => {
                         // One ratio for all, so that they compare like their sizes in the sample.
@@ -218,13 +213,14 @@ impl Sampler<'_> {
         let most = approximate(least) * AS_GOOD;
         let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
         // The smallest of one chain: the additional time for differences is negligible.
-        let place = |one: &&TriedResult| chains(goal).iter().position(|words| *words == one.compress);
+        let place = |one: &&TriedResult| chains.iter().position(|words| *words == one.compress);
         let best = tried.iter().filter(is_as_good).min_by_key(|one| (place(one), one.bytes_stored));
-        let codecs = best.map_or_else(|| placeholder(goal), |best| chain(&best.compress));
-        let predict = best.map(|best| best.predict.clone()).filter(|predict| !predict.is_empty());
         let chosen = best.map(|best| best.compress.clone());
-        options.compress = Some(Compression::Codecs(codecs));
-        options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
+        if let Some(best) = best {
+            options.compress = Some(Compression::Codecs(chain(&best.compress)));
+            let predict = Some(best.predict.clone()).filter(|predict| !predict.is_empty());
+            options.predict = if search.predicts { predict.map(Predict::Dimensions) } else { options.predict.take() };
+        }
         Ok(Some(CompressionResult { goal: goal.name().to_owned(), chosen, tried, sample: Some(sample.result()) }))
     }
 }
@@ -243,12 +239,4 @@ fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
         (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| place.to_string()))
     };
     chunk.into_iter().enumerate().filter_map(word).collect()
-}
-
-/// Returns the number of chunks that are tried.
-fn chunks_of(plan: &Plan) -> u64 {
-    let element = plan.source.data_type.size().map_or(16, |size| size as u64);
-    let shape = plan.destination.pipeline.innermost_chunk_shape();
-    let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
-    (SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS)
 }

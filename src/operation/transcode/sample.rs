@@ -42,7 +42,6 @@ pub(crate) struct Sampler<'a> {
 }
 
 /// Chunks of an array.
-#[derive(Debug)]
 pub(crate) struct Sample {
     /// The array that contains them.
     pub array: OpenedArray,
@@ -81,7 +80,13 @@ impl Sampler<'_> {
             None => written.clone(),
         };
         let units = spread(&all, self.population(&plan, all.len(), size).num_drawn(size));
-        let drawn = chunks_of_units(&plan, &units);
+        let drawn = match plan.job.objects().map(|job| &job.route) {
+            Some(Route::Rechunk(rechunk)) => {
+                let groups = rechunk.plan.groups();
+                units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect()
+            }
+            _ => units.clone(),
+        };
         let begun = Instant::now();
         let report = self.run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
@@ -149,11 +154,10 @@ impl Sampler<'_> {
         let memory = plan.allot(self.budget, false)?;
         let driver = new_driver(memory.threads, self.driver.interrupt())?;
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
-        let journal = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
-        let journal =
-            journal.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
+        let log = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
+        let log = log.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();
-        let run = plan.job.run(&driver, (&journal.pass(ARRAY), &Silent), |report| all.add(&report));
+        let run = plan.job.run(&driver, (&log.pass(ARRAY), &Silent), |report| all.add(&report));
         run.map(|()| all).map_err(|fault| plan.explain(fault))
     }
 
@@ -271,15 +275,6 @@ fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
         shape[dimension] = own * wanted;
     }
     shape
-}
-
-/// Returns the chunks in units.
-fn chunks_of_units(plan: &Plan, units: &ChunkSet) -> ChunkSet {
-    let Some(Route::Rechunk(rechunk)) = plan.job.objects().map(|job| &job.route) else {
-        return units.clone();
-    };
-    let groups = rechunk.plan.groups();
-    units.iter().flat_map(|unit| groups.objects(unit).flatten()).collect()
 }
 
 /// Returns the chunks that are stored in an array in memory. Chunks of only the fill value are not written.

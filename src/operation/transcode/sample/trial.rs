@@ -7,6 +7,7 @@ use super::{Sample, SampleSize, Sampler, has_fixed_size, held, source_array, sto
 use crate::array::{ChunkSet, Listing, position};
 use crate::diagnostic::quantity::approximate;
 use crate::engine::Silent;
+use crate::engine::progress::mixed;
 use crate::grid::{Grid, Region, num_elements};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::Json;
@@ -20,7 +21,6 @@ use crate::pipeline::Pipeline;
 const MOST_POSITIONS: usize = 100;
 
 /// The sample after a change.
-#[derive(Debug)]
 pub(crate) struct Trial {
     /// Estimated bytes of the chunks of the whole array, without shard indexes.
     pub bytes: f64,
@@ -106,7 +106,10 @@ impl Sampler<'_> {
         options: &ChangeOptions,
         settled: Option<&Quantization>,
     ) -> Result<Trial> {
-        let (mut options, is_cut_off) = of_chunks_alone(options);
+        // The chunks of the sample have their final grid already, without shards.
+        let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
+        let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
+        let mut options = ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() };
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let there = sample.drawn.common(&sample.present);
         let using = (self.budget, self.driver.interrupt());
@@ -141,7 +144,7 @@ impl Sampler<'_> {
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let (bytes, found, is_exact) = Self::estimate(sample, &plan)?;
         // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
-        let is_exact = is_exact && !is_cut_off && (sample.is_whole || !finds_bits);
+        let is_exact = is_exact && is_cut_off != Some(true) && (sample.is_whole || !finds_bits);
         let (array, figures) = (Self::open(&plan)?, report.figures);
         let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
         let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
@@ -180,14 +183,6 @@ impl Sampler<'_> {
         let are_alike = sizes.len() > 1 && sizes.iter().all(|size| *size > 0 && *size == sizes[0]);
         Ok((bytes, found, *is_whole || (is_fixed && are_alike)))
     }
-}
-
-/// Returns the options for chunks that already have their final grid, without shards, and whether this leaves out
-/// codecs.
-fn of_chunks_alone(options: &ChangeOptions) -> (ChangeOptions, bool) {
-    let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
-    let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
-    (ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() }, is_cut_off == Some(true))
 }
 
 /// Returns the codecs of an innermost chunk: those before shards, and those inside. Also returns whether some are after
@@ -271,22 +266,16 @@ impl Population {
 /// pseudorandom and always the same. So the sample follows slow changes along the array, and does not always hit the
 /// same position of a regular pattern.
 pub(super) fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
+    // The increment of the generator `SplitMix64`.
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let total = u128::from(all.len());
     let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
     let drawn = (0..count).filter_map(|stretch| {
         let (first, end) = (edge(stretch), edge(stretch + 1));
         let length = end.saturating_sub(first).max(1);
-        all.nth(first + mixed(stretch) % length)
+        all.nth(first + mixed(stretch.wrapping_mul(GOLDEN)) % length)
     });
     drawn.collect()
-}
-
-/// Returns a pseudorandom number: the finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
-const fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]
