@@ -120,8 +120,7 @@ impl SealedPlan {
     pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.check_source(&source.node)?;
         let arrays = &mut source.arrays;
-        let found: BTreeMap<String, String> =
-            arrays.iter().flat_map(|array| digests(&array.path, &array.opened)).collect();
+        let found: BTreeMap<_, _> = arrays.iter().flat_map(|array| digests(&array.path, &array.opened)).collect();
         let is_same = arrays.len() == self.arrays.len()
             && arrays.iter().zip(&self.arrays).all(|(array, sealed)| array.path == sealed.path);
         if !is_same || found != self.source {
@@ -156,8 +155,7 @@ impl SealedPlan {
     fn differs(&self, what: &str) -> OperationError {
         let message = format!("the plan of `{}` cannot be carried out: {what}", self.store);
         let (own, program) = (env!("CARGO_PKG_VERSION"), &self.program);
-        let by_whom = (program != own).then(|| format!(", by this zarrcast ({own}; it was {program})"));
-        let by_whom = by_whom.unwrap_or_default();
+        let by_whom = if program == own { "" } else { &format!(", by this zarrcast ({own}; it was {program})") };
         OperationError::environment(message).with_help(format!("write the plan again{by_whom}"))
     }
 }

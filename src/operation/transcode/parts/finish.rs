@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::done::{Noted, PartReport};
+use super::done::{DoneParts, Noted, PartReport};
 use super::plan_file::{PassName, PassPlan, units_between};
 use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
@@ -42,12 +42,14 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         if !place.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
             clear_run_folder(&place).map_err(cannot_write)?;
         }
-        return Ok(Finished::Before(status_of(options, true, Vec::new(), others)));
+        return Ok(Finished::Before(status_of(options, Vec::new(), others)));
     };
     // The job as its parts were planned. The memory in the report depends on this, too.
-    let parts_job = PartsJob::new((&place, plan), options, progress, interrupt)?;
+    let (done, own_options) = (DoneParts::at(&place, &plan), plan.options(options));
+    let mut parts_job = PartsJob { plan, done, options: own_options, progress, interrupt };
+    parts_job.settle()?;
     let PartsJob { plan, done, .. } = &parts_job;
-    let found = status_of(options, false, done.status(plan)?, others.clone());
+    let found = status_of(options, done.status(plan)?, others.clone());
     if found.is_missing_any() {
         return Ok(Finished::Missing(found));
     }

@@ -67,7 +67,7 @@ pub fn init(
         partitions,
         budget_bytes,
         threads,
-        memory_bytes: memory(&arrays),
+        memory_bytes: arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0),
         bytes: largest_part(&arrays, partitions),
         present: present_of(&arrays),
         sealed,
@@ -86,6 +86,10 @@ pub fn init(
     warnings.extend(many_objects);
     let passes = plan.passes.iter();
     let passes = passes.map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() });
+    let compressors = arrays.iter().filter_map(|array| {
+        let compress = array.plan.compression.as_ref()?.chosen.clone()?;
+        Some(ChosenCompressor { path: array.path.clone(), compress })
+    });
     Ok(InitResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
@@ -94,16 +98,10 @@ pub fn init(
         memory_bytes: plan.memory_bytes,
         bytes: plan.bytes,
         objects,
-        compressors: arrays.iter().filter_map(compressor).collect(),
+        compressors: compressors.collect(),
         was_there,
         warnings,
     })
-}
-
-/// Returns the compressor that was chosen for an array.
-fn compressor(array: &PlannedArray) -> Option<ChosenCompressor> {
-    let compress = array.plan.compression.as_ref()?.chosen.clone()?;
-    Some(ChosenCompressor { path: array.path.clone(), compress })
 }
 
 /// Returns the passes, each cut into at most `partitions` parts. The quantisation of `open` arrays is left to the first
@@ -134,11 +132,6 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
         }
     };
     arrays.iter().enumerate().map(of).collect()
-}
-
-/// Bytes that a part has in memory at most.
-fn memory(arrays: &[PlannedArray]) -> u64 {
-    arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
 }
 
 /// Returns the approximate bytes of the elements in the largest part: an equal share, but at least one unit.
@@ -212,7 +205,7 @@ impl PartsJob<'_> {
         job.check_room()?;
         plan.passes = vec![range];
         plan.passes.extend(passes(&job.arrays, &[], plan.partitions));
-        plan.memory_bytes = memory(&job.arrays);
+        plan.memory_bytes = job.arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0);
         plan.bytes = largest_part(&job.arrays, plan.partitions);
         plan.sealed = job.seal();
         plan.write(place, &key).map(drop)

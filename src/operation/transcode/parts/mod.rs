@@ -64,20 +64,7 @@ struct PartsJob<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl<'a> PartsJob<'a> {
-    /// Returns a job, which is settled once all parts of its first pass are done.
-    fn new(
-        (place, plan): (&'a Node, PartsPlan),
-        options: &TranscodeOptions,
-        progress: &'a dyn Progress,
-        interrupt: &'a Interrupt,
-    ) -> Result<Self> {
-        let (done, options) = (DoneParts::at(place, &plan), plan.options(options));
-        let mut job = PartsJob { plan, done, options, progress, interrupt };
-        job.settle()?;
-        Ok(job)
-    }
-
+impl PartsJob<'_> {
     /// Plans the arrays with some numbers again. The result must be the sealed plan.
     fn plan_again(&self, is_wanted: impl Fn(usize) -> bool + Copy) -> Result<JobPlan<'_>> {
         let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
@@ -90,19 +77,14 @@ impl<'a> PartsJob<'a> {
 /// Returns a script that runs the job in DEST with an engine: its parts, the finish, and again the missing parts.
 ///
 /// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the
-/// options, or else those of the plan. `first_index` is the number of the first part in Slurm array jobs. `access`
+/// options, or else those of the plan. `first` is the number of the first part in Slurm array jobs. `access`
 /// contains options that every command needs to access SOURCE and DEST, such as `--anonymous`. The script contains them
 /// as they are, so they must not include secrets.
 ///
 /// # Errors
 ///
 /// If no job was begun in DEST, or it is complete.
-pub fn print_script(
-    options: &TranscodeOptions,
-    engine: Engine,
-    first_index: u64,
-    access: Vec<String>,
-) -> Result<String> {
+pub fn print_script(options: &TranscodeOptions, engine: Engine, first: u64, access: Vec<String>) -> Result<String> {
     let (place, plan) = job_under_way(options)?;
     let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
@@ -120,7 +102,7 @@ pub fn print_script(
     // Each thread has its own chunks, but fewer threads may need as much memory.
     let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
     let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
-    let verifies = plan.verifies;
+    let (first_index, verifies) = (first, plan.verifies);
     let job = ScriptedJob { source, destination, passes, memory_bytes, threads, first_index, verifies, access };
     Ok(script(engine, &job))
 }
@@ -133,10 +115,9 @@ pub fn print_script(
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
     let (place, plan) = job_under_way(options)?;
     let warnings = left_by_others(&place, plan.as_ref())?;
-    let Some(plan) = plan else { return Ok(status_of(options, true, Vec::new(), warnings)) };
+    let Some(plan) = plan else { return Ok(status_of(options, Vec::new(), warnings)) };
     let plan = PartsPlan::find(&place, &plan.settled())?.unwrap_or(plan);
-    let passes = DoneParts::at(&place, &plan).status(&plan)?;
-    Ok(status_of(options, false, passes, warnings))
+    Ok(status_of(options, DoneParts::at(&place, &plan).status(&plan)?, warnings))
 }
 
 /// Returns a warning if DEST has notes of another job than the unfinished one. They are ignored.
@@ -157,12 +138,8 @@ fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnost
     Ok(left.into_iter().map(warning).collect())
 }
 
-fn status_of(
-    options: &TranscodeOptions,
-    complete: bool,
-    passes: Vec<PassStatus>,
-    warnings: Vec<Diagnostic>,
-) -> StatusResult {
+/// Returns the status of a job with these passes. A published one has none.
+fn status_of(options: &TranscodeOptions, passes: Vec<PassStatus>, warnings: Vec<Diagnostic>) -> StatusResult {
     let [source, destination] = [&options.source, &options.destination].map(|location| location.display().to_string());
-    StatusResult { source, destination, complete, passes, warnings }
+    StatusResult { source, destination, complete: passes.is_empty(), passes, warnings }
 }

@@ -60,8 +60,15 @@ pub fn partition(
         ..PartResult::default()
     };
     let Some(plan) = plan else { return Ok(result) };
-    let job = PartsJob::new((&place, plan), options, progress, interrupt)?;
-    check_index(&job.plan, wanted)?;
+    let (done, own_options) = (DoneParts::at(&place, &plan), plan.options(options));
+    let mut job = PartsJob { plan, done, options: own_options, progress, interrupt };
+    job.settle()?;
+    let partitions = job.plan.most_parts();
+    if wanted.index >= partitions {
+        let message = format!("there is no part {}: there are {partitions}", wanted.index);
+        let help = format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1));
+        return Err(OperationError::usage(message).with_help(help));
+    }
     let pass = pass_of(&job, wanted)?;
     (result.complete, result.pass) = (false, Some(pass.name.name()));
     result.partitions = pass.partitions();
@@ -91,13 +98,6 @@ pub fn partition(
     (result.chunks_written, result.bytes_read, result.bytes_written) = (all.written, all.bytes_read, all.bytes_written);
     result.seconds = begun.elapsed().as_secs_f64();
     Ok(result)
-}
-
-fn check_index(plan: &PartsPlan, wanted: PartitionRequest) -> Result<()> {
-    let partitions = plan.most_parts();
-    let message = format!("there is no part {}: there are {partitions}", wanted.index);
-    let help = format!("parts are counted from 0: the last is {}", partitions.saturating_sub(1));
-    if wanted.index < partitions { Ok(()) } else { Err(OperationError::usage(message).with_help(help)) }
 }
 
 /// Returns the requested pass. All passes before it must be complete. Without a request: the first pass that is not

@@ -237,8 +237,7 @@ impl PartsPlan {
                 .with_help("remove DEST, and begin again with `--init`")
         };
         let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
-        let (plan, is_intact): (PartsPlan, bool) =
-            sealed::read_document(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
+        let (plan, is_intact) = sealed::read_document::<Self>(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
         let fault = (!is_intact).then_some("it was changed after it was sealed").or(plan.fault());
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))
     }
@@ -246,8 +245,7 @@ impl PartsPlan {
     /// Returns a fault of a plan that this program did not write.
     fn fault(&self) -> Option<&'static str> {
         let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
-        let ascends =
-            |pass: &PassPlan| pass.boundaries.len() > 1 && pass.boundaries.windows(2).all(|pair| pair[0] <= pair[1]);
+        let ascends = |pass: &PassPlan| pass.boundaries.len() > 1 && pass.boundaries.is_sorted();
         if !is_name {
             return Some("`id` should be of letters and digits");
         }

@@ -24,7 +24,6 @@ pub enum Engine {
 }
 
 /// The parameters of a script for a job in parts.
-#[derive(Debug, Clone)]
 pub(super) struct ScriptedJob {
     /// SOURCE as the machines that run parts reach it.
     pub source: String,
@@ -59,8 +58,10 @@ impl ScriptedJob {
         let (quoted, between) = if is_shell { (in_shell as fn(&str) -> String, " ") } else { (in_quotes as _, ", ") };
         let options: Vec<String> = self.access.iter().map(|word| quoted(word)).collect();
         let passes: Vec<String> = self.passes.iter().map(|(name, partitions)| format!("{name}:{partitions}")).collect();
+        let words: Vec<String> = self.passes.iter().map(|(name, parts)| format!("{name} in {parts}")).collect();
+        let reads_back = if self.verifies { "; each part reads its own objects back" } else { "" };
         let all = [
-            ("words", self.passes_in_words()),
+            ("words", words.join(", ") + reads_back),
             ("mebibytes", self.process_mebibytes().to_string()),
             ("threads", self.threads.to_string()),
             ("memory", self.memory_bytes.to_string()),
@@ -130,14 +131,6 @@ impl ScriptedJob {
     /// Returns the memory of a part's process, in MiB. Chunk data in flight are most of it, but not all.
     fn process_mebibytes(&self) -> u64 {
         self.memory_bytes.div_ceil(1 << 20).saturating_mul(5) / 4 + 256
-    }
-
-    /// Returns the passes in words: `range in 8 parts, write in 12`.
-    fn passes_in_words(&self) -> String {
-        let pass = |(name, partitions): &(String, u64)| format!("{name} in {partitions}");
-        let passes: Vec<String> = self.passes.iter().map(pass).collect();
-        let reads_back = if self.verifies { "; each part reads its own objects back" } else { "" };
-        format!("{}{reads_back}", passes.join(", "))
     }
 }
 
