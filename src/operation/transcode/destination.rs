@@ -232,7 +232,6 @@ impl Output {
 }
 
 /// A destination that only this run may write.
-#[derive(Debug)]
 pub(crate) struct LockedDestination {
     pub output: Output,
     pub journal: Arc<Journal>,
@@ -252,9 +251,8 @@ impl LockedDestination {
 
     /// Makes the written data and their journal entries durable.
     pub(crate) fn checkpoint(&self) -> Result<()> {
-        let durable = self.journal.checkpoint();
-        durable
-            .map_err(|error| OperationError::environment("the destination cannot be made durable").because(error))?;
+        let failed = |error| OperationError::environment("the destination cannot be made durable").because(error);
+        self.journal.checkpoint().map_err(failed)?;
         self.journal.confirm().map_err(|error| self.output.refused(error))
     }
 

@@ -38,7 +38,9 @@ impl JobPlan<'_> {
         let (from, destination) = (&self.source.node, self.output.data());
         let mut planned = PlannedObjects { keys: keys.len() as u64, ..PlannedObjects::default() };
         let (mut requests_read, mut requests_write) = (0_u64, planned.keys);
-        let mut folders = folders_of(keys);
+        let above = |key: &&str| key.match_indices('/').map(|(end, _)| key[..end].to_owned()).collect::<Vec<_>>();
+        // The first is that of the store.
+        let mut folders = 1 + keys.iter().flat_map(above).collect::<HashSet<_>>().len() as u64;
         for array in &self.arrays {
             let written = array.plan.job.num_written();
             planned.keys = planned.keys.saturating_add(written);
@@ -46,7 +48,14 @@ impl JobPlan<'_> {
             let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_server_side(from);
             let read = if is_moved { 0 } else { array.plan.listing.present.len() };
             requests_read = requests_read.saturating_add(read);
-            let each = if is_moved { 1 } else { requests_to_write(object_bytes(array)) };
+            // The bytes of a stored object of DEST. If it is compressed, those of its elements.
+            let bytes = match &array.plan.job {
+                Job::Copy(job) => array.plan.listing.present_bytes / job.objects().len().max(1),
+                Job::Objects(job) => job.transfer.destination.chunk_bytes(),
+            };
+            // One request, or one for each part, one before and one after them.
+            let is_one = is_moved || bytes <= UPLOAD_PART_BYTES;
+            let each = if is_one { 1 } else { bytes.div_ceil(UPLOAD_PART_BYTES).saturating_add(2) };
             requests_write = requests_write.saturating_add(written.saturating_mul(each));
         }
         planned.requests_read = from.capabilities().is_remote.then_some(requests_read);
@@ -122,12 +131,6 @@ impl JobPlan<'_> {
     }
 }
 
-/// Returns the number of folders of keys, including that of the store.
-fn folders_of(keys: &[&str]) -> u64 {
-    let above = |key: &str| key.match_indices('/').map(|(end, _)| key[..end].to_owned()).collect::<Vec<_>>();
-    1 + keys.iter().flat_map(|key| above(key)).collect::<HashSet<_>>().len() as u64
-}
-
 /// Returns the maximum number of folders of an array's chunks, without that of the array.
 fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     let metadata = &array.plan.destination.metadata;
@@ -135,23 +138,8 @@ fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
     let depth = metadata.chunk_key_encoding.key(&grid).matches('/').count();
     // A key has one name for each dimension, and may have one before them.
     let before = (depth + 1).saturating_sub(grid.len().max(1));
-    let folders =
-        |level: usize| grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul);
-    (0..depth).map(|level| folders(level).min(written)).fold(0, u64::saturating_add)
-}
-
-/// Returns the bytes of a stored object of DEST. If it is compressed, those of its elements.
-fn object_bytes(array: &PlannedArray) -> u64 {
-    let plan = &array.plan;
-    match &plan.job {
-        Job::Copy(job) => plan.listing.present_bytes / job.objects().len().max(1),
-        Job::Objects(job) => job.transfer.destination.chunk_bytes(),
-    }
-}
-
-/// Returns the number of requests that write an object: one, or one per part, one before and one after them.
-fn requests_to_write(bytes: u64) -> u64 {
-    if bytes <= UPLOAD_PART_BYTES { 1 } else { bytes.div_ceil(UPLOAD_PART_BYTES).saturating_add(2) }
+    let above = |level: usize| grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul);
+    (0..depth).map(|level| above(level).min(written)).fold(0, u64::saturating_add)
 }
 
 /// Returns the shape of an advised shard for the option, its decoded size, and the number of such shards.

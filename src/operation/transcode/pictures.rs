@@ -19,15 +19,6 @@ use crate::store::Location;
 /// Maximum number of arrays with pictures.
 const MOST_ARRAYS: usize = 12;
 
-/// Returns the width and height of a picture in pixels: all pictures of a page fit into two megabytes.
-const fn pixels(arrays: usize) -> u64 {
-    match arrays {
-        0 | 1 => 480,
-        2..=4 => 256,
-        _ => 144,
-    }
-}
-
 /// Returns a level of each quantised array before and after, for the first twelve. Data that cannot be read are not an
 /// error: the job is done.
 ///
@@ -44,7 +35,12 @@ pub fn comparisons(
         return Ok(Vec::new());
     }
     let quantised = || result.nodes.iter().filter_map(|node| Some((node, node.quantization.as_ref()?)));
-    let pixels = pixels(quantised().count());
+    // The width and height of a picture: all pictures of a page fit into two megabytes.
+    let pixels = match quantised().count() {
+        0 | 1 => 480,
+        2..=4 => 256,
+        _ => 144,
+    };
     let stores = [options.source.afresh(), options.destination.afresh()];
     let comparing = Comparing { options, stores, pixels, progress, interrupt };
     let mut compared = Vec::new();

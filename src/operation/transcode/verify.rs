@@ -38,7 +38,6 @@ use crate::store::ObjectReader;
 /// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
 const STRETCH: usize = 1 << 13;
 
-#[derive(Debug, Clone)]
 pub(super) struct Verification {
     pub result: VerifyResult,
     /// A bit for each code of up to 16 bits, as in [`packed`].
@@ -190,8 +189,9 @@ pub(super) fn packed(codes: &[AtomicBool]) -> Vec<u8> {
 
 /// Returns whether two objects have the same bytes, and the number of bytes read. Reads them piece by piece.
 fn same_bytes([a, b]: [&mut ObjectReader; 2], pieces: &mut [Vec<u8>; 2]) -> Result<(bool, u64), Fault> {
-    pieces.iter_mut().for_each(|piece| piece.resize(PIECE, 0));
     let [source, written] = pieces;
+    source.resize(PIECE, 0);
+    written.resize(PIECE, 0);
     let mut bytes = 0;
     loop {
         let (read, back) = (a.read_piece(bytes, source)?, b.read_piece(bytes, written)?);
@@ -380,8 +380,7 @@ impl Comparison {
                 (one.is_nan() && other.is_nan()) || (one - other).abs() <= loss
             })
         };
-        let is_absent =
-            |from: &[u8], found: &[u8]| self.may_be_fill && from == self.source_fill && found == self.absent;
+        let is_absent = |from: &[u8], to: &[u8]| self.may_be_fill && from == self.source_fill && to == self.absent;
         let pairs = expected.chunks_exact(size).zip(found.chunks_exact(size));
         from.chunks_exact(self.source_fill.len())
             .zip(pairs)

@@ -109,7 +109,7 @@ impl<'a> Writing<'a> {
                 }
                 is_whole = false;
                 let driver = narrowed(&self.job.driver, array.memory.threads)?;
-                self.write_again(array, &present, written, &driver)?;
+                self.write_again(array, &present, written.written, &driver)?;
             }
             if is_whole {
                 return Ok(());
@@ -219,14 +219,14 @@ impl<'a> Writing<'a> {
     /// Writes the intermediate data of an array with two passes. Their objects and bytes count as written.
     fn write_between(
         &self,
-        PlannedArray { path, plan, .. }: &PlannedArray,
+        of: &PlannedArray,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Ended> {
-        let part = self.claim.journal.pass(path);
+        let part = self.claim.journal.pass(&of.path);
         let mut bytes_read = 0;
-        let run = plan.job.run_first(driver, (&part, progress), |report| bytes_read += report.bytes_read);
-        let Intermediate { objects, bytes } = run.map_err(|fault| plan.explain(fault))?;
+        let run = of.plan.job.run_first(driver, (&part, progress), |report| bytes_read += report.bytes_read);
+        let Intermediate { objects, bytes } = run.map_err(|fault| of.plan.explain(fault))?;
         Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
 
@@ -263,16 +263,11 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes missing objects again. If the listing does not show which ones are missing, all are written again.
-    fn write_again(
-        &self,
-        PlannedArray { path, plan, .. }: &PlannedArray,
-        present: &ChunkSet,
-        written: &ObjectReport,
-        driver: &Driver,
-    ) -> Result<()> {
+    fn write_again(&self, array: &PlannedArray, present: &ChunkSet, written: u64, driver: &Driver) -> Result<()> {
+        let PlannedArray { path, plan, .. } = array;
         let (journal, metadata) = (&self.claim.journal, &plan.destination.metadata);
         let mut lacking = ChunkSet::full(metadata.num_chunks());
-        if present.len() < written.written {
+        if present.len() < written {
             lacking = lacking.without(present);
         } else {
             unfinished::remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;

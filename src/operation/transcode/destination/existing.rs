@@ -22,11 +22,7 @@ pub(super) enum Existing {
 
 impl Output {
     /// Finds out what a run would do with a node of SOURCE that has this document. Nothing is touched.
-    pub(in crate::operation::transcode) fn find(
-        source: &Node,
-        document: &str,
-        options: &TranscodeOptions,
-    ) -> Result<Self> {
+    pub(crate) fn find(source: &Node, document: &str, options: &TranscodeOptions) -> Result<Self> {
         let (shown, run) = (options.destination.display().to_string(), &options.run);
         if options.destination.is_inside_zip() {
             // A zip file is written as a whole. An existing folder with such a name is a folder.

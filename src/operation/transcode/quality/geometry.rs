@@ -18,7 +18,6 @@ const SLAB_BYTES: u64 = 64 << 20;
 pub(super) const BAND: u64 = 64;
 
 /// The pieces of an array. They are in C order, so the pieces of a level are consecutive.
-#[derive(Debug, Clone)]
 pub(super) struct Geometry {
     pub(super) shape: Vec<u64>,
     /// Shape of a piece in elements.
@@ -194,21 +193,17 @@ impl Geometry {
         as_index(ravel(&at, leading(&self.shape)))
     }
 
-    /// Returns the bands of windows in a run of pieces that were not compared in the run before it. `range_of` has the
+    /// Returns the bands of windows in a run of pieces that were not compared in the run before it. `range` has the
     /// index of a level, and its index in its pieces. Levels with an empty range are skipped.
-    pub(super) fn bands(
-        &self,
-        slab: &Range<u64>,
-        range_of: impl Fn(usize, usize) -> Option<(f64, f64)>,
-    ) -> Vec<LevelBand> {
+    pub(super) fn bands(&self, run: &Range<u64>, range: impl Fn(usize, usize) -> Option<(f64, f64)>) -> Vec<LevelBand> {
         let Some((rows, _, piece_rows)) = self.level() else { return Vec::new() };
         let (per_level, radius) = (self.pieces_per_level(), RADIUS as u64);
         let mut bands = Vec::new();
-        let mut piece = slab.start;
-        while piece < slab.end {
+        let mut piece = run.start;
+        while piece < run.end {
             let number = piece % per_level;
             let first_piece = piece - number;
-            let end = (first_piece + per_level).min(slab.end);
+            let end = (first_piece + per_level).min(run.end);
             let last_row = ((end - first_piece) * piece_rows).min(rows);
             // A run that begins within levels skips the windows whose rows were all in the run before it, which also has
             // the pieces of the overlap.
@@ -216,7 +211,7 @@ impl Geometry {
             let count = leading(&self.region(first_piece).shape).iter().product::<u64>();
             for place in 0..count {
                 let level = self.level_of(first_piece, place);
-                let Some((least, greatest)) = range_of(level, as_index(place)).filter(|(least, most)| least <= most)
+                let Some((least, greatest)) = range(level, as_index(place)).filter(|(least, most)| least <= most)
                 else {
                     continue;
                 };
@@ -242,16 +237,14 @@ fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
     joint.min(shape[dimension]).max(1)
 }
 
-#[derive(Debug)]
 pub(super) struct Levels<'a> {
     geometry: &'a Geometry,
     /// The range of both sides for each level in C order. Empty for levels without values.
-    ranges: Vec<(f64, f64)>,
+    pub(super) ranges: Vec<(f64, f64)>,
     similarities: Vec<Similarity>,
 }
 
 /// Rows of windows of a level.
-#[derive(Debug, Clone)]
 pub(super) struct LevelBand {
     /// Index of the level in C order.
     pub level: usize,
@@ -279,11 +272,6 @@ impl<'a> Levels<'a> {
                 *range = (range.0.min(found.0), range.1.max(found.1));
             }
         }
-    }
-
-    /// Returns the bands of windows in a run of pieces that were not compared in the run before it.
-    pub(super) fn bands(&self, slab: &Range<u64>) -> Vec<LevelBand> {
-        self.geometry.bands(slab, |level, _| self.ranges.get(level).copied())
     }
 
     pub(super) fn add(&mut self, band: &LevelBand, similarity: Similarity) {

@@ -277,7 +277,7 @@ impl<'a> QualityWalk<'a> {
 
     /// Compares the levels of pieces that are in memory.
     fn compare(&self, slab: &Range<u64>, kept: &[BlockPair], levels: &mut Levels) -> Result<(), ChunkFault> {
-        let bands = levels.bands(slab);
+        let bands = self.geometry.bands(slab, |level, _| levels.ranges.get(level).copied());
         let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
         let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
             Ok(self.similarity(&bands[region::as_index(item)], (slab.start, &kept), (rows, numbers)))
@@ -357,7 +357,6 @@ impl<'a> QualityWalk<'a> {
 }
 
 /// The conversion of a side's elements to numbers.
-#[derive(Debug)]
 struct Values {
     /// The decoding of packed integers.
     decoding: Option<ValueProgram>,
