@@ -75,7 +75,6 @@ pub struct PartResult {
     /// Encoded bytes of chunks written to DEST or the intermediate data.
     pub bytes_written: u64,
     /// Wall time in seconds.
-    #[serde(serialize_with = "super::figure::number")]
     pub seconds: f64,
     pub warnings: Vec<Diagnostic>,
 }

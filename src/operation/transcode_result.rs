@@ -1,6 +1,6 @@
 //! The result of `transcode`, or with `--dry-run` its plan: the members of its `--json`, by their names.
 //!
-//! A member that does not apply or is unknown is `None` (null).
+//! A member that does not apply or is unknown is `None` (null). Numbers that may exceed float64 are then strings.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,6 @@ pub struct TranscodeResult {
     /// True if DEST exists and is complete.
     pub complete: bool,
     /// Wall time in seconds.
-    #[serde(serialize_with = "figure::number")]
     pub seconds: f64,
     /// The nodes, sorted by path.
     pub nodes: Vec<NodeResult>,
@@ -90,7 +89,6 @@ pub struct NodeResult {
     /// Number of work units in all passes: objects, or blocks of objects if the grid changes.
     pub units: Option<u64>,
     /// Mean ratio of chunks read to chunks needed. With two passes: of the one that reads more than it needs.
-    #[serde(serialize_with = "figure::number")]
     pub read_amplification: Option<f64>,
     /// Peak memory of the chunk data in flight, in bytes.
     pub memory_bytes: Option<u64>,
@@ -190,7 +188,6 @@ pub struct QuantizationResult {
     /// For `bitround`: the explicit significand bits that are kept. `None` also in a plan that reads no chunk.
     pub keep_bits: Option<u32>,
     /// For `bitround`: the share of the bitwise real information in these bits (`--keep-bits auto`).
-    #[serde(serialize_with = "figure::number")]
     pub information: Option<f64>,
     /// The least and greatest value of the range, as literals of the array's type.
     pub range: Option<[Json; 2]>,
@@ -262,11 +259,9 @@ pub struct QualityResult {
     #[serde(serialize_with = "figure::number")]
     pub pearson: Option<f64>,
     /// The share of points with a relative error above 1e-4. Where SOURCE is 0, the absolute error.
-    #[serde(serialize_with = "figure::number")]
     pub relative_error_share: Option<f64>,
     /// The greatest difference between the distribution functions of SOURCE and DEST. `None` if DEST can contain more
     /// than 2^20 different values.
-    #[serde(serialize_with = "figure::number")]
     pub ks_statistic: Option<f64>,
     /// The p-value of the two-sample Kolmogorov-Smirnov test, if there is a statistic.
     #[serde(serialize_with = "figure::number")]
@@ -277,10 +272,8 @@ pub struct QualityResult {
     /// Indices of this level along the other dimensions.
     pub dssim_level: Option<Vec<u64>>,
     /// The share of zeros that stay 0. 1 if there are no zeros.
-    #[serde(serialize_with = "figure::number")]
     pub zeros_kept: Option<f64>,
     /// The share of other numbers that keep their sign. 1 if there are none.
-    #[serde(serialize_with = "figure::number")]
     pub signs_kept: Option<f64>,
     /// The reason why there is no DSSIM.
     #[serde(skip)]
