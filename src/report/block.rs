@@ -71,6 +71,6 @@ pub(super) fn findings(warnings: &[Diagnostic]) -> Block<'_> {
 }
 
 /// Returns the members that have a value.
-pub(super) fn known<const N: usize>(members: [(&str, Option<String>); N]) -> impl Iterator<Item = (&str, String)> {
+pub(super) fn known<T, const N: usize>(members: [(&str, Option<T>); N]) -> impl Iterator<Item = (&str, T)> {
     members.into_iter().filter_map(|(label, value)| Some((label, value?)))
 }

@@ -9,7 +9,7 @@ use super::formats::path_of;
 use super::quantity;
 use super::table::{wrap_prose, write_hanging};
 use super::terminal::{Role, Style, one_line};
-use crate::diagnostic::{Diagnostic, Location, Severity};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::operation::OperationError;
 use crate::operation::error::says_more;
 use crate::store::RemoteError;
@@ -228,19 +228,9 @@ pub(super) fn pointer(location: &Location) -> String {
 const SHOWN: usize = 3;
 
 /// One finding, or the same finding about several nodes.
-#[derive(Debug)]
 pub(super) struct Group<'a> {
     /// The findings in their order. Never empty.
     findings: Vec<&'a Diagnostic>,
-}
-
-/// Code, severity, message, help and pointer. They are equal for findings of one kind, whose numbers may differ.
-type Kind = (&'static str, Severity, String, Option<String>, Option<String>);
-
-fn kind_of(finding: &Diagnostic) -> Kind {
-    let help = finding.help.as_deref().map(without_numbers);
-    let pointer = finding.location.pointer.as_deref().map(without_numbers);
-    (finding.code, finding.severity, without_numbers(&finding.message), help, pointer)
 }
 
 /// Returns the text with each run of digits as one `0`. Two arrays that lack chunks rarely lack equally many.
@@ -263,10 +253,13 @@ fn without_numbers(text: &str) -> String {
 /// Returns the groups, errors first, then in the order of the first findings. Findings about chunks are not grouped,
 /// nor are those of a kind that only one node has.
 pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
-    let (mut alone, mut kinds): (Vec<usize>, HashMap<Kind, Vec<usize>>) = Default::default();
+    let (mut alone, mut kinds): (Vec<usize>, HashMap<_, Vec<usize>>) = Default::default();
     for (place, finding) in findings.iter().enumerate() {
+        // Findings of one kind are equal in all of these, except in numbers.
+        let texts = [Some(&finding.message), finding.help.as_ref(), finding.location.pointer.as_ref()];
+        let kind = || (finding.code, finding.severity, texts.map(|text| text.map(|text| without_numbers(text))));
         let of_chunk = finding.location.chunk.is_some();
-        let places = if of_chunk { &mut alone } else { kinds.entry(kind_of(finding)).or_default() };
+        let places = if of_chunk { &mut alone } else { kinds.entry(kind()).or_default() };
         places.push(place);
     }
     let node = |place: usize| (&findings[place].location.store, &findings[place].location.node);

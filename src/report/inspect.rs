@@ -48,11 +48,9 @@ fn array(array: &ArrayResult) -> Report<'_> {
         Block::Page(vec![heading(2, "metadata and storage")]),
         Block::Members(members(array)),
     ];
-    if let Some([_, others @ ..]) = array.storage.as_ref().map(|storage| storage.unknown_keys.as_slice())
-        && !others.is_empty()
-    {
-        blocks.push(Block::Page(vec![Block::Note(format!("also: {}", others.join(", ")))]));
-    }
+    let others =
+        array.storage.as_ref().and_then(|storage| storage.unknown_keys.get(1..)).unwrap_or_default().join(", ");
+    blocks.extend((!others.is_empty()).then(|| Block::Page(vec![Block::Note(format!("also: {others}"))])));
     blocks.extend(array.members.attributes.as_ref().map(Block::Attributes));
     if let Some(stages) = &array.pipeline {
         let unit = if stages.iter().any(|stage| stage.pipeline.is_some()) { "shard" } else { "chunk" };
@@ -61,14 +59,10 @@ fn array(array: &ArrayResult) -> Report<'_> {
         blocks.push(heading(2, format!("pipeline of a {unit}, in encode order")));
         blocks.push(Block::Table("Codecs and what a chunk is after each", table));
     }
-    let mut values = Vec::new();
-    if let Some(stats) = &array.stats {
-        values.extend([heading(2, "values"), Block::Members(inspect_values::stats(stats))]);
-    }
-    if let Some(histogram) = &array.histogram {
-        values.extend([heading(2, "histogram"), Block::Histogram(histogram)]);
-    }
-    blocks.push(Block::Text(values));
+    let stats = array.stats.as_ref().map(|stats| Block::Members(inspect_values::stats(stats)));
+    let histogram = array.histogram.as_ref().map(Block::Histogram);
+    let values = [("values", stats), ("histogram", histogram)];
+    blocks.extend(known(values).map(|(label, block)| Block::Text(vec![heading(2, label), block])));
     blocks.extend(array.suggestion.iter().flat_map(inspect_values::suggestion));
     blocks.extend(array.ways.iter().flat_map(|ways| inspect_values::ways(None, ways)));
     blocks.extend(array.information.iter().flat_map(inspect_values::information));
@@ -104,9 +98,9 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
         let elements = elements.map_or_else(String::new, |elements| quantity::counted(elements, "element"));
         figures.push(("Shape", quantity::shape(shape).replace(", ", " \u{d7} "), elements));
     }
-    if let Some(data_type) = &array.members.data_type {
-        figures.push(("Data type", quantity::shortened(quantity::name(data_type), 60), String::new()));
-    }
+    let data_type =
+        array.members.data_type.as_ref().map(|data_type| quantity::shortened(quantity::name(data_type), 60));
+    figures.extend(data_type.map(|data_type| ("Data type", data_type, String::new())));
     if let Some(storage) = &array.storage {
         let stored = quantity::bytes(storage.bytes_stored);
         let logical = storage.bytes_logical;
@@ -163,8 +157,7 @@ pub(super) fn named(shape: &[u64], names: Option<&[Option<String>]>) -> String {
 
 /// Returns the name of an extension point, and its configuration if there is one.
 fn extension(metadata: &Json) -> String {
-    let configuration =
-        metadata.get("configuration").map_or_else(String::new, |json| format!(" {}", quantity::json(json)));
+    let configuration = metadata.get("configuration").map_or_else(String::new, |of| format!(" {}", quantity::json(of)));
     metadata.get("name").map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
 }
 
@@ -255,10 +248,8 @@ fn tree(result: &GroupResult, most: usize) -> Table {
         table.push_sizes(row(node, &result.path), vec![size]);
     }
     let sum = |name: String, logical, stored| {
-        let mut cells = vec![name];
-        cells.resize(5, String::new());
-        cells.extend(sizes(logical, stored));
-        cells
+        // The other columns have no sum.
+        [name].into_iter().chain(vec![String::new(); 4]).chain(sizes(logical, stored))
     };
     if !rest.is_empty() {
         let all = |bytes: fn(&NodeResult) -> Option<u64>| rest.iter().filter_map(bytes).reduce(u64::saturating_add);

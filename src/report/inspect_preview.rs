@@ -92,29 +92,17 @@ fn letter(share: Option<f64>) -> char {
 pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, EncodingError> {
     let (min, max) = range(preview);
     let width = preview.values.first().map_or(0, |row| row.0.len());
-    let pixels: Vec<u8> = rows(preview)
-        .into_iter()
-        .flatten()
-        .flat_map(|value| match share(*value, min, max).map(colour) {
-            Some([red, green, blue]) => [red, green, blue, 255],
-            None => [0; 4],
-        })
-        .collect();
+    let pixel = |value: &f64| match share(*value, min, max).map(colour) {
+        Some([red, green, blue]) => [red, green, blue, 255],
+        None => [0; 4],
+    };
+    let pixels: Vec<u8> = rows(preview).into_iter().flatten().flat_map(pixel).collect();
     png((width, preview.values.len()), None, &pixels)
 }
 
 /// Nine evenly spaced colours of viridis (Stéfan van der Walt and Nathaniel Smith, CC0), from minimum to maximum.
-const VIRIDIS: [[f64; 3]; 9] = [
-    [68.0, 1.0, 84.0],
-    [71.0, 45.0, 123.0],
-    [59.0, 82.0, 139.0],
-    [44.0, 114.0, 142.0],
-    [33.0, 144.0, 140.0],
-    [39.0, 173.0, 129.0],
-    [93.0, 200.0, 99.0],
-    [170.0, 220.0, 50.0],
-    [253.0, 231.0, 37.0],
-];
+const VIRIDIS: [u32; 9] =
+    [0x44_01_54, 0x47_2d_7b, 0x3b_52_8b, 0x2c_72_8e, 0x21_90_8c, 0x27_ad_81, 0x5d_c8_63, 0xaa_dc_32_u32, 0xfd_e7_25];
 
 /// Returns a PNG image of 8-bit pixels, row by row: indices of the palette, or red, green, blue and alpha without one.
 pub(super) fn png(size: (usize, usize), palette: Option<Vec<u8>>, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
@@ -147,13 +135,15 @@ pub(super) fn colour(share: f64) -> [u8; 3] {
     mixed(&VIRIDIS, share)
 }
 
-/// Returns the colour at a share of the way through evenly spaced colours.
-pub(super) fn mixed(colours: &[[f64; 3]], share: f64) -> [u8; 3] {
+/// Returns the colour at a share of the way through evenly spaced colours (`0xRRGGBB`).
+pub(super) fn mixed(colours: &[u32], share: f64) -> [u8; 3] {
     let place = share * approximate(colours.len() as u64 - 1);
     let below = whole(place).min(colours.len() - 2);
-    let (from, to, part) = (colours[below], colours[below + 1], place - approximate(below as u64));
-    let mix = |component: usize| whole((from[component] + (to[component] - from[component]) * part).round());
-    [0, 1, 2].map(|component| u8::try_from(mix(component)).unwrap_or(u8::MAX))
+    let part = place - approximate(below as u64);
+    [16, 8, 0].map(|shift| {
+        let [from, to] = [colours[below], colours[below + 1]].map(|colour| f64::from(colour >> shift & 0xff));
+        u8::try_from(whole((from + (to - from) * part).round())).unwrap_or(u8::MAX)
+    })
 }
 
 #[cfg(test)]

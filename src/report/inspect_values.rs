@@ -124,9 +124,18 @@ fn is_best(way: &WayResult, ways: &WaysResult) -> bool {
 /// Returns the bitwise real information: a table, a drawing of the bits, and the conclusion.
 pub(super) fn information(information: &InformationResult) -> Vec<Block<'_>> {
     let words = format!("bitwise real information of {} {}", information.data_type, information.of);
+    let shares: Vec<String> = information.kept.iter().map(|kept| format!(">{} % in", share(kept))).collect();
+    let mut columns = vec!["dimension", ">pairs", ">information"];
+    columns.extend(shares.iter().map(String::as_str));
+    let mut table = Table::new(&columns);
+    for dimension in &information.dimensions {
+        let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
+        row.extend(dimension.kept.iter().map(kept_bits));
+        table.push(row, None);
+    }
     vec![
         heading(2, words),
-        Block::Table("Information along each dimension", information_table(information)),
+        Block::Table("Information along each dimension", table),
         Block::Bits(information),
         Block::Note(verdict(information)),
     ]
@@ -171,20 +180,6 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// The character of a bit without information.
 const NONE: char = '·';
-
-/// Returns a row for each dimension.
-pub(super) fn information_table(information: &InformationResult) -> Table {
-    let shares: Vec<String> = information.kept.iter().map(|kept| format!(">{} % in", share(kept))).collect();
-    let mut columns = vec!["dimension", ">pairs", ">information"];
-    columns.extend(shares.iter().map(String::as_str));
-    let mut table = Table::new(&columns);
-    for dimension in &information.dimensions {
-        let mut row = vec![name(dimension), count(dimension.pairs), format!("{:.2} bits", dimension.total)];
-        row.extend(dimension.kept.iter().map(kept_bits));
-        table.push(row, None);
-    }
-    table
-}
 
 /// Returns the sentence below the drawing.
 pub(super) fn verdict(information: &InformationResult) -> String {

@@ -4,7 +4,7 @@ use super::block::{Block, Members, Report};
 use super::quantity::{self, bytes, count, counted};
 use super::terminal::Role;
 use crate::operation::StatusResult;
-use crate::operation::parts_result::{ChosenCompressor, InitResult, PartResult};
+use crate::operation::parts_result::{InitResult, PartResult};
 
 fn report<'a>(title: String, (role, state): (Role, &str), members: Members<'a>) -> Report<'a> {
     let blocks = vec![Block::Members(members)];
@@ -23,23 +23,18 @@ pub fn init(result: &InitResult) -> Report<'_> {
         ("bytes", format!("{} decoded in the largest part", bytes(result.bytes))),
         ("objects", format!("at most {}", count(result.objects))),
     ];
-    if !result.compressors.is_empty() {
-        members.push(("compressor", compressors(&result.compressors)));
-    }
+    // The choices of `--compress auto`: for a single array, or array by array.
+    let chosen = result.compressors.iter().map(|of| match of.path.as_str() {
+        "/" => of.compress.clone(),
+        path => format!("{} {}", path.trim_start_matches('/'), of.compress),
+    });
+    let chosen = chosen.collect::<Vec<_>>().join(", ");
+    members.extend((!chosen.is_empty()).then_some(("compressor", chosen)));
     let last = result.partitions.saturating_sub(1);
     let names: Vec<&str> = result.passes.iter().map(|pass| pass.name).collect();
     let each = if names.len() > 1 { format!(" once for each pass ({})", names.join(", ")) } else { String::new() };
     members.push(("next", format!("run `--partition 0` to `{last}`{each}, then `--finish`")));
     report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
-}
-
-/// Returns the choices of `--compress auto`: for a single array, or array by array.
-fn compressors(chosen: &[ChosenCompressor]) -> String {
-    let one = |of: &ChosenCompressor| match of.path.as_str() {
-        "/" => of.compress.clone(),
-        path => format!("{} {}", path.trim_start_matches('/'), of.compress),
-    };
-    chosen.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the report of a part.

@@ -112,7 +112,6 @@ const BAR: (usize, usize) = (24, 8);
 const LEAST_TIME: Duration = Duration::from_secs(2);
 
 /// A piece of work and its progress.
-#[derive(Debug, Clone)]
 pub(super) struct State<'a> {
     pub name: &'a str,
     /// The number of bytes that are done.

@@ -53,7 +53,15 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
             lines.iter().try_for_each(|line| writeln!(output, "  {line}"))
         }
         Block::Blank => writeln!(output),
-        Block::Verified(name, outcome, rest) => write_verified(name, outcome, rest, style, output),
+        Block::Verified(name, (role, outcome), rest) => {
+            const LABEL: &str = "verified:";
+            let name = if name.is_empty() { String::new() } else { format!("{} ", one_line(name)) };
+            let mut lines = wrapped(&format!("{outcome}{rest}"), style, width(&name) + LABEL.len() + 1);
+            if let Some(rest) = lines[0].strip_prefix(outcome.as_str()) {
+                lines[0] = style.paint(*role, outcome) + rest;
+            }
+            write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
+        }
         Block::Histogram(histogram) => write_histogram(histogram, style.width.unwrap_or(WIDTH), output),
         Block::Bits(information) => inspect_values::write_bits(information, style, output),
         Block::Preview(preview) => inspect_preview::write(preview, style, output),
@@ -87,23 +95,6 @@ fn write_attributes(attributes: &Json, style: Style, output: &mut dyn Write) -> 
 fn write_code(label: &str, lines: &[String], style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "  {}", style.paint(Role::Label, label))?;
     lines.iter().try_for_each(|line| writeln!(output, "    {}", one_line(line)))
-}
-
-fn write_verified(
-    name: &str,
-    (role, outcome): &(Role, String),
-    rest: &str,
-    style: Style,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    const LABEL: &str = "verified:";
-    let name = if name.is_empty() { String::new() } else { format!("{} ", one_line(name)) };
-    let indent = width(&name) + LABEL.len() + 1;
-    let mut lines = wrapped(&format!("{outcome}{rest}"), style, indent);
-    if let Some(rest) = lines[0].strip_prefix(outcome.as_str()) {
-        lines[0] = style.paint(*role, outcome) + rest;
-    }
-    write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
 }
 
 /// Writes the result of `apply-codec`. A plain run is a filter, and writes nothing. The rows of `--repeat` are part of
@@ -173,12 +164,8 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
     let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     for (bin, part) in histogram.counts.iter().enumerate() {
         let bar = bar(approximate(*part) / approximate(greatest), room);
-        let line = format!(
-            "  {:>edge_width$} to {:>edge_width$}  {:>count_width$}  {bar}",
-            edges[bin],
-            edges[bin + 1],
-            counts[bin]
-        );
+        let (from, to, count) = (&edges[bin], &edges[bin + 1], &counts[bin]);
+        let line = format!("  {from:>edge_width$} to {to:>edge_width$}  {count:>count_width$}  {bar}");
         writeln!(output, "{}", line.trim_end())?;
     }
     for (label, part) in [("below", histogram.below), ("above", histogram.above)] {

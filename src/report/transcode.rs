@@ -30,34 +30,31 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
     };
     let mut blocks = vec![findings(&result.warnings)];
     let arrays = arrays(result);
-    match result.nodes.as_slice() {
-        [node] => {
-            let name = (node.path != "/").then(|| heading(3, node.path.clone()));
-            blocks.push(Block::Text(name.into_iter().collect()));
-            let done = if result.dry_run { "the plan" } else { "what was done" };
-            blocks.push(Block::Page(vec![heading(2, done)]));
-            blocks.push(Block::Members(node_members(node, result.dry_run)));
-            blocks.extend(quantization(node, None, compared));
-            blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
+    if let [node] = result.nodes.as_slice() {
+        let name = (node.path != "/").then(|| heading(3, node.path.clone()));
+        blocks.push(Block::Text(name.into_iter().collect()));
+        let done = if result.dry_run { "the plan" } else { "what was done" };
+        blocks.push(Block::Page(vec![heading(2, done)]));
+        blocks.push(Block::Members(node_members(node, result.dry_run)));
+        blocks.extend(quantization(node, None, compared));
+        blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
+    } else {
+        let table = |is_page| Block::Table(sizes, rows(&arrays, is_page));
+        if !arrays.is_empty() {
+            blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
         }
-        _ => {
-            let table = |is_page| Block::Table(sizes, rows(&arrays, is_page));
-            if !arrays.is_empty() {
-                blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
+        blocks.push(Block::Text(vec![table(false)]));
+        for (number, node) in arrays.iter().enumerate() {
+            let quantised = quantization(node, Some(name(node)), compared);
+            if number < MOST_SECTIONS {
+                blocks.extend(quantised);
+            } else {
+                blocks.push(Block::Text(quantised));
             }
-            blocks.push(Block::Text(vec![table(false)]));
-            for (number, node) in arrays.iter().enumerate() {
-                let quantised = quantization(node, Some(name(node)), compared);
-                if number < MOST_SECTIONS {
-                    blocks.extend(quantised);
-                } else {
-                    blocks.push(Block::Text(quantised));
-                }
-            }
-            blocks.extend(all_verified(&arrays, is_verbose));
-            blocks.push(Block::Page(vec![heading(2, "in all")]));
-            blocks.push(Block::Members(sums(result, &arrays)));
         }
+        blocks.extend(all_verified(&arrays, is_verbose));
+        blocks.push(Block::Page(vec![heading(2, "in all")]));
+        blocks.push(Block::Members(sums(result, &arrays)));
     }
     blocks.extend(result.plan.as_ref().map(|plan| Block::Members(planned(plan))));
     if !result.dry_run {
@@ -87,12 +84,10 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
     let shown = if is_page { columns.len() } else { 5 };
     let mut table = Table::new(&columns[..shown]);
     for node in arrays {
-        let change = |text: fn(&ArrayDescription) -> String| {
-            let [before, after] = [&node.source, &node.destination].map(|side| side.as_ref().map(text));
-            match (before, after) {
-                (Some(before), Some(after)) => changed(before, &after),
-                (before, after) => after.or(before).unwrap_or_default(),
-            }
+        let sides = [&node.source, &node.destination].map(Option::as_ref);
+        let change = |text: fn(&ArrayDescription) -> String| match sides.map(|side| side.map(text)) {
+            [Some(before), Some(after)] => changed(before, &after),
+            [before, after] => after.or(before).unwrap_or_default(),
         };
         let estimate = node.estimate.as_ref();
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
@@ -147,20 +142,21 @@ fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [C
     ]
 }
 
-/// Returns the outcome of `--verify`: a line for all equal arrays (with `--verbose` one each), and one for each other.
+/// Returns the outcome of `--verify`: a line for all arrays, with `--verbose` one each.
 fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> {
-    let of_arrays = || arrays.iter().filter_map(|node| Some((node, node.verify.as_ref()?)));
-    let (mut sum, mut right) = (VerifyResult { equal: true, ..VerifyResult::default() }, 0);
-    for (_, verify) in of_arrays().filter(|(_, verify)| verify.equal) {
-        right += 1;
+    let each: Vec<_> = arrays.iter().filter_map(|node| Some((*node, node.verify.as_ref()?))).collect();
+    if is_verbose || each.len() < 2 {
+        return each.into_iter().map(|(node, verify)| verified(name(node), verify, &[node])).collect();
+    }
+    let mut sum = VerifyResult { equal: true, ..VerifyResult::default() };
+    for (_, verify) in &each {
+        sum.equal &= verify.equal;
         sum.elements = sum.elements.saturating_add(verify.elements);
+        sum.differing = sum.differing.saturating_add(verify.differing);
         sum.bound = sum.bound.or(verify.bound);
         sum.max_abs_error = [sum.max_abs_error, verify.max_abs_error].into_iter().flatten().reduce(f64::max);
     }
-    let is_summed = right > 1 && !is_verbose;
-    let alone = of_arrays().filter(|(_, verify)| !(verify.equal && is_summed));
-    let alone = alone.map(|(node, verify)| verified(name(node), verify, &[node]));
-    alone.chain(is_summed.then(|| verified(counted(right, "array"), &sum, arrays))).collect()
+    vec![verified(counted(each.len() as u64, "array"), &sum, arrays)]
 }
 
 /// Returns the outcome of `--verify` for arrays, and the number of compared elements. Copies are compared byte for byte
@@ -287,8 +283,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let sides = node.source.as_ref().zip(node.destination.as_ref());
     let both = |text: fn(&ArrayDescription) -> String| sides.map(|(before, after)| changed(text(before), &text(after)));
     let has_shards = [&node.source, &node.destination].into_iter().flatten().any(|array| array.shard_shape.is_some());
-    let shards =
-        |array: &ArrayDescription| array.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
+    let shards = |of: &ArrayDescription| of.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
     let dropped = sides.map(|(source, destination)| dropped(source, destination)).filter(|names| !names.is_empty());
     let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
     let selected = node.selection.as_ref().map(|slices| slices.iter().map(slice).collect::<Vec<_>>().join(", "));
@@ -432,8 +427,7 @@ fn planned(plan: &PlannedObjects) -> Members<'static> {
         }
         _ => format!("at most {}", counted(plan.keys, "object")),
     };
-    let requests: Vec<String> =
-        numbered(&[(plan.requests_read, "to read"), (plan.requests_write, "to write")]).collect();
+    let requests: Vec<_> = numbered(&[(plan.requests_read, "to read"), (plan.requests_write, "to write")]).collect();
     let requests = (!requests.is_empty()).then(|| format!("about {}", requests.join(", ")));
     known([("will be", Some(keys)), ("requests", requests)]).collect()
 }

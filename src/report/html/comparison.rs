@@ -267,7 +267,7 @@ fn encoded(pixels: Pixels<'_>, scale: Scale) -> Result<Vec<u8>, png::EncodingErr
 const COLOURS: u8 = 254;
 
 /// The colours of differences at the minimum, 0 and the maximum: blue, white, red, as `RdBu` of `ColorBrewer`.
-const DIFFERENCES: [[f64; 3]; 3] = [[33.0, 102.0, 172.0], [247.0, 247.0, 247.0], [178.0, 24.0, 43.0]];
+const DIFFERENCES: [u32; 3] = [0x21_66_ac, 0xf7_f7_f7, 0xb2_18_2b];
 
 /// A scale of colours for values from `min` to `max`.
 #[derive(Debug, Clone, Copy)]

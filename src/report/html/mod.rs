@@ -198,11 +198,6 @@ fn indented(cell: &str, words: &str) -> Markup {
     }
 }
 
-/// Returns text to copy: a command, or JSON.
-pub(super) fn code(words: &str) -> Markup {
-    html! { pre { code { (text(words)) } } }
-}
-
 pub(super) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -230,9 +225,12 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
         Block::Table(caption, rows) => table(caption, rows, ids),
         Block::Code(label, lines) => html! {
             p { (capital(label)) ":" }
-            @for line in lines { (code(line)) }
+            @for line in lines { pre { code { (text(line)) } } }
         },
-        Block::Json(label, json) => html! { p { (capital(label)) ", as JSON:" } (code(&json.to_string())) },
+        Block::Json(label, json) => html! {
+            p { (capital(label)) ", as JSON:" }
+            pre { code { (text(&json.to_string())) } }
+        },
         Block::Note(note) => html! { p { (marked(&capital(note))) @if !note.ends_with('.') { "." } } },
         Block::Verified(name, (role, outcome), rest) => html! {
             p { @if name.is_empty() { "Verified: " } @else { bdi { (text(name)) } " verified: " } strong class=(class(*role)) { (outcome) } (rest) "." }
