@@ -102,10 +102,9 @@ fn figures(array: &ArrayResult) -> Vec<(&'static str, String, String)> {
         array.members.data_type.as_ref().map(|data_type| quantity::shortened(quantity::name(data_type), 60));
     figures.extend(data_type.map(|data_type| ("Data type", data_type, String::new())));
     if let Some(storage) = &array.storage {
-        let stored = quantity::bytes(storage.bytes_stored);
         let logical = storage.bytes_logical;
         let of = logical.map_or_else(String::new, |bytes| format!("of {} decoded", quantity::bytes(bytes)));
-        figures.push(("Stored", stored, of));
+        figures.push(("Stored", quantity::bytes(storage.bytes_stored), of));
         let ratio = logical.and_then(|logical| quantity::ratio(logical, storage.bytes_stored));
         let ratio = ratio.filter(|ratio| ratio.contains("times"));
         figures.extend(ratio.map(|ratio| ("Stored is", ratio, "than decoded".to_owned())));

@@ -17,7 +17,7 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
     writeln!(output)?;
     writeln!(output, "{}", style.paint(Role::Heading, &heading(preview)))?;
     let rows = rows(preview);
-    let (min, max) = range(preview);
+    let (min, max) = (preview.min.unwrap_or_default(), preview.max.unwrap_or_default());
     let colour_of = |value: f64| share(value, min, max).map(colour);
     if style.is_coloured {
         for pair in rows.chunks(2) {
@@ -80,17 +80,13 @@ fn legend(preview: &PreviewResult, style: Style) -> String {
     format!("{} {ramp} {}  ({reduced}; NaN is blank)", figure(min), figure(max))
 }
 
-fn range(preview: &PreviewResult) -> (f64, f64) {
-    (preview.min.unwrap_or_default(), preview.max.unwrap_or_default())
-}
-
 fn letter(share: Option<f64>) -> char {
     share.map_or(' ', |share| char::from(RAMP[whole(share * approximate(RAMP.len() as u64)).min(RAMP.len() - 1)]))
 }
 
 /// Returns the picture as a PNG image with 8 bits of red, green, blue and alpha. NaN is transparent.
 pub fn image(preview: &PreviewResult) -> Result<Vec<u8>, EncodingError> {
-    let (min, max) = range(preview);
+    let (min, max) = (preview.min.unwrap_or_default(), preview.max.unwrap_or_default());
     let width = preview.values.first().map_or(0, |row| row.0.len());
     let pixel = |value: &f64| match share(*value, min, max).map(colour) {
         Some([red, green, blue]) => [red, green, blue, 255],

@@ -19,7 +19,7 @@ use crate::operation::{CompressionResult, EstimateResult, InformationResult, Sta
 /// Returns the statistics with their labels.
 pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
     let share = |part: u64| format!("{} ({})", count(part), percent(part, stats.count));
-    let mut members = vec![("elements", count(stats.count)), ("finite", share(stats.finite))];
+    let all = [("elements", count(stats.count)), ("finite", share(stats.finite))];
     let parts = [
         ("NaN", stats.nan),
         ("missing", stats.missing),
@@ -27,15 +27,14 @@ pub(super) fn stats(stats: &StatsResult) -> Members<'static> {
         ("-Infinity", stats.negative_infinity),
         ("fill value", stats.fill_value),
     ];
-    members.extend(parts.into_iter().filter(|(_, part)| *part > 0).map(|(label, part)| (label, share(part))));
+    let parts = parts.into_iter().filter(|(_, part)| *part > 0).map(|(label, part)| (label, share(part)));
     let figures = [
         ("min", stats.min.as_ref().map(quantity::json)),
         ("max", stats.max.as_ref().map(quantity::json)),
         ("mean", stats.mean.map(exact)),
         ("standard deviation", stats.standard_deviation.map(exact)),
     ];
-    members.extend(known(figures));
-    members
+    all.into_iter().chain(parts).chain(known(figures)).collect()
 }
 
 /// Returns the effect of the suggested codecs on the values, and the command and codecs to copy.
@@ -99,11 +98,9 @@ fn values(values: &StatsResult) -> String {
     };
     texts.extend(values.standard_deviation.map(|deviation| format!("deviation {}", figure(deviation))));
     let infinite = values.positive_infinity + values.negative_infinity;
-    for (part, name) in [(values.nan, "NaN"), (values.missing, "missing"), (infinite, "infinite")] {
-        if part > 0 {
-            texts.push(format!("{} {name}", percent(part, values.count)));
-        }
-    }
+    let parts = [(values.nan, "NaN"), (values.missing, "missing"), (infinite, "infinite")].into_iter();
+    let parts = parts.filter(|(part, _)| *part > 0);
+    texts.extend(parts.map(|(part, name)| format!("{} {name}", percent(part, values.count))));
     texts.join(", ")
 }
 
@@ -199,8 +196,7 @@ pub(super) fn verdict(information: &InformationResult) -> String {
 pub(super) fn write_bits(information: &InformationResult, style: Style, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
     let leading = usize::try_from(information.leading_bits).unwrap_or(0);
-    let names = information.dimensions.iter().map(|dimension| short_name(dimension).chars().count());
-    let width = names.max().unwrap_or(0);
+    let width = information.dimensions.iter().map(|of| short_name(of).chars().count()).max().unwrap_or(0);
     for dimension in &information.dimensions {
         let line = format!("  {:<width$}  {}", short_name(dimension), drawn(dimension, leading));
         writeln!(output, "{}", line.trim_end())?;

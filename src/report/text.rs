@@ -168,10 +168,8 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
         let line = format!("  {from:>edge_width$} to {to:>edge_width$}  {count:>count_width$}  {bar}");
         writeln!(output, "{}", line.trim_end())?;
     }
-    for (label, part) in [("below", histogram.below), ("above", histogram.above)] {
-        if part > 0 {
-            writeln!(output, "  {label}: {}", count(part))?;
-        }
+    for (label, part) in [("below", histogram.below), ("above", histogram.above)].iter().filter(|(_, part)| *part > 0) {
+        writeln!(output, "  {label}: {}", count(*part))?;
     }
     Ok(())
 }

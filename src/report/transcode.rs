@@ -240,8 +240,7 @@ fn sums(result: &TranscodeResult, arrays: &[&NodeResult]) -> Members<'static> {
     let groups = result.nodes.len() - arrays.len();
     let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
     let others = result.totals.other_keys;
-    let spared: Vec<&str> = result.spared.iter().map(|path| path.trim_start_matches('/')).collect();
-    let spared = spared.join(", ");
+    let spared = result.spared.iter().map(|path| path.trim_start_matches('/')).collect::<Vec<_>>().join(", ");
     let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
     let unchanged = || format!("{spared}: coordinates (change one with `--include NAME`)");
@@ -336,8 +335,7 @@ fn chunk_shape(array: &ArrayDescription) -> String {
 
 /// Returns the names of the codecs that only SOURCE has, also inside shards.
 fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<String> {
-    let mut kept = names(&destination.codecs);
-    let mut dropped = names(&source.codecs);
+    let (mut kept, mut dropped) = (names(&destination.codecs), names(&source.codecs));
     dropped.retain(|name| {
         let place = kept.iter().position(|other| other == name);
         place.map(|place| kept.swap_remove(place)).is_none()

@@ -1,6 +1,6 @@
 //! The report of `validate`: the findings, what could not be read, the comparison, and the verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{Block, Report, heading};
 use super::formats::path_of;
@@ -154,9 +154,8 @@ fn summary(result: &ValidateResult) -> String {
     let counts = join([count(result.errors, "error"), count(result.warnings, "warning"), count(result.infos, "info")]);
     let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
     let objects = result.checked.iter().map(|store| store.objects).sum();
-    let mut levels: Vec<&str> = result.checked.iter().map(|store| store.level).collect();
-    levels.sort_unstable();
-    levels.dedup();
+    let levels: BTreeSet<&str> = result.checked.iter().map(|store| store.level).collect();
+    let levels = Vec::from_iter(levels);
     let level = (!levels.is_empty()).then(|| format!("level {}", levels.join(", ")));
     let scope = join([count(nodes as u64, "node"), level, count(objects, "object")]);
     let scope = if scope.is_empty() { scope } else { format!(" ({scope})") };

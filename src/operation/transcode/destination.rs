@@ -80,7 +80,12 @@ impl Output {
 
     /// Claims DEST: everything that is written from now on belongs to this run.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<LockedDestination> {
-        let is_made = self.make_folder().map_err(cannot_write)?;
+        // The folder of the journal, unless it exists.
+        let folder = match &self.destination {
+            Destination::InPlace(place) => (self.existing == Existing::Nothing).then_some(place),
+            Destination::Beside { run, .. } => (!run.exists().map_err(cannot_write)?).then_some(run),
+        };
+        let is_made = folder.map(Node::create_root).transpose().map_err(cannot_write)?.is_some();
         let failed = |error: JournalError| {
             // A folder that another run has begun meanwhile must not be removed.
             let is_others = matches!(error, JournalError::Locked | JournalError::Held(_));
@@ -105,7 +110,7 @@ impl Output {
         if clears {
             self.clear_place(&journal)?;
         }
-        let is_left = matches!(self.existing, Existing::Unfinished | Existing::Node { .. });
+        let is_left = matches!(self.existing, Existing::Unfinished | Existing::Node | Existing::LeftNode);
         let is_resumed = self.resumes && is_left && !clears;
         let is_published = is_resumed && is_node(self.data()).map_err(cannot_write)?;
         Ok(self.claimed(journal, is_resumed, is_published))
@@ -114,15 +119,6 @@ impl Output {
     fn claimed(self, journal: Journal, is_resumed: bool, is_published: bool) -> LockedDestination {
         let left = self.next_to_resume();
         LockedDestination { output: self, journal: Arc::new(journal), is_resumed, is_published, left }
-    }
-
-    /// Makes the folder of the journal. Returns false if it exists.
-    fn make_folder(&self) -> Result<bool, StoreError> {
-        let folder = match &self.destination {
-            Destination::InPlace(place) => (self.existing == Existing::Nothing).then_some(place),
-            Destination::Beside { run, .. } => (!run.exists()?).then_some(run),
-        };
-        folder.map(Node::create_root).transpose().map(|made| made.is_some())
     }
 
     fn open(&self, fingerprint: &Fingerprint) -> Result<Journal, JournalError> {

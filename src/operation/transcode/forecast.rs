@@ -251,17 +251,12 @@ fn room_of(node: &Node) -> Result<FreeSpace> {
 
 /// Returns the help for space that ran out while `needed` more bytes were needed.
 fn space_help(needed: u64, room: &FreeSpace) -> String {
-    let free = room.bytes();
-    match needed.checked_sub(free) {
-        Some(missing @ 1..) => {
-            format!("about {} more are needed there ({} are free): make room", bytes(missing), bytes(free))
-        }
+    let (free, files) = (bytes(room.bytes()), counted(room.files, "file"));
+    let others = "look for a quota, a limit of the process (`ulimit -f`) or other writers";
+    match needed.checked_sub(room.bytes()) {
+        Some(missing @ 1..) => format!("about {} more are needed there ({free} are free): make room", bytes(missing)),
         // The file system does not report what ran out.
-        _ => format!(
-            "{} and {} are free there now: look for a quota, a limit of the process (`ulimit -f`) or other writers",
-            bytes(free),
-            counted(room.files, "file")
-        ),
+        _ => format!("{free} and {files} are free there now: {others}"),
     }
 }
 

@@ -69,12 +69,11 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
             listed => listed,
         },
     };
-    let (bytes_source, bytes_destination) = (counts.bytes_source, bytes_written);
     let codes = verified.as_ref().and_then(|verified| verified.codes.as_ref());
     let quantization = quantization_of(plan, &tally, ran).map(|result| QuantizationResult {
         distinct_codes: codes.map(|codes| codes.iter().map(|byte| u64::from(byte.count_ones())).sum()),
-        bytes_source,
-        bytes_destination,
+        bytes_source: counts.bytes_source,
+        bytes_destination: bytes_written,
         quality,
         ..result
     });

@@ -50,7 +50,7 @@ pub(super) struct Verification {
 pub(super) struct ReadBack<'a> {
     pub plan: &'a Plan,
     /// The objects of one pass, into intermediate data or DEST. `None`: everything.
-    pub share: Option<(usize, &'a ChunkSet)>,
+    pub share: Option<(usize, ChunkSet)>,
     pub budget: Budget,
     pub driver: &'a Driver,
     pub progress: &'a dyn Progress,
@@ -73,7 +73,7 @@ impl ReadBack<'_> {
 
     /// Compares copied objects byte by byte.
     fn copies(&self, job: &CopyJob) -> Result<Verification> {
-        let ReadBack { plan, share, driver, progress, .. } = *self;
+        let ReadBack { plan, share, driver, progress, .. } = self;
         let [source, destination] = &job.nodes;
         let mut differing = 0;
         let work = |pieces: &mut [Vec<u8>; 2], index| {
@@ -89,7 +89,7 @@ impl ReadBack<'_> {
             }
         };
         let sides = [0, 1].map(|side| job.reads_of(side, |_| true));
-        let objects = share.map_or_else(|| job.objects(), |(_, some)| job.objects().common(some));
+        let objects = share.as_ref().map_or_else(|| job.objects(), |(_, some)| job.objects().common(some));
         let fold = |_, equal: bool| differing += u64::from(!equal);
         driver.run_ahead(&objects, &sides, work, fold).map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
@@ -107,11 +107,11 @@ impl ReadBack<'_> {
 
     /// Compares value by value.
     fn values(&self, job: &ObjectJob) -> Result<Verification> {
-        let ReadBack { plan, share, budget, driver, progress } = *self;
+        let ReadBack { plan, share, budget, driver, progress } = self;
         // Readers bind the chain of DEST's documents, so it is bound again here.
         let job = &plan.as_read(job)?;
-        let (transfer, objects) = (&job.transfer, share.map(|(_, objects)| objects));
-        let reads = |pass| share.is_none_or(|(own, _)| own == pass);
+        let (transfer, objects) = (&job.transfer, share.as_ref().map(|(_, objects)| objects));
+        let reads = |pass| share.as_ref().is_none_or(|(own, _)| *own == pass);
         let run = |comparison: &Comparison, transfer: &Transfer, mut all: Compared| {
             let pairs = compared_in(transfer, budget.narrowed(driver.num_threads()))?;
             let driver = &narrowed(driver, pairs.schedule.threads)?;

@@ -171,7 +171,6 @@ impl<'a> Writing<'a> {
             if share.as_ref().is_some_and(|(_, objects)| objects.is_empty()) {
                 return Ok(None);
             }
-            let share = share.as_ref().map(|(pass, objects)| (*pass, objects));
             ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some)
         });
         progress.finish();

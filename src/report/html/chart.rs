@@ -197,10 +197,8 @@ fn description(data: &HistogramResult, marks: &[(f64, &str)]) -> String {
     if let Some((bin, most)) = fullest.filter(|(_, most)| **most > 0) {
         let _ = write!(words, " The fullest is bin {} with {}.", bin + 1, count(*most));
     }
-    for (label, part) in [("below", data.below), ("above", data.above)] {
-        if part > 0 {
-            let _ = write!(words, " {label}: {}.", count(part));
-        }
+    for (label, part) in [("below", data.below), ("above", data.above)].iter().filter(|(_, part)| *part > 0) {
+        let _ = write!(words, " {label}: {}.", count(*part));
     }
     for (value, label) in marks {
         let _ = write!(words, " Marked: {label} at {}.", figure(*value));

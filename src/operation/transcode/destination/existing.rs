@@ -13,10 +13,9 @@ pub(super) enum Existing {
     EmptyFolder,
     /// A run has left its journal, but no metadata.
     Unfinished,
-    /// A node. `is_left`: its run did not remove its journal.
-    Node {
-        is_left: bool,
-    },
+    Node,
+    /// A node whose run did not remove its journal.
+    LeftNode,
     Other,
 }
 
@@ -104,17 +103,14 @@ fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
 /// Fails if DEST exists, unless a run continues an unfinished one.
 fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()> {
     let (message, help) = match (existing, resumes) {
-        (Existing::Nothing, _)
-        | (Existing::EmptyFolder | Existing::Unfinished | Existing::Node { is_left: true }, true) => {
+        (Existing::Nothing, _) | (Existing::EmptyFolder | Existing::Unfinished | Existing::LeftNode, true) => {
             return Ok(());
         }
-        (Existing::Node { is_left: false }, true) => {
-            ("is complete: there is nothing to resume", "replace it with `--overwrite`")
-        }
+        (Existing::Node, true) => ("is complete: there is nothing to resume", "replace it with `--overwrite`"),
         (Existing::Unfinished, false) => {
             ("is an unfinished run", "continue it with `--resume`, or replace it with `--overwrite`")
         }
-        (Existing::EmptyFolder | Existing::Node { .. }, false) => {
+        (Existing::EmptyFolder | Existing::Node | Existing::LeftNode, false) => {
             ("exists already", "choose a new path, or replace it with `--overwrite`")
         }
         (Existing::Other, _) => ("exists already", "choose a new path"),
@@ -244,7 +240,8 @@ fn existing(destination: &Destination) -> Result<Existing> {
         // In an object store, a run that had not begun has left only a lock.
         let has_begun = || destination.run().below(&JOURNAL).exists();
         let is_left = is_left && (!node.capabilities().is_remote || has_begun().map_err(unreadable)?);
-        return Ok(if is_node { Existing::Node { is_left } } else { Existing::Other });
+        let node = if is_left { Existing::LeftNode } else { Existing::Node };
+        return Ok(if is_node { node } else { Existing::Other });
     }
     if is_left {
         return Ok(Existing::Unfinished);

@@ -181,9 +181,9 @@ impl PartReport {
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let quantization = plan.changed.quantization.as_ref();
         let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);
-        let (elements, max_abs_error) = (num_elements(&plan.destination.metadata.shape), Some(self.max_abs_error));
-        let (elements, bound) = (elements.unwrap_or(u64::MAX), self.bound.map(f64::from_bits));
-        let bound = bound.or_else(|| quantization.map(Quantization::bound));
+        let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
+        let bound = self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound));
+        let max_abs_error = Some(self.max_abs_error);
         let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };
         Verification { result, codes: counts_codes.then(|| self.codes.clone()), warning: None }
     }

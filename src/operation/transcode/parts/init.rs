@@ -84,8 +84,7 @@ pub fn init(
     }
     let was_there = before.is_some();
     warnings.extend(many_objects);
-    let passes = plan.passes.iter();
-    let passes = passes.map(|pass| PlannedPass { name: pass.name.name(), partitions: pass.partitions() });
+    let planned = |pass: &PassPlan| PlannedPass { name: pass.name.name(), partitions: pass.partitions() };
     let compressors = arrays.iter().filter_map(|array| {
         let compress = array.plan.compression.as_ref()?.chosen.clone()?;
         Some(ChosenCompressor { path: array.path.clone(), compress })
@@ -94,7 +93,7 @@ pub fn init(
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
         partitions: plan.most_parts(),
-        passes: passes.collect(),
+        passes: plan.passes.iter().map(planned).collect(),
         memory_bytes: plan.memory_bytes,
         bytes: plan.bytes,
         objects,
