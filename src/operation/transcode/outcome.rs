@@ -229,8 +229,8 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
     }
 }
 
-/// Returns the warnings about an array's values: a quantisation gave values outside its range the code of another value,
-/// a change of data type rounded most values to integers, some readers do not decode integer differences. A result with
+/// Returns the warnings about an array's values: a quantisation gave values outside its range the code of another, a
+/// change of data type rounded most values to integers, some readers do not decode integer differences. A result with
 /// quantised codes names its readers itself.
 fn value_warnings(path: &str, plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item = Diagnostic> {
     let QuantizeFigures { count, nan, clamped, max_abs_error_clamped, rounded, .. } = *figures;

@@ -78,7 +78,8 @@ impl SealedPlan {
     /// Returns the identity of the plan: what determines the content of DEST. Threads, memory and block shapes may
     /// change when an unfinished run continues.
     pub(super) fn fingerprint(&self) -> Fingerprint {
-        let source: String = self.source.iter().map(|(key, digest)| format!("{key}\n{digest}\n")).collect();
+        let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
+        let source: String = self.source.iter().map(pair).collect();
         let changes: BTreeMap<&str, _> = self.arrays.iter().map(|array| (array.path.as_str(), &array.change)).collect();
         let settled = self.arrays.iter().map(|array| (array.path.as_str(), &array.settled.quantization));
         let quantizations: BTreeMap<&str, _> = settled.collect();

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::comparison::with_units;
 use super::{Ids, text};
 use crate::operation::drawing::finite_range;
 use crate::operation::{HistogramResult, LevelResult};
@@ -101,6 +100,11 @@ pub(super) fn lines(
         }
     } };
     svg(&words, [&x, &y], &drawn, ids)
+}
+
+/// Returns a name with its units, if known: `values (K)`.
+pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
+    units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
 }
 
 /// Returns the SVG element with a title and a description, both axes with their labels, and grid lines.

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::chart::{self, lines};
+use super::chart::{self, lines, with_units};
 use super::{Ids, capital, text};
 use crate::metadata::Json;
 use crate::operation::drawing::{Comparison, finite_range};
@@ -153,11 +153,6 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
             (colour_bar(scale, &name, &level.values))
         }
     }
-}
-
-/// Returns a name with its units, if known: `values (K)`.
-pub(super) fn with_units(name: &str, units: Option<&str>) -> String {
-    units.map_or_else(|| name.to_owned(), |units| text(&format!("{name} ({units})")))
 }
 
 /// Returns the part of the array that is drawn, in words.

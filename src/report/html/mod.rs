@@ -17,7 +17,8 @@ use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 use crate::operation::drawing::finite_range;
 use crate::operation::{ArrayDrawing, PreviewResult};
-use comparison::{Pixels, Scale, colour_bar, picture, with_units};
+use chart::with_units;
+use comparison::{Pixels, Scale, colour_bar, picture};
 
 const STYLE: &str = include_str!("style.css");
 
