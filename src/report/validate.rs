@@ -155,8 +155,7 @@ fn summary(result: &ValidateResult) -> String {
     let nodes: usize = result.checked.iter().map(|store| store.nodes.len()).sum();
     let objects = result.checked.iter().map(|store| store.objects).sum();
     let levels: BTreeSet<&str> = result.checked.iter().map(|store| store.level).collect();
-    let levels = Vec::from_iter(levels);
-    let level = (!levels.is_empty()).then(|| format!("level {}", levels.join(", ")));
+    let level = (!levels.is_empty()).then(|| format!("level {}", Vec::from_iter(levels).join(", ")));
     let scope = join([count(nodes as u64, "node"), level, count(objects, "object")]);
     let scope = if scope.is_empty() { scope } else { format!(" ({scope})") };
     let colon = if counts.is_empty() { "" } else { ": " };

@@ -265,7 +265,10 @@ mod tests {
 
     #[test]
     fn codes_of_parts_are_put_together() {
-        assert_eq!(packed(&Vec::from_iter((0..1 << 16).map(|code| AtomicBool::new(code == 0 || code == 9)))), [1, 2]);
+        assert_eq!(
+            packed(&(0..1 << 16).map(|code| AtomicBool::new(code == 0 || code == 9)).collect::<Vec<_>>()),
+            [1, 2]
+        );
         let of = |codes| PartReport { codes, ..PartReport::default() };
         let mut all = of(vec![1]);
         all.add(&of(vec![2, 4]));
