@@ -191,8 +191,7 @@ impl PartReport {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::{Arc, atomic::AtomicBool};
 
     use rustix::io::Errno;
 
@@ -265,10 +264,8 @@ mod tests {
 
     #[test]
     fn codes_of_parts_are_put_together() {
-        assert_eq!(
-            packed(&(0..1 << 16).map(|code| AtomicBool::new(code == 0 || code == 9)).collect::<Vec<_>>()),
-            [1, 2]
-        );
+        let occurs = |code: u32| AtomicBool::new(code == 0 || code == 9);
+        assert_eq!(packed(&(0..1 << 16).map(occurs).collect::<Vec<_>>()), [1, 2]);
         let of = |codes| PartReport { codes, ..PartReport::default() };
         let mut all = of(vec![1]);
         all.add(&of(vec![2, 4]));
