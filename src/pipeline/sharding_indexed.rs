@@ -34,7 +34,7 @@ pub(super) fn bind(
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ShardingStage> {
-    let (mut members, is_valid) = Members::of_codec(codec, MEMBERS);
+    let mut members = Members::of_codec(codec, MEMBERS);
     let chunk_shape = members.get("chunk_shape").and_then(|json| shape(&mut members, json));
     let [codecs, index_codecs] = ["codecs", "index_codecs"].map(|name| {
         let pointer = members.pointer_to(name);
@@ -46,7 +46,7 @@ pub(super) fn bind(
     let [shape_pointer, inner_pointer, index_pointer] = ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
     diagnostics.append(&mut members.diagnostics);
     let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
-    let array = array.filter(|_| is_valid)?;
+    let array = array.filter(|_| members.is_valid)?;
     let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
         diagnostics.push(Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(shape_pointer));
     });
@@ -80,8 +80,7 @@ fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
 
 fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
     let Some(entries) = json.as_array() else {
-        members.report_found(code::CONFIGURATION_TYPE, "chunk_shape", "an array of positive integers", json);
-        return None;
+        return members.unexpected(code::CONFIGURATION_TYPE, "chunk_shape", "an array of positive integers", json);
     };
     if entries.len() > MAX_RANK {
         let message =
@@ -98,9 +97,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
             "`chunk_shape` of `sharding_indexed` in dimension {dimension}: expected a positive integer, found {}",
             shown(entry)
         );
-        let pointer = format!("{}/{dimension}", members.pointer_to("chunk_shape"));
-        let code = wrong(entry.as_number().is_some());
-        members.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
+        members.report_entry(wrong(entry.as_number().is_some()), "chunk_shape", dimension, message);
     }
     (shape.len() == entries.len()).then_some(shape)
 }

@@ -67,10 +67,10 @@ impl ArrayKind {
         array: Option<&ArrayRepresentation>,
         found: &mut Vec<Diagnostic>,
     ) -> BoundArray {
-        let (members, is_valid) = Members::of_codec(codec, (self.members)(codec));
+        let members = Members::of_codec(codec, (self.members)(codec));
         // An unknown type has its own diagnostic.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
-        let taken = array.filter(|array| is_valid && (self.takes_any_type || is_known(array)));
+        let taken = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
         let mut to = Binding { codec, members, array: taken, num_read: None };
         let mut bound = (self.make)(&mut to).unwrap_or_default();
         let bindings = to.num_read.map_or(&[][..], |read| &to.members.diagnostics[read..]);

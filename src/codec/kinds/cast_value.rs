@@ -41,6 +41,9 @@ const MEMBERS: &[Member] = &[
     Member::new("scalar_map", Form::Any, Absent::Nothing),
 ];
 
+const OF_SCALAR_MAP: &[Member] =
+    &[Member::new("encode", Form::Any, Absent::Nothing), Member::new("decode", Form::Any, Absent::Nothing)];
+
 /// Returns the type of the encoded values.
 fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
     let pointer = members.pointer_to("data_type");
@@ -80,11 +83,8 @@ fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnost
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
     let data_type = members.get("data_type").and_then(|json| target(members, json));
-    let rounding = members.choice_or_first("rounding", &ROUNDINGS);
-    let mut out_of_range = match members.get("out_of_range") {
-        Some(json) => members.choice("out_of_range", json, &OUT_OF_RANGE),
-        None => Some(OutOfRange::Error),
-    };
+    let rounding = members.choice("rounding", &ROUNDINGS, Rounding::default());
+    let mut out_of_range = members.choice("out_of_range", &OUT_OF_RANGE, OutOfRange::Error);
     if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
         let message = "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
         members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
@@ -214,12 +214,9 @@ struct HalfRead<'a> {
 /// Reads `encode` and `decode`. Invalid entries are left out.
 fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<HalfRead<'a>>; 2] {
     let Some(json) = members.get("scalar_map") else { return Default::default() };
-    let Some(object) = json.as_object() else {
-        members.report_found(code::CONFIGURATION_TYPE, "scalar_map", "an object", json);
-        return Default::default();
-    };
-    let pointer = members.pointer_to("scalar_map");
-    let mut map = Members::new("scalar_map", Some(object), pointer, &["encode", "decode"]);
+    let object = json.as_object();
+    let object = object.or_else(|| members.unexpected(code::CONFIGURATION_TYPE, "scalar_map", "an object", json));
+    let mut map = Members::new("scalar_map", object, members.pointer_to("scalar_map"), OF_SCALAR_MAP);
     let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
     members.diagnostics.append(&mut map.diagnostics);
     lists
@@ -227,12 +224,9 @@ fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<H
 
 fn read_list<'a>(map: &mut Members<'a>, name: &str, target: Option<NumberType>) -> Vec<HalfRead<'a>> {
     let Some(json) = map.get(name) else { return Vec::new() };
-    let Some(list) = json.as_array() else {
-        map.report_found(code::CONFIGURATION_TYPE, name, "an array of pairs", json);
-        return Vec::new();
-    };
+    let list = json.as_array().or_else(|| map.unexpected(code::CONFIGURATION_TYPE, name, "an array of pairs", json));
     let mut entries = Vec::new();
-    for (index, json) in list.iter().enumerate() {
+    for (index, json) in list.unwrap_or_default().iter().enumerate() {
         let (pointer, what) = (format!("{}/{index}", map.pointer_to(name)), what(name, index));
         let Some([key, value]) = json.as_array() else {
             let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));

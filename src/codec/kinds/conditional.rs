@@ -42,13 +42,12 @@ fn make(members: &mut Members<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
     }
     let least = metadata.len().div_ceil(8) as u64 * 8;
     let header_bits = match members.get("header_bits") {
-        Some(json) => members.integer("header_bits", json, least..=1 << 16)?,
+        Some(json) => members.checked_integer("header_bits", json, least..=1 << 16)?,
         None => least,
     };
     if header_bits % 8 != 0 {
         let json = members.get("header_bits")?;
-        members.report_found(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
-        return None;
+        return members.unexpected(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
     }
     // Faults of the codecs inside are not reported here. The caller checks each codec inside a chain, too.
     let codecs = metadata.iter().map(|codec| BytesCodec::checked(codec, kind_of)).collect();

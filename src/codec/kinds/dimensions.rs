@@ -23,11 +23,12 @@ pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
     ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind_transpose)
 };
 
+const PERMUTATION: &str = "a permutation of the dimensions";
+
 /// Reads "C" or "F". Returns true if the dimensions are reversed.
 fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> {
     if !["C", "F"].contains(&letter) {
-        members.report_found(code::TRANSPOSE_ORDER, "order", "a permutation of the dimensions", json);
-        return None;
+        return members.unexpected(code::TRANSPOSE_ORDER, "order", PERMUTATION, json);
     }
     let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
     let help = "write it as a permutation: zarr-python and zarrs reject the letter";
@@ -59,8 +60,7 @@ fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<Vec<usize>
         };
         is_valid = false;
         let message = format!("`order` of `transpose` has {} at position {position}: {fault}", shown(entry));
-        let pointer = format!("{}/{position}", members.pointer_to("order"));
-        members.diagnostics.push(Diagnostic::new(code::TRANSPOSE_ORDER, message).at_pointer(pointer));
+        members.report_entry(code::TRANSPOSE_ORDER, "order", position, message);
     }
     is_valid.then_some(order)
 }
@@ -73,11 +73,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
             reversed = letter(members, text, json)?;
             None
         }
-        other => {
-            let expected = "a permutation of the dimensions";
-            members.report_found(code::CONFIGURATION_TYPE, "order", expected, other);
-            return None;
-        }
+        other => return members.unexpected(code::CONFIGURATION_TYPE, "order", PERMUTATION, other),
     };
     let array = to.array()?;
     let rank = array.shape.len();
@@ -151,42 +147,41 @@ enum ReshapeDimension {
 
 fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
     let Some(entries) = json.as_array() else {
-        members.report_found(code::CONFIGURATION_TYPE, "shape", "an array of dimensions", json);
-        return None;
+        return members.unexpected(code::CONFIGURATION_TYPE, "shape", "an array of dimensions", json);
     };
     let mut shape = Vec::with_capacity(entries.len());
     let mut last_dimension = None;
     for (index, entry) in entries.iter().enumerate() {
-        match dimension(entry) {
+        let dimension = match dimension(entry) {
             Some(ReshapeDimension::Rest) if shape.contains(&ReshapeDimension::Rest) => {
                 fault(members, index, "-1 is given twice");
+                continue;
             }
-            Some(ReshapeDimension::Dimensions(dimensions)) => {
-                for dimension in &dimensions {
-                    if last_dimension >= Some(*dimension) {
-                        let message = format!("dimension {dimension} of the input does not come in order");
-                        fault(members, index, &message);
-                    }
-                    last_dimension = last_dimension.max(Some(*dimension));
-                }
-                shape.push(ReshapeDimension::Dimensions(dimensions));
-            }
-            Some(dimension) => shape.push(dimension),
+            Some(dimension) => dimension,
             None => {
-                let message =
-                    format!("expected a positive integer, -1 or an array of dimensions, found {}", shown(entry));
-                fault(members, index, &message);
+                let expected = "a positive integer, -1 or an array of dimensions";
+                fault(members, index, &format!("expected {expected}, found {}", shown(entry)));
+                continue;
+            }
+        };
+        if let ReshapeDimension::Dimensions(dimensions) = &dimension {
+            for dimension in dimensions {
+                if last_dimension >= Some(*dimension) {
+                    let message = format!("dimension {dimension} of the input does not come in order");
+                    fault(members, index, &message);
+                }
+                last_dimension = last_dimension.max(Some(*dimension));
             }
         }
+        shape.push(dimension);
     }
     let is_valid = members.diagnostics.iter().all(|found| !found.is(code::RESHAPE_SHAPE));
     (is_valid && shape.len() == entries.len()).then_some(shape)
 }
 
 fn fault(members: &mut Members<'_>, index: usize, message: &str) {
-    let pointer = format!("{}/{index}", members.pointer_to("shape"));
     let message = format!("`shape` of `reshape`, dimension {index}: {message}");
-    members.diagnostics.push(Diagnostic::new(code::RESHAPE_SHAPE, message).at_pointer(pointer));
+    members.report_entry(code::RESHAPE_SHAPE, "shape", index, message);
 }
 
 fn dimension(json: &Json) -> Option<ReshapeDimension> {
@@ -202,26 +197,27 @@ fn dimension(json: &Json) -> Option<ReshapeDimension> {
 
 /// Returns the encoded shape of a chunk of shape `decoded`. The error is the reason why there is none.
 fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec<u64>, String> {
-    let too_many = || "the number of elements does not fit into 64 bits".to_owned();
-    let total = num_elements(decoded).ok_or_else(too_many)?;
-    let mut shape: Vec<Option<u64>> = Vec::with_capacity(dimensions.len());
+    let count = |lengths: &[u64]| {
+        num_elements(lengths).ok_or_else(|| "the number of elements does not fit into 64 bits".to_owned())
+    };
+    let total = count(decoded)?;
+    let mut encoded = Vec::with_capacity(dimensions.len());
     for dimension in dimensions {
-        shape.push(match dimension {
-            ReshapeDimension::Size(size) => Some(*size),
-            ReshapeDimension::Rest => None,
-            ReshapeDimension::Dimensions(dimensions) => {
-                let sizes: Option<Vec<u64>> =
-                    dimensions.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
-                let sizes =
-                    sizes.ok_or_else(|| format!("{dimensions:?} are not among its {} dimensions", decoded.len()))?;
-                Some(num_elements(&sizes).ok_or_else(too_many)?)
+        encoded.push(match dimension {
+            ReshapeDimension::Size(size) => *size,
+            // Until the product of the others is known.
+            ReshapeDimension::Rest => 1,
+            ReshapeDimension::Dimensions(own) => {
+                let lengths: Option<Vec<u64>> = own.iter().map(|place| decoded.get(*place).copied()).collect();
+                let missing = || format!("{own:?} are not among its {} dimensions", decoded.len());
+                count(&lengths.ok_or_else(missing)?)?
             }
         });
     }
-    let known: Vec<u64> = shape.iter().flatten().copied().collect();
-    let known = num_elements(&known).ok_or_else(too_many)?;
-    let rest = total.checked_div(known).unwrap_or(0);
-    let encoded: Vec<u64> = shape.into_iter().map(|size| size.unwrap_or(rest)).collect();
+    let known = count(&encoded)?;
+    if let Some(rest) = dimensions.iter().position(|dimension| *dimension == ReshapeDimension::Rest) {
+        encoded[rest] = total.checked_div(known).unwrap_or(0);
+    }
     if num_elements(&encoded) != Some(total) {
         return Err(format!("the encoded shape {encoded:?} has another number of elements"));
     }

@@ -26,8 +26,8 @@ pub(crate) static LZMA: BytesKind = BytesKind {
     ..BytesKind::new(
         &[
             Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
-            Member::new("check", Form::Any, Absent::Nothing),
-            Member::new("preset", Form::Any, Absent::Nothing),
+            Member::new("check", Form::Listed(is_check, CHECK_NAMES), Absent::Nothing),
+            PRESET,
             Member::new("filters", Form::Any, Absent::Nothing),
         ],
         |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
@@ -72,22 +72,72 @@ const LEAST_DICTIONARY: u64 = 4096;
 /// The most bytes that a decoder may allocate: twice the dictionary of the highest preset.
 const MEMORY_LIMIT: u64 = 128 << 20;
 
-/// The members of a compressor. The ranges of `preset` and `mf` have gaps, which are checked later.
+/// The members of a compressor.
 const OF_COMPRESSOR: &[Member] = &[
     ID,
-    Member::new("preset", Form::Any, Absent::Nothing),
+    PRESET,
     in_range("dict_size", 4096, 1536 << 20),
-    in_range("lc", 0, 4),
+    Member::new("lc", Form::Integer(0, 4), Absent::Integer(3)),
     in_range("lp", 0, 4),
     in_range("pb", 0, 4),
     in_range("mode", 1, 2),
     in_range("nice_len", 2, 273),
-    in_range("mf", 3, 20),
+    Member::new("mf", Form::Listed(is_finder, FINDER_NAMES), Absent::Nothing),
     in_range("depth", 0, u32::MAX as i64),
 ];
 const OF_DELTA: &[Member] = &[ID, in_range("dist", 1, 256)];
 const OF_BRANCH: &[Member] = &[ID, in_range("start_offset", 0, u32::MAX as i64)];
-const ID: Member = Member::required("id", Form::Any);
+const ID: Member = Member::required(
+    "id",
+    Form::Listed(
+        |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9),
+        "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9",
+    ),
+);
+const PRESET: Member = Member::new(
+    "preset",
+    Form::Listed(
+        |preset| matches!(preset & !(EXTREME as i64), 0..=9),
+        "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added",
+    ),
+    Absent::Nothing,
+);
+
+/// The checksums, whose numbers are those of Python.
+const CHECKS: [Check; 4] = [Check::None, Check::Crc32, Check::Crc64, Check::Sha256];
+const CHECK_NAMES: &str = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
+
+fn is_check(number: i64) -> bool {
+    number == -1 || CHECKS.iter().any(|check| *check as i64 == number)
+}
+
+/// The match finders, whose numbers are those of Python.
+const FINDERS: [MatchFinder; 5] = [
+    MatchFinder::HashChain3,
+    MatchFinder::HashChain4,
+    MatchFinder::BinaryTree2,
+    MatchFinder::BinaryTree3,
+    MatchFinder::BinaryTree4,
+];
+const FINDER_NAMES: &str = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
+
+fn is_finder(number: i64) -> bool {
+    FINDERS.iter().any(|finder| *finder as i64 == number)
+}
+
+/// The members of a compressor that replace a value of its preset.
+const OPTIONS: [(&str, fn(&mut LzmaOptions, u32) -> &mut LzmaOptions); 7] = [
+    ("lc", LzmaOptions::literal_context_bits),
+    ("lp", LzmaOptions::literal_position_bits),
+    ("pb", LzmaOptions::position_bits),
+    ("mode", |options, mode| options.mode(if mode == 1 { Mode::Fast } else { Mode::Normal })),
+    ("nice_len", LzmaOptions::nice_len),
+    ("depth", LzmaOptions::depth),
+    ("mf", |options, number| {
+        let finder = FINDERS.into_iter().find(|finder| *finder as u32 == number);
+        options.match_finder(finder.unwrap_or(MatchFinder::BinaryTree4))
+    }),
+];
 
 const fn in_range(name: &'static str, least: i64, greatest: i64) -> Member {
     Member::new(name, Form::Integer(least, greatest), Absent::Nothing)
@@ -112,73 +162,47 @@ struct Lzma {
 }
 
 fn read(members: &mut Members<'_>) -> Option<Lzma> {
-    let is_check = |check| [-1, 0, 1, 4, 10].contains(&check);
-    let checks = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
-    let check = read_number(members, "check", is_check, checks);
-    let preset = read_preset(members);
     let filters = match members.given("filters") {
-        Some(json) => read_filters(members, json),
-        None => Some(Vec::new()),
+        Some(json) => read_filters(members, json)?,
+        None => Vec::new(),
     };
-    // -1 means the same as an absent check.
-    let check = check.ok()?.and_then(|check| u32::try_from(check).ok());
-    let (filters, preset, format) = (filters?, preset.ok()?, members.integer_value("format"));
-    if format > RAW { None } else { whole(Lzma { format, check, filters }, preset, members) }
-}
-
-/// Reads a number that may be absent. Fails after a fault is reported.
-fn read_number(
-    members: &mut Members<'_>,
-    name: &str,
-    is_taken: impl Fn(i64) -> bool,
-    expected: &str,
-) -> Result<Option<i64>, ()> {
-    let Some(json) = members.given(name) else { return Ok(None) };
-    let number = json.as_i128().and_then(|number| i64::try_from(number).ok()).filter(|number| is_taken(*number));
-    if number.is_none() {
-        members.report_found(wrong(json.as_number().is_some()), name, expected, json);
+    if !members.is_valid {
+        return None;
     }
-    number.map(Some).ok_or(())
+    // -1 means the same as an absent check.
+    let lzma = Lzma { format: members.integer_value("format"), check: members.integer("check"), filters };
+    let whole = whole(lzma, members.integer("preset")).map_err(|(name, fault)| {
+        members.report(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {fault}"));
+    });
+    whole.ok()
 }
 
-/// Reads the preset, which may be absent. Fails after a fault is reported.
-fn read_preset(members: &mut Members<'_>) -> Result<Option<u32>, ()> {
-    let is_taken = |preset: i64| (0..=9).contains(&(preset & !i64::from(EXTREME)));
-    let expected = "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added";
-    let preset = read_number(members, "preset", is_taken, expected)?;
-    Ok(preset.and_then(|preset| u32::try_from(preset).ok()))
-}
-
-/// Rejects members that Python's module does not allow together. Replaces a preset by its filter.
-fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>) -> Option<Lzma> {
-    let fault = |members: &mut Members<'_>, name: &str, what: &str| {
-        members.refuse(code::CONFIGURATION_VALUE, name, format!("`{name}` of `numcodecs.lzma`: {what}"))
-    };
-    let Lzma { format, check, filters } = &mut configuration;
-    let has_check = check.is_some_and(|check| check != 0);
-    if has_check && *format != XZ {
-        return fault(members, "check", "only the format 1 (xz) has checks");
+/// Replaces a preset by its filter. The error is a member, and the reason why Python's module does not allow it beside
+/// the others.
+fn whole(mut lzma: Lzma, preset: Option<u32>) -> Result<Lzma, (&'static str, &'static str)> {
+    let Lzma { format, check, filters } = &mut lzma;
+    if *format != XZ && check.is_some_and(|check| check != 0) {
+        return Err(("check", "only the format 1 (xz) has checks"));
     }
     if filters.is_empty() {
         if *format == RAW {
-            return fault(members, "filters", "the format 3 (raw) needs them");
+            return Err(("filters", "the format 3 (raw) needs them"));
         }
         let members = preset.map_or_else(Object::new, |preset| Object::new().with("preset", u64::from(preset)));
         filters.push(LzmaFilter { id: if *format == ALONE { LZMA1 } else { LZMA2 }, members });
     } else if preset.is_some() {
-        return fault(members, "preset", "there are `filters` as well, which tell the same");
+        return Err(("preset", "there are `filters` as well, which tell the same"));
     }
-    let compressors = filters.iter().filter(|filter| filter.is_compressor()).count();
-    let has_second = filters.iter().any(|filter| filter.id == LZMA2);
-    if compressors != 1 || !filters.last().is_some_and(LzmaFilter::is_compressor) {
-        return fault(members, "filters", "exactly one compressor (LZMA1 or LZMA2) must come last");
+    let Some((last, others)) = filters.split_last() else { return Ok(lzma) };
+    if !last.is_compressor() || others.iter().any(LzmaFilter::is_compressor) {
+        return Err(("filters", "exactly one compressor (LZMA1 or LZMA2) must come last"));
     }
     match *format {
-        ALONE if filters.len() > 1 || has_second => {
-            fault(members, "filters", "the format 2 (alone) takes LZMA1 and nothing else")
+        ALONE if !others.is_empty() || last.id == LZMA2 => {
+            Err(("filters", "the format 2 (alone) takes LZMA1 and nothing else"))
         }
-        XZ if !has_second => fault(members, "filters", "the format 1 (xz) takes LZMA2, not LZMA1"),
-        _ => Some(configuration),
+        XZ if last.id != LZMA2 => Err(("filters", "the format 1 (xz) takes LZMA2, not LZMA1")),
+        _ => Ok(lzma),
     }
 }
 
@@ -186,15 +210,13 @@ fn whole(mut configuration: Lzma, preset: Option<u32>, members: &mut Members<'_>
 fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter>> {
     let Some(entries) = json.as_array().filter(|entries| (1..=MAX_FILTERS).contains(&entries.len())) else {
         let expected = format!("a list of 1 to {MAX_FILTERS} filters");
-        members.report_found(wrong(json.as_array().is_some()), "filters", &expected, json);
-        return None;
+        return members.unexpected(wrong(json.as_array().is_some()), "filters", &expected, json);
     };
     let mut filters = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let pointer = format!("{}/{index}", members.pointer_to("filters"));
         let Some(entry) = entry.as_object() else {
-            members.report_found(code::CONFIGURATION_TYPE, "filters", "filters as objects", entry);
-            return None;
+            return members.unexpected(code::CONFIGURATION_TYPE, "filters", "filters as objects", entry);
         };
         filters.push(read_filter(entry, pointer, &mut members.diagnostics)?);
     }
@@ -208,29 +230,15 @@ fn read_filter(entry: &Object, pointer: String, found: &mut Vec<Diagnostic>) -> 
         Some(4..=9) => OF_BRANCH,
         _ => OF_COMPRESSOR,
     };
-    let (mut members, is_valid) = Members::of_table("numcodecs.lzma", Some(entry), pointer, table);
-    let is_taken = |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9);
-    let expected = "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9";
-    let id = read_number(&mut members, "id", is_taken, expected).ok().flatten();
-    let id = id.filter(|_| is_valid && are_taken_together(&mut members));
-    found.append(&mut members.diagnostics);
-    id.map(|id| LzmaFilter { id, members: entry.clone() })
-}
-
-/// Returns true if the values of a compressor's members are allowed together. Reports them if not.
-fn are_taken_together(members: &mut Members<'_>) -> bool {
-    let is_finder = |finder| matches!(finder, 3 | 4 | 18..=20);
-    let finders = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
-    if read_preset(members).is_err() || read_number(members, "mf", is_finder, finders).is_err() {
-        return false;
-    }
-    let bits = |name, default| members.given(name).and_then(Json::as_u64).unwrap_or(default);
-    let is_within = bits("lc", 3) + bits("lp", 0) <= 4;
-    if !is_within {
+    let mut members = Members::new("numcodecs.lzma", Some(entry), pointer, table);
+    let bits = |name| members.integer_value::<u64>(name);
+    if members.is_valid && bits("lc") + bits("lp") > 4 {
         let message = "`lc` and `lp` of `numcodecs.lzma` make more than 4 together";
         members.report(code::CONFIGURATION_VALUE, "lc", message);
+        members.is_valid = false;
     }
-    is_within
+    found.append(&mut members.diagnostics);
+    members.integer("id").filter(|_| members.is_valid).map(|id| LzmaFilter { id, members: entry.clone() })
 }
 
 impl LzmaFilter {
@@ -253,27 +261,10 @@ impl LzmaFilter {
     fn options(&self, size: u64) -> Result<LzmaOptions, Error> {
         let mut own = LzmaOptions::new_preset(self.value("preset").unwrap_or(USUAL))?;
         own.dict_size(self.dictionary(size));
-        // These three values are the same in every preset.
-        own.literal_context_bits(self.value("lc").unwrap_or(3));
-        own.literal_position_bits(self.value("lp").unwrap_or(0));
-        own.position_bits(self.value("pb").unwrap_or(2));
-        if let Some(mode) = self.value("mode") {
-            own.mode(if mode == 1 { Mode::Fast } else { Mode::Normal });
-        }
-        if let Some(length) = self.value("nice_len") {
-            own.nice_len(length);
-        }
-        if let Some(depth) = self.value("depth") {
-            own.depth(depth);
-        }
-        if let Some(finder) = self.value("mf") {
-            own.match_finder(match finder {
-                3 => MatchFinder::HashChain3,
-                4 => MatchFinder::HashChain4,
-                18 => MatchFinder::BinaryTree2,
-                19 => MatchFinder::BinaryTree3,
-                _ => MatchFinder::BinaryTree4,
-            });
+        for (name, set) in OPTIONS {
+            if let Some(value) = self.value(name) {
+                set(&mut own, value);
+            }
         }
         Ok(own)
     }
@@ -304,12 +295,7 @@ impl Lzma {
     }
 
     fn encoder(&self, size: u64) -> Result<Stream, Error> {
-        let check = match self.check {
-            Some(0) => Check::None,
-            Some(1) => Check::Crc32,
-            Some(10) => Check::Sha256,
-            _ => Check::Crc64,
-        };
+        let check = CHECKS.into_iter().find(|check| Some(*check as u32) == self.check).unwrap_or(Check::Crc64);
         match (self.format, self.filters.first()) {
             (XZ, _) => Stream::new_stream_encoder(&self.chain(size)?, check),
             (ALONE, Some(filter)) => Stream::new_lzma_encoder(&filter.options(size)?),

@@ -15,6 +15,8 @@ use crate::metadata::json::{Json, Object, member_pointer};
 pub(crate) enum Form {
     /// An integer from the first to the second number.
     Integer(i64, i64),
+    /// An integer for which the function returns true. The text describes these integers.
+    Listed(fn(i64) -> bool, &'static str),
     Number,
     Boolean,
     /// One of these strings.
@@ -32,6 +34,8 @@ pub(crate) enum Absent {
     Refused,
     /// There is no value.
     Nothing,
+    /// There is no value, and null means the same.
+    Null,
     Integer(i64),
     Boolean(bool),
     Text(&'static str),
@@ -63,7 +67,7 @@ pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
             Absent::Integer(value) => Json::from(value),
             Absent::Boolean(value) => Json::from(value),
             Absent::Text(text) => Json::from(text),
-            Absent::Refused | Absent::Nothing => continue,
+            Absent::Refused | Absent::Nothing | Absent::Null => continue,
         };
         if !configuration.contains(member.name) {
             configuration.insert(member.name, value);
@@ -103,53 +107,62 @@ pub(crate) struct Members<'a> {
     object: Option<&'a Object>,
     pointer: String,
     table: &'static [Member],
-    is_absence_reported: bool,
+    /// False if a member does not match the table.
+    pub(crate) is_valid: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Members<'a> {
-    /// Reads the configuration of a codec and checks it against `table`. Returns false if a member does not match.
-    pub(crate) fn of_codec(codec: &'a CodecMetadata, table: &'static [Member]) -> (Self, bool) {
+    /// Reads the configuration of a codec and checks it against `table`. Faults are reported.
+    pub(crate) fn of_codec(codec: &'a CodecMetadata, table: &'static [Member]) -> Self {
         let CodecMetadata { name, configuration, pointer, .. } = codec;
-        Self::of_table(name, configuration.as_ref(), format!("{pointer}/configuration"), table)
+        Self::new(name, configuration.as_ref(), format!("{pointer}/configuration"), table)
     }
 
     /// Reads an object at `pointer` and checks its members against `table`. Faults are reported.
-    pub(crate) fn of_table(
-        codec: &'a str,
-        object: Option<&'a Object>,
-        pointer: String,
-        table: &'static [Member],
-    ) -> (Self, bool) {
-        let known: Vec<_> = table.iter().map(|member| member.name).collect();
-        let mut members = Self::new(codec, object, pointer, &known);
-        members.table = table;
-        let mut is_valid = true;
+    pub(crate) fn new(codec: &'a str, object: Option<&'a Object>, pointer: String, table: &'static [Member]) -> Self {
+        let mut members = Members { codec, object, pointer, table, is_valid: true, diagnostics: Vec::new() };
+        members.report_unknown();
         for member in table {
             let is_required = matches!(member.absent, Absent::Refused);
-            let json = if is_required { members.require(member.name) } else { members.given(member.name) };
-            is_valid &= json.map_or(!is_required, |json| members.check(member, json));
-        }
-        (members, is_valid)
-    }
-
-    /// Reads an object at `pointer` inside a configuration.
-    pub(crate) fn new(codec: &'a str, object: Option<&'a Object>, pointer: String, known: &[&'static str]) -> Self {
-        let mut members =
-            Members { codec, object, pointer, table: &[], is_absence_reported: false, diagnostics: Vec::new() };
-        let unknown = object.into_iter().flat_map(Object::names).filter(|name| !known.contains(name));
-        for name in unknown.take(MAX_FAULTS) {
-            let message = format!("`{codec}` has no member `{}`", shortened(name));
-            let help = if known.is_empty() {
-                format!("remove it: a configuration of `{codec}` has no members")
-            } else {
-                let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-                format!("the members are {}", names.join(", "))
+            let json = if is_required { members.get(member.name) } else { members.given(member.name) };
+            let is_right = match json {
+                Some(json) => members.check(member, json),
+                None => !is_required || members.report_missing(member.name),
             };
-            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help);
-            members.diagnostics.push(found.at_pointer(members.pointer_to(name)));
+            members.is_valid &= is_right;
         }
         members
+    }
+
+    fn report_unknown(&mut self) {
+        let names: Vec<_> = self.table.iter().map(|member| member.name).collect();
+        let help = if names.is_empty() {
+            format!("remove it: a configuration of `{}` has no members", self.codec)
+        } else {
+            format!("the members are `{}`", names.join("`, `"))
+        };
+        let unknown = self.object.into_iter().flat_map(|object| object.unknown_names(&names));
+        for name in unknown.take(MAX_FAULTS) {
+            let message = format!("`{}` has no member `{}`", self.codec, shortened(name));
+            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help.as_str());
+            self.diagnostics.push(found.at_pointer(self.pointer_to(name)));
+        }
+    }
+
+    /// Reports a required member that is missing, and returns false. An absent configuration is only one fault, however
+    /// many members it should have.
+    fn report_missing(&mut self, name: &str) -> bool {
+        let (message, pointer) = if self.object.is_some() {
+            (format!("`{}` lacks `{name}`", self.codec), self.pointer.as_str())
+        } else {
+            let codec_pointer = self.pointer.rsplit_once('/').map_or("", |split| split.0);
+            (format!("`{}` has no configuration, and needs one with `{name}`", self.codec), codec_pointer)
+        };
+        if self.object.is_some() || self.is_valid {
+            self.diagnostics.push(Diagnostic::new(code::CONFIGURATION_MISSING, message).at_pointer(pointer));
+        }
+        false
     }
 
     pub(crate) fn pointer_to(&self, name: &str) -> String {
@@ -161,42 +174,45 @@ impl<'a> Members<'a> {
         self.object.and_then(|object| object.get(name))
     }
 
-    /// Returns a member that is present. For numcodecs, null is absent.
+    /// Returns a member that is present. For numcodecs, and where the table says so, null is absent.
     pub(crate) fn given(&self, name: &str) -> Option<&'a Json> {
-        self.get(name).filter(|json| !json.is_null() || !self.codec.starts_with("numcodecs."))
+        let is_null_absent = || self.codec.starts_with("numcodecs.") || matches!(self.absent(name), Absent::Null);
+        self.get(name).filter(|json| !json.is_null() || !is_null_absent())
     }
 
     /// Checks that a value has the form of its member.
     fn check(&mut self, member: &Member, json: &Json) -> bool {
-        let name = member.name;
-        let (is_right, expected) = match member.form {
-            Form::Integer(least, greatest) => return self.integer(name, json, least..=greatest).is_some(),
-            Form::Number => (json.as_number().is_some(), "a number"),
-            Form::Boolean => (json.as_bool().is_some(), "true or false"),
-            Form::Choice(choices) => {
-                let choices: Vec<_> = choices.iter().map(|choice| (*choice, ())).collect();
-                return self.choice(name, json, &choices).is_some();
+        let (name, text) = (member.name, json.as_str());
+        let (is_right, is_type_right, expected) = match member.form {
+            Form::Integer(least, greatest) => return self.checked_integer(name, json, least..=greatest).is_some(),
+            Form::Listed(is_listed, expected) => {
+                let number = json.as_i128().and_then(|number| i64::try_from(number).ok());
+                (number.is_some_and(is_listed), json.as_number().is_some(), expected)
             }
+            Form::Number => (json.as_number().is_some(), false, "a number"),
+            Form::Boolean => (json.as_bool().is_some(), false, "true or false"),
+            Form::Choice(choices) => return self.place(name, json, choices).is_some(),
             Form::DataType => {
-                (json.as_str().and_then(numpy_data_type).is_some(), "a data type of numpy, such as \"<f4\"")
+                (text.and_then(numpy_data_type).is_some(), text.is_some(), "a data type of numpy, such as \"<f4\"")
             }
             Form::Any => return true,
         };
-        if !is_right {
-            let is_text = matches!(member.form, Form::DataType) && json.as_str().is_some();
-            self.report_found(wrong(is_text), name, expected, json);
-        }
-        is_right
+        is_right || self.unexpected::<()>(wrong(is_type_right), name, expected, json).is_some()
     }
 
     fn absent(&self, name: &str) -> Absent {
         self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
     }
 
+    /// Returns an integer that is present, if `T` can represent it.
+    pub(crate) fn integer<T: TryFrom<i128>>(&self, name: &str) -> Option<T> {
+        self.given(name).and_then(Json::as_i128).and_then(|value| T::try_from(value).ok())
+    }
+
     /// Returns the integer, or the table's default. It is 0 if there is no default, or `T` cannot represent the value.
     pub(crate) fn integer_value<T: TryFrom<i128> + Default>(&self, name: &str) -> T {
-        let default = || if let Absent::Integer(value) = self.absent(name) { value.into() } else { 0 };
-        let value = self.given(name).and_then(Json::as_i128).unwrap_or_else(default);
+        let default = if let Absent::Integer(value) = self.absent(name) { value.into() } else { 0 };
+        let value = self.integer(name).unwrap_or(default);
         T::try_from(value).unwrap_or_default()
     }
 
@@ -212,32 +228,6 @@ impl<'a> Members<'a> {
         self.given(name).and_then(Json::as_str).unwrap_or(default)
     }
 
-    /// Returns the choice of one of some strings, or the first if the member is absent. `None` after a fault.
-    pub(crate) fn choice_or_first<T: Clone>(&mut self, name: &str, choices: &[(&str, T)]) -> Option<T> {
-        match self.given(name) {
-            Some(json) => self.choice(name, json, choices),
-            None => choices.first().map(|choice| choice.1.clone()),
-        }
-    }
-
-    /// Returns a required member, or reports that it is missing. An absent configuration is only one fault, however
-    /// many members it should have.
-    fn require(&mut self, name: &str) -> Option<&'a Json> {
-        let member = self.get(name);
-        if member.is_some() || (self.object.is_none() && self.is_absence_reported) {
-            return member;
-        }
-        let (message, pointer) = if self.object.is_some() {
-            (format!("`{}` lacks `{name}`", self.codec), self.pointer.as_str())
-        } else {
-            self.is_absence_reported = true;
-            let codec_pointer = self.pointer.rsplit_once('/').map_or("", |split| split.0);
-            (format!("`{}` has no configuration, and needs one with `{name}`", self.codec), codec_pointer)
-        };
-        self.diagnostics.push(Diagnostic::new(code::CONFIGURATION_MISSING, message).at_pointer(pointer));
-        None
-    }
-
     pub(crate) fn report(&mut self, code: Code, name: &str, message: impl Into<String>) {
         let diagnostic = Diagnostic::new(code, message).at_pointer(self.pointer_to(name));
         self.diagnostics.push(diagnostic);
@@ -249,34 +239,43 @@ impl<'a> Members<'a> {
         None
     }
 
-    /// Reports a member that is not as expected.
-    pub(crate) fn report_found(&mut self, code: Code, name: &str, expected: &str, found: &Json) {
-        let message = format!("`{name}` of `{}`: expected {expected}, found {}", self.codec, shown(found));
-        self.report(code, name, message);
+    /// Reports a fault of an entry of a member, which is an array.
+    pub(crate) fn report_entry(&mut self, code: Code, name: &str, index: usize, message: String) {
+        let pointer = format!("{}/{index}", self.pointer_to(name));
+        self.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
     }
 
-    /// Returns the choice of one of some strings. Reports any other value.
-    pub(crate) fn choice<T: Clone>(&mut self, name: &str, json: &Json, choices: &[(&str, T)]) -> Option<T> {
-        let found = json.as_str().and_then(|text| choices.iter().find(|choice| choice.0 == text));
-        if found.is_none() {
-            let names: Vec<String> = choices.iter().map(|choice| format!("{:?}", choice.0)).collect();
-            let code = wrong(json.as_str().is_some());
-            self.report_found(code, name, &format!("one of {}", names.join(", ")), json);
-        }
-        found.map(|choice| choice.1.clone())
+    /// Reports a member that is not as expected, and returns `None`.
+    pub(crate) fn unexpected<T>(&mut self, code: Code, name: &str, expected: &str, found: &Json) -> Option<T> {
+        self.refuse(code, name, format!("`{name}` of `{}`: expected {expected}, found {}", self.codec, shown(found)))
+    }
+
+    /// Returns the choice of one of some strings, or `default` if the member is absent. `None` after a fault.
+    pub(crate) fn choice<T: Clone>(&mut self, name: &str, choices: &[(&str, T)], default: T) -> Option<T> {
+        let Some(json) = self.given(name) else { return Some(default) };
+        let names: Vec<_> = choices.iter().map(|choice| choice.0).collect();
+        self.place(name, json, &names).map(|place| choices[place].1.clone())
+    }
+
+    /// Returns the place of a string among some. Reports any other value.
+    fn place(&mut self, name: &str, json: &Json, choices: &[&str]) -> Option<usize> {
+        let place = json.as_str().and_then(|text| choices.iter().position(|choice| *choice == text));
+        place.or_else(|| {
+            let expected = format!("one of \"{}\"", choices.join("\", \""));
+            self.unexpected(wrong(json.as_str().is_some()), name, &expected, json)
+        })
     }
 
     /// Returns an integer of a range. Reports any other value.
-    pub(crate) fn integer<T>(&mut self, name: &str, json: &Json, range: RangeInclusive<T>) -> Option<T>
+    pub(crate) fn checked_integer<T>(&mut self, name: &str, json: &Json, range: RangeInclusive<T>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
         let number = json.as_i128().and_then(|value| T::try_from(value).ok()).filter(|value| range.contains(value));
-        if number.is_none() {
+        number.or_else(|| {
             let expected = format!("an integer from {} to {}", range.start(), range.end());
-            self.report_found(wrong(json.as_number().is_some()), name, &expected, json);
-        }
-        number
+            self.unexpected(wrong(json.as_number().is_some()), name, &expected, json)
+        })
     }
 }
 

@@ -227,8 +227,8 @@ impl BytesCodec {
         kind_of: KindOf,
         found: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
-        let (mut members, is_valid) = Members::of_codec(codec, kind.members);
-        let transform = (kind.make)(&mut members, kind_of).filter(|_| is_valid);
+        let mut members = Members::of_codec(codec, kind.members);
+        let transform = (kind.make)(&mut members, kind_of).filter(|_| members.is_valid);
         found.append(&mut members.diagnostics);
         transform.map(|transform| Self::with_kind(codec, kind, transform))
     }

@@ -47,25 +47,20 @@ struct PackBits {
 }
 
 const MEMBERS: &[Member] = &[
-    Member::new("padding_encoding", Form::Any, Absent::Nothing),
-    Member::new("first_bit", Form::Any, Absent::Nothing),
-    Member::new("last_bit", Form::Any, Absent::Nothing),
+    Member::new("padding_encoding", Form::Choice(&["none", "first_byte", "last_byte"]), Absent::Nothing),
+    Member::new("first_bit", Form::Integer(0, 63), Absent::Null),
+    Member::new("last_bit", Form::Integer(0, 63), Absent::Null),
 ];
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
-    let choices = [
-        ("none", PaddingEncoding::None),
-        ("first_byte", PaddingEncoding::FirstByte),
-        ("last_byte", PaddingEncoding::LastByte),
-    ];
-    let padding_encoding = members.choice_or_first("padding_encoding", &choices);
-    let [first_bit, last_bit] = ["first_bit", "last_bit"].map(|name| match members.get(name) {
-        Some(json) if !json.is_null() => members.integer(name, json, 0..=63).map(Some),
-        _ => Some(None),
-    });
-    let (padding_encoding, first_bit, last_bit) = (padding_encoding?, first_bit?.unwrap_or(0), last_bit?);
-    if let Some(last) = last_bit.filter(|last| *last < first_bit) {
+    let padding_encoding = match members.text_value("padding_encoding") {
+        "first_byte" => PaddingEncoding::FirstByte,
+        "last_byte" => PaddingEncoding::LastByte,
+        _ => PaddingEncoding::None,
+    };
+    let (first_bit, last_bit) = (members.integer_value("first_bit"), members.integer("last_bit"));
+    if let Some(last) = last_bit.filter(|last| members.is_valid && *last < first_bit) {
         let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first_bit}");
         return members.refuse(code::CONFIGURATION_VALUE, "last_bit", message);
     }

@@ -42,34 +42,29 @@ const NAME: &str = "numcodecs.pcodec";
 /// The limit of the format for numbers in a page.
 const MAX_PAGE_SIZE: usize = 1 << 24;
 
+const DELTA_SPECS: [&str; 5] = ["auto", "no_op", "none", "try_consecutive", "try_lookback"];
+
 const MEMBERS: &[Member] = &[
     Member::new("level", Form::Integer(0, 12), Absent::Integer(8)),
     Member::new("mode_spec", Form::Choice(&["auto", "classic"]), Absent::Text("auto")),
-    Member::new("delta_spec", Form::Any, Absent::Nothing),
+    Member::new("delta_spec", Form::Choice(&DELTA_SPECS), Absent::Text("auto")),
     Member::new("paging_spec", Form::Choice(&["equal_pages_up_to"]), Absent::Nothing),
-    Member::new("delta_encoding_order", Form::Any, Absent::Nothing),
+    Member::new("delta_encoding_order", Form::Integer(0, 7), Absent::Nothing),
     Member::new("equal_pages_up_to", Form::Integer(1, i64::MAX), Absent::Integer(1 << 18)),
 ];
 
 /// Reads `delta_spec`, and the order that belongs to some of its words.
 fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
-    let choices = [
-        ("auto", DeltaSpec::Auto),
-        ("no_op", DeltaSpec::NoOp),
-        ("none", DeltaSpec::NoOp),
-        ("try_consecutive", DeltaSpec::TryConsecutive(0)),
-        ("try_lookback", DeltaSpec::TryLookback),
-    ];
-    let word = members.choice_or_first("delta_spec", &choices);
-    let order = members.given("delta_encoding_order").map(|json| members.integer("delta_encoding_order", json, 0..=7));
-    let expected = match (word?, order) {
+    let order = members.given("delta_encoding_order").map(|_| members.integer_value("delta_encoding_order"));
+    let expected = match (members.text_value("delta_spec"), order) {
         // Older versions of numcodecs had an order without a word.
-        (DeltaSpec::Auto | DeltaSpec::TryConsecutive(_), Some(order)) => {
-            return order.map(DeltaSpec::TryConsecutive);
-        }
-        (DeltaSpec::TryConsecutive(_), None) => "is required for `delta_spec` \"try_consecutive\"",
-        (_, Some(_)) => "is for `delta_spec` \"auto\" and \"try_consecutive\" alone",
-        (delta, None) => return Some(delta),
+        ("auto" | "try_consecutive", Some(order)) => return Some(DeltaSpec::TryConsecutive(order)),
+        ("auto", None) => return Some(DeltaSpec::Auto),
+        ("no_op" | "none", None) => return Some(DeltaSpec::NoOp),
+        ("try_lookback", None) => return Some(DeltaSpec::TryLookback),
+        ("try_consecutive", None) => "is required for `delta_spec` \"try_consecutive\"",
+        ("no_op" | "none" | "try_lookback", Some(_)) => "is for `delta_spec` \"auto\" and \"try_consecutive\" alone",
+        _ => return None,
     };
     let message = format!("`delta_encoding_order` of `{NAME}` {expected}");
     members.refuse(code::CONFIGURATION_VALUE, "delta_encoding_order", message)
@@ -232,8 +227,8 @@ mod tests {
     fn parsed(text: &str) -> (Option<(ChunkConfig, usize)>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
         let codec = CodecMetadata::new(NAME, json.as_object().cloned());
-        let (mut members, is_valid) = Members::of_codec(&codec, MEMBERS);
-        let parsed = read(&mut members).filter(|_| is_valid);
+        let mut members = Members::of_codec(&codec, MEMBERS);
+        let parsed = read(&mut members).filter(|_| members.is_valid);
         (parsed, members.diagnostics.iter().map(|found| found.code).collect())
     }
 
