@@ -12,7 +12,7 @@ use zarrs::array::{
     ArrayBytes, BytesRepresentation, Codec, CodecOptions, DataType as ZarrsType, FillValue as ZarrsFillValue,
 };
 use zarrs::metadata::v3::MetadataV3;
-use zarrs::plugin::{PluginCreateError, ZarrVersion};
+use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use super::kinds::array::{BoundArray, copy};
 use super::kinds::error::reserve;
@@ -49,14 +49,9 @@ fn find(codec: &CodecMetadata) -> Option<Other> {
     let metadata = serde_json::from_str::<MetadataV3>(&codec.to_json().to_string()).ok()?;
     match guard(|| Codec::from_metadata(&metadata)) {
         Ok(Ok(found)) => {
-            let name = match &found {
-                Codec::ArrayToArray(codec) => codec.name(ZarrVersion::V3),
-                Codec::ArrayToBytes(codec) => codec.name(ZarrVersion::V3),
-                Codec::BytesToBytes(codec) => codec.name(ZarrVersion::V3),
-            };
-            let is_ours = |name: &str| registry::find(name).is_some_and(|entry| entry.is_decoded);
-            (!is_ours(&name.unwrap_or_default()))
-                .then(|| Ok(Arc::new(ZarrsCodec { codec: Arc::new(found), arrays: None }) as Arc<dyn OtherCodec>))
+            let name = found.name(ZarrVersion::V3).unwrap_or_default();
+            let is_ours = registry::find(&name).is_some_and(|entry| entry.is_decoded);
+            (!is_ours).then(|| Ok(Arc::new(ZarrsCodec { codec: Arc::new(found), arrays: None }) as _))
         }
         Ok(Err(PluginCreateError::Unsupported(_))) => None,
         Ok(Err(error)) => Some(Err(error.to_string())),
@@ -83,12 +78,11 @@ impl OtherCodec for ZarrsCodec {
                 let encoded_fill = codec.encoded_fill_value(data_type, fill_value)?;
                 let shape = codec.encoded_shape(shape)?.iter().map(|length| length.get()).collect();
                 let is_same = (&encoded_type, &encoded_fill) == (data_type, fill_value);
-                let fill_value = if is_same {
-                    array.fill_value.clone()
+                let (data_type, fill_value) = if is_same {
+                    (array.data_type.clone(), array.fill_value.clone())
                 } else {
-                    Some(FillValue(encoded_fill.as_ne_bytes().to_vec()))
+                    (from_zarrs(&encoded_type), Some(FillValue(encoded_fill.as_ne_bytes().to_vec())))
                 };
-                let data_type = if is_same { array.data_type.clone() } else { from_zarrs(&encoded_type) };
                 Ok(Representation::Array(ArrayRepresentation { data_type, shape, fill_value }))
             }
             Codec::ArrayToBytes(codec) => {
@@ -203,38 +197,34 @@ fn fill_value_of(data_type: &DataType, bytes: &[u8]) -> Vec<u8> {
 
 impl Coder for ZarrsCodec {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let options = options();
         match (&*self.codec, &self.arrays) {
-            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options))?, out.bytes),
-            (Codec::ArrayToBytes(codec), Some((array, _))) => {
-                let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
-                let elements = || to_zarrs(own, decoded);
-                copy(&run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out.bytes)
+            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options()))?, out.bytes),
+            (Codec::ArrayToBytes(codec), Some((ZarrsArray { own, shape, data_type, fill_value, .. }, _))) => {
+                let encode = || codec.encode(to_zarrs(own, decoded), shape, data_type, fill_value, &options());
+                copy(&run(encode)?, out.bytes)
             }
             (Codec::ArrayToArray(codec), Some((array, Some(encoded)))) => {
                 let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
-                let elements = || to_zarrs(own, decoded);
-                encoded.accept(run(|| codec.encode(elements(), shape, data_type, fill_value, &options))?, out)
+                let encode = || codec.encode(to_zarrs(own, decoded), shape, data_type, fill_value, &options());
+                encoded.accept(run(encode)?, out)
             }
             _ => Err(CodecError::bytes("it is not bound to a chunk")),
         }
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let options = options();
         match (&*self.codec, &self.arrays) {
             (Codec::BytesToBytes(codec), _) => {
                 let allowed = representation(out.allowed.limited());
-                copy(&run(|| codec.decode(encoded.into(), &allowed, &options))?, out.bytes)
+                copy(&run(|| codec.decode(encoded.into(), &allowed, &options()))?, out.bytes)
             }
-            (Codec::ArrayToBytes(codec), Some((array, _))) => {
-                let ZarrsArray { shape, data_type, fill_value, .. } = array;
-                array.accept(run(|| codec.decode(encoded.into(), shape, data_type, fill_value, &options))?, out)
+            (Codec::ArrayToBytes(codec), Some((array @ ZarrsArray { shape, data_type, fill_value, .. }, _))) => {
+                array.accept(run(|| codec.decode(encoded.into(), shape, data_type, fill_value, &options()))?, out)
             }
             (Codec::ArrayToArray(codec), Some((array, Some(from)))) => {
                 let ZarrsArray { shape, data_type, fill_value, .. } = array;
                 let elements = || to_zarrs(&from.own, encoded);
-                array.accept(run(|| codec.decode(elements(), shape, data_type, fill_value, &options))?, out)
+                array.accept(run(|| codec.decode(elements(), shape, data_type, fill_value, &options()))?, out)
             }
             _ => Err(CodecError::bytes("it is not bound to a chunk")),
         }

@@ -133,12 +133,12 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
         defaults: &[("rounding", "\"nearest-even\"")],
         ..to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
     },
-    to_array("numcodecs.astype", Filter("astype"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.astype", Filter("astype"), false, &kinds::filter::ASTYPE),
     to_array("numcodecs.bitround", Filter("bitround"), false, &kinds::bitround::BITROUND),
-    to_array("numcodecs.delta", Filter("delta"), false, &kinds::filter::FILTER),
-    to_array("numcodecs.fixedscaleoffset", Filter("fixedscaleoffset"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.delta", Filter("delta"), false, &kinds::filter::DELTA),
+    to_array("numcodecs.fixedscaleoffset", Filter("fixedscaleoffset"), false, &kinds::filter::FIXED_SCALE_OFFSET),
     to_array("numcodecs.packbits", Filter("packbits"), false, &kinds::filter::PACK_BOOLEANS),
-    to_array("numcodecs.quantize", Filter("quantize"), false, &kinds::filter::FILTER),
+    to_array("numcodecs.quantize", Filter("quantize"), false, &kinds::filter::QUANTIZE),
     to_array("reshape", V2Id::None, true, &kinds::dimensions::RESHAPE),
     Entry {
         without_v2: V2_QUANTIZES,
@@ -153,7 +153,7 @@ static ARRAY_TO_BYTES: &[Entry] = &[
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
     Entry { is_decoded: false, ..to_bytes("n5_default", V2Id::None, true, None) },
     to_bytes("numcodecs.pcodec", Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
-    to_bytes("numcodecs.zfpy", Compressor("zfpy"), false, Some(&kinds::zfpy::ZFPY)),
+    to_bytes("numcodecs.zfpy", Compressor("zfpy"), false, Some(&kinds::zfp::ZFPY)),
     Entry {
         defaults: &[("padding_encoding", "\"none\"")],
         ..to_bytes("packbits", V2Id::None, true, Some(&kinds::packbits::PACKBITS))

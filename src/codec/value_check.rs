@@ -55,7 +55,7 @@ fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
         DataType::Bool => offsets.push(start),
         DataType::Struct(structure) => {
             let mut start = start;
-            for field in structure.fields() {
+            for field in &structure.fields {
                 gather(&field.data_type, start, offsets);
                 start += field.data_type.size().unwrap_or(0);
             }

@@ -156,9 +156,12 @@ impl FillValueError {
 /// Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types/struct>
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructType {
-    fields: Vec<Field>,
-    size: usize,
-    is_legacy: bool,
+    /// The fields, in the order of their bytes.
+    pub fields: Vec<Field>,
+    /// The bytes of an element.
+    pub size: usize,
+    /// True for the legacy name `structured`, whose fill values and `endian` have other valid forms, too.
+    pub is_legacy: bool,
 }
 
 /// A field of a struct.
@@ -175,21 +178,6 @@ impl StructType {
     pub(crate) fn new(fields: Vec<Field>) -> Self {
         let size = fields.iter().filter_map(|field| field.data_type.size()).sum();
         StructType { fields, size, is_legacy: false }
-    }
-
-    /// Returns the fields, in the order of their bytes.
-    pub fn fields(&self) -> &[Field] {
-        &self.fields
-    }
-
-    /// Returns the bytes of an element.
-    pub const fn size(&self) -> usize {
-        self.size
-    }
-
-    /// Returns true for the legacy name `structured`, whose fill values and `endian` have other valid forms, too.
-    pub const fn is_legacy(&self) -> bool {
-        self.is_legacy
     }
 
     pub(super) const fn name(&self) -> &'static str {

@@ -249,8 +249,8 @@ fn struct_bytes(structure: &StructType, json: &Json, notes: &mut Vec<Diagnostic>
     let object = json.as_object().ok_or_else(|| FillValueError::new(name, expected, json))?;
     // Each value is removed when read, so that one pass reads a struct of many fields.
     let mut values: HashMap<&str, &Json> = object.iter().collect();
-    let mut bytes = Vec::with_capacity(structure.size());
-    for field in structure.fields() {
+    let mut bytes = Vec::with_capacity(structure.size);
+    for field in &structure.fields {
         let value = values.remove(field.name.as_str()).ok_or_else(|| FillValueError {
             data_type: name.to_owned(),
             expected: format!("a value for the field {:?}", field.name),
@@ -269,7 +269,7 @@ fn struct_bytes(structure: &StructType, json: &Json, notes: &mut Vec<Diagnostic>
 }
 
 fn struct_from_base64(structure: &StructType, text: &str, notes: &mut Vec<Diagnostic>) -> ReadBytes {
-    let size = structure.size();
+    let size = structure.size;
     let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == size) else {
         let expected = format!("an object with a value for each field, or the base64 of {size} bytes");
         return Err(FillValueError::new(structure.name(), expected, &Json::from(text)));
@@ -277,7 +277,7 @@ fn struct_from_base64(structure: &StructType, text: &str, notes: &mut Vec<Diagno
     if cfg!(target_endian = "big") {
         DataType::Struct(structure.clone()).swap_elements(&mut bytes);
     }
-    if !structure.is_legacy() {
+    if !structure.is_legacy {
         let message = "the value of a `struct` is written in base64: write an object with a value for each field";
         notes.push(Diagnostic::new(code::STRUCT_AS_BASE64, message));
     }
@@ -287,7 +287,7 @@ fn struct_from_base64(structure: &StructType, text: &str, notes: &mut Vec<Diagno
 fn struct_to_json(structure: &StructType, bytes: &[u8]) -> Option<Json> {
     let mut rest = bytes;
     let mut object = Object::new();
-    for field in structure.fields() {
+    for field in &structure.fields {
         let (own, after) = rest.split_at_checked(field.data_type.size()?)?;
         object.push(field.name.as_str(), field.data_type.value_to_json(own)?);
         rest = after;

@@ -75,7 +75,7 @@ impl DataType {
     fn collect_runs(&self, is_swapped: &mut dyn FnMut() -> bool, runs: &mut Vec<Run>) {
         match self {
             DataType::Struct(structure) => {
-                structure.fields().iter().for_each(|field| field.data_type.collect_runs(is_swapped, runs));
+                structure.fields.iter().for_each(|field| field.data_type.collect_runs(is_swapped, runs));
             }
             _ if !is_swapped() => push_run(runs, Run { width: 1, count: self.size().unwrap_or(0) }),
             DataType::Optional(inner) => {

@@ -147,7 +147,7 @@ impl DataType {
     /// decoded.
     pub fn size(&self) -> Option<usize> {
         match self {
-            DataType::Struct(structure) => Some(structure.size()),
+            DataType::Struct(structure) => Some(structure.size),
             DataType::Optional(inner) => Some(inner.size()? + 1),
             plain => plain.run().map(|run| run.width * run.count),
         }

@@ -42,7 +42,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     if has_byte_order && endian.is_empty() {
         let message = format!("`bytes` has no `endian`, which `{data_type}` needs; it is read as \"little\"");
         // The page of the legacy name requires little-endian, and a warning of readers.
-        let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy());
+        let is_legacy = matches!(data_type, DataType::Struct(structure) if structure.is_legacy);
         let code = if is_legacy { code::ENDIAN_MISSING_LEGACY } else { code::ENDIAN_MISSING };
         let found = Diagnostic::new(code, message);
         to.push(found.with_help("add \"endian\": \"little\" to its configuration"));

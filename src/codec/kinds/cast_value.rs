@@ -159,11 +159,12 @@ impl Coder for CastValue {
 /// `scalar_map` are written only if needed, without repeated keys.
 pub fn to_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata {
     let mut configuration = Object::new().with("data_type", DataType::Number(encode.target).to_metadata());
-    if encode.rounding != Rounding::default() {
-        configuration.insert("rounding", name(&ROUNDINGS, encode.rounding));
+    // The first is the default.
+    if let Some((name, _)) = ROUNDINGS[1..].iter().find(|entry| entry.1 == encode.rounding) {
+        configuration.insert("rounding", *name);
     }
-    if OUT_OF_RANGE.iter().any(|entry| entry.1 == encode.out_of_range) {
-        configuration.insert("out_of_range", name(&OUT_OF_RANGE, encode.out_of_range));
+    if let Some((name, _)) = OUT_OF_RANGE.iter().find(|entry| entry.1 == encode.out_of_range) {
+        configuration.insert("out_of_range", *name);
     }
     let mut scalar_map = Object::new();
     for (name, cast) in [("encode", encode), ("decode", decode)] {
@@ -178,10 +179,6 @@ pub fn to_metadata(encode: &CastOptions, decode: &CastOptions) -> CodecMetadata 
         configuration.insert("scalar_map", scalar_map);
     }
     CodecMetadata::new("cast_value", Some(configuration))
-}
-
-fn name<T: PartialEq + Copy>(names: &[(&'static str, T)], value: T) -> &'static str {
-    names.iter().find(|entry| entry.1 == value).map_or("", |entry| entry.0)
 }
 
 /// Returns true if a float type lacks values of an integer type: those beyond its significand, or beyond its range.

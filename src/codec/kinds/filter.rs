@@ -14,38 +14,34 @@ use crate::grid::num_elements;
 use crate::kernel::numcodecs::{
     ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, delta, fixed_scale_offset, quantize,
 };
-use crate::metadata::extension::{CodecMetadata, View};
+use crate::metadata::extension::View;
 use crate::metadata::json::Json;
 
-/// `numcodecs.astype`, `numcodecs.delta`, `numcodecs.fixedscaleoffset` and `numcodecs.quantize`.
-pub(crate) static FILTER: ArrayKind = ArrayKind::new(members, bind_filter);
+pub(crate) static ASTYPE: ArrayKind = ArrayKind::new(
+    |_| const { &[Member::required("encode_dtype", Form::DataType), data_type("decode_dtype")] },
+    bind_filter,
+);
+
+pub(crate) static DELTA: ArrayKind =
+    ArrayKind::new(|_| const { &[Member::required("dtype", Form::DataType), data_type("astype")] }, bind_filter);
+
+pub(crate) static FIXED_SCALE_OFFSET: ArrayKind = ArrayKind::new(
+    |_| const { &[number("offset"), number("scale"), data_type("dtype"), data_type("astype")] },
+    bind_filter,
+);
+
+pub(crate) static QUANTIZE: ArrayKind =
+    ArrayKind::new(|_| const { &[DIGITS, data_type("dtype"), data_type("astype")] }, bind_filter);
+
+const DIGITS: Member = Member::required("digits", Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64));
 
 /// Makes a member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
     Member::new(name, Form::DataType, Absent::Nothing)
 }
 
-const OF_ASTYPE: &[Member] = &[Member::required("encode_dtype", Form::DataType), data_type("decode_dtype")];
-const OF_DELTA: &[Member] = &[Member::required("dtype", Form::DataType), data_type("astype")];
-const OF_FIXED_SCALE_OFFSET: &[Member] = &[
-    Member::required("offset", Form::Number),
-    Member::required("scale", Form::Number),
-    data_type("dtype"),
-    data_type("astype"),
-];
-const OF_QUANTIZE: &[Member] = &[
-    Member::required("digits", Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64)),
-    data_type("dtype"),
-    data_type("astype"),
-];
-
-fn members(codec: &CodecMetadata) -> &'static [Member] {
-    match codec.name.as_str() {
-        "numcodecs.astype" => OF_ASTYPE,
-        "numcodecs.delta" => OF_DELTA,
-        "numcodecs.fixedscaleoffset" => OF_FIXED_SCALE_OFFSET,
-        _ => OF_QUANTIZE,
-    }
+const fn number(name: &'static str) -> Member {
+    Member::required(name, Form::Number)
 }
 
 fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {

@@ -27,7 +27,6 @@ pub mod pcodec;
 pub mod scale_offset;
 pub mod vlen;
 pub mod zfp;
-pub mod zfpy;
 // bytes->bytes codecs.
 pub mod blosc;
 pub mod checksum;

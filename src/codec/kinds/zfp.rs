@@ -1,10 +1,13 @@
-//! `zfp`: blocks of up to four dimensions, each of which keeps its most significant bits, or all of them.
+//! `zfp` and `numcodecs.zfpy`: blocks of up to four dimensions, each of which keeps its most significant bits, or all
+//! of them.
 //!
 //! It uses `zfp-rs`, which is written in Rust and does not read beyond the end of a stream. A chunk is a stream in
-//! words of 64 bits, little-endian. It has no header for `zfp`, and zfp's own header for `numcodecs.zfpy`. Integers of
-//! 8 and 16 bits are in the upper bits of 32, as zfp's own functions store them.
+//! words of 64 bits, little-endian. It has no header for `zfp`, and zfp's own full header for `numcodecs.zfpy`: the
+//! decoder uses its mode and lengths, after a check of the type and the number of elements. Integers of 8 and 16 bits
+//! are in the upper bits of 32, as zfp's own functions store them.
 //!
-//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>
+//! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zfp>,
+//! <https://numcodecs.readthedocs.io/en/stable/compression/zfpy.html>
 
 use bytemuck::Pod;
 use half::f16;
@@ -20,7 +23,7 @@ use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType, element_bits};
+use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
@@ -28,7 +31,7 @@ use crate::metadata::json::{Json, Number};
 pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
 
 #[derive(Debug, Clone)]
-pub(super) struct Zfp {
+struct Zfp {
     element: ElementType,
     /// The length of each dimension, the fastest first. 0 for dimensions that the chunk does not have.
     lengths: [usize; MAX_DIMENSIONS],
@@ -46,7 +49,7 @@ const WORD: usize = 8;
 const GREATEST_BLOCK: usize = 256;
 
 /// The most dimensions that zfp supports.
-pub(super) const MAX_DIMENSIONS: usize = 4;
+const MAX_DIMENSIONS: usize = 4;
 
 const MODE: Member = Member::required("mode", Form::Any);
 
@@ -88,7 +91,7 @@ const OF_ANY_MODE: &[Member] = &[
 ];
 
 /// Returns a parameter that is a number.
-pub(super) fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
+fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
     members.get(name).and_then(Json::as_number).map(Number::as_f64)
 }
 
@@ -115,7 +118,7 @@ fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize)
 
 /// Binds the parameters of a mode to the primitive and the shape of a chunk. `None` if the library does not support
 /// them, or after a fault.
-pub(super) fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
     let shape = &to.array()?.shape;
     let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
     let config = config(mode, &to.members, scalar, shape.len()).map_err(|error| {
@@ -153,7 +156,7 @@ fn lengths(shape: &[u64]) -> Option<[usize; MAX_DIMENSIONS]> {
 
 /// Returns the library's type of elements. Integers of 8 and 16 bits are in the upper bits of 32. A half float becomes
 /// a float of 32 bits.
-pub(super) const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
+const fn scalar_type(element: ElementType) -> Option<ZfpScalarType> {
     match element {
         ElementType::Int8 | ElementType::Int16 | ElementType::Int32 | ElementType::UInt8 | ElementType::UInt16 => {
             Some(ZfpScalarType::I32)
@@ -203,48 +206,32 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 impl Coder for Zfp {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        if let Some((shift, middle)) = self.narrow() {
-            let wide = |element: &[u8]| {
-                #[expect(clippy::cast_possible_truncation, reason = "at most 16 bits")]
-                let pattern = element_bits(element) as u32 ^ middle;
-                (pattern << (shift + 1)).cast_signed() >> 1
-            };
-            let wide = collected(decoded.chunks_exact(self.element.size()).map(wide))?;
-            return self.encode_as(&wide, out.bytes);
-        }
         match self.element {
+            ElementType::Int8 => self.encode_narrow(decoded, out, |n: i8| i32::from(n) << 23),
+            ElementType::UInt8 => self.encode_narrow(decoded, out, |n: u8| (i32::from(n) - 0x80) << 23),
+            ElementType::Int16 => self.encode_narrow(decoded, out, |n: i16| i32::from(n) << 15),
+            ElementType::UInt16 => self.encode_narrow(decoded, out, |n: u16| (i32::from(n) - 0x8000) << 15),
+            ElementType::Float16 => self.encode_narrow(decoded, out, f16::to_f32),
             ElementType::Int32 => self.encode_as::<i32>(&numbers(decoded), out.bytes),
             ElementType::Int64 => self.encode_as::<i64>(&numbers(decoded), out.bytes),
-            ElementType::Float16 => {
-                let wide = collected(numbers::<f16>(decoded).iter().map(|value| value.to_f32()))?;
-                self.encode_as(&wide, out.bytes)
-            }
             ElementType::Float32 => self.encode_as::<f32>(&numbers(decoded), out.bytes),
             ElementType::Float64 => self.encode_as::<f64>(&numbers(decoded), out.bytes),
             element => Err(CodecError::Bytes(format!("{element:?} is no type of its"))),
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are clamped before")]
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        if let Some((shift, middle)) = self.narrow() {
-            let (wide, size) = (self.decode_as::<i32>(encoded)?, self.element.size());
-            out.bytes.clear();
-            reserve(out.bytes, wide.len().saturating_mul(size))?;
-            let half = 1 << (30 - shift);
-            for value in wide {
-                let bytes = ((value >> shift).clamp(-half, half - 1).cast_unsigned() ^ middle).to_ne_bytes();
-                let low = if cfg!(target_endian = "big") { &bytes[4 - size..] } else { &bytes[..size] };
-                out.bytes.extend_from_slice(low);
-            }
-            return Ok(());
-        }
         match self.element {
+            ElementType::Int8 => self.decode_narrow(encoded, out, |n: i32| (n >> 23).clamp(-0x80, 0x7f) as i8),
+            ElementType::UInt8 => self.decode_narrow(encoded, out, |n: i32| ((n >> 23) + 0x80).clamp(0, 0xff) as u8),
+            ElementType::Int16 => self.decode_narrow(encoded, out, |n: i32| (n >> 15).clamp(-0x8000, 0x7fff) as i16),
+            ElementType::UInt16 => {
+                self.decode_narrow(encoded, out, |n: i32| ((n >> 15) + 0x8000).clamp(0, 0xffff) as u16)
+            }
+            ElementType::Float16 => self.decode_narrow(encoded, out, f16::from_f32),
             ElementType::Int32 => copy(bytemuck::cast_slice(&self.decode_as::<i32>(encoded)?), out.bytes),
             ElementType::Int64 => copy(bytemuck::cast_slice(&self.decode_as::<i64>(encoded)?), out.bytes),
-            ElementType::Float16 => {
-                let wide = self.decode_as::<f32>(encoded)?;
-                copy(bytemuck::cast_slice(&collected(wide.into_iter().map(f16::from_f32))?), out.bytes)
-            }
             ElementType::Float32 => copy(bytemuck::cast_slice(&self.decode_as::<f32>(encoded)?), out.bytes),
             ElementType::Float64 => copy(bytemuck::cast_slice(&self.decode_as::<f64>(encoded)?), out.bytes),
             element => Err(CodecError::Bytes(format!("{element:?} is no type of its"))),
@@ -273,16 +260,31 @@ impl Zfp {
         u64::try_from(bytes).ok()
     }
 
-    /// Returns a shift and a bit for an integer of fewer than 32 bits. The shift is to the top of a 32-bit primitive.
-    /// XOR with the bit converts an unsigned pattern to a signed one around the middle of the range.
-    const fn narrow(&self) -> Option<(u32, u32)> {
-        match self.element {
-            ElementType::Int8 => Some((23, 0)),
-            ElementType::UInt8 => Some((23, 0x80)),
-            ElementType::Int16 => Some((15, 0)),
-            ElementType::UInt16 => Some((15, 0x8000)),
-            _ => None,
-        }
+    /// Encodes numbers that the library has only in a wider type.
+    fn encode_narrow<T: Pod, W: ZfpScalar>(
+        &self,
+        decoded: &[u8],
+        out: &mut Output<'_>,
+        widen: impl Fn(T) -> W,
+    ) -> Result<(), CodecError> {
+        let narrow = numbers::<T>(decoded);
+        let mut wide = Vec::new();
+        reserve(&mut wide, narrow.len())?;
+        wide.extend(narrow.iter().copied().map(widen));
+        self.encode_as(&wide, out.bytes)
+    }
+
+    fn decode_narrow<W: ZfpScalar + Pod, T: Pod>(
+        &self,
+        encoded: &[u8],
+        out: &mut Output<'_>,
+        narrow: impl Fn(W) -> T,
+    ) -> Result<(), CodecError> {
+        let wide = self.decode_as::<W>(encoded)?;
+        out.bytes.clear();
+        reserve(out.bytes, wide.len().saturating_mul(size_of::<T>()))?;
+        wide.into_iter().for_each(|number| out.bytes.extend_from_slice(bytemuck::bytes_of(&narrow(number))));
+        Ok(())
     }
 
     fn encode_as<T: ZfpScalar>(&self, numbers: &[T], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
@@ -346,12 +348,44 @@ fn read_header(
     Ok((config, metadata.dims))
 }
 
-/// Collects numbers. It fails if there is not enough memory.
-fn collected<T>(numbers: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, CodecError> {
-    let mut collected = Vec::new();
-    reserve(&mut collected, numbers.len())?;
-    collected.extend(numbers);
-    Ok(collected)
+/// `numcodecs.zfpy`.
+pub(crate) static ZFPY: ArrayKind =
+    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| OF_ZFPY, bind_zfpy) };
+
+/// The members that numcodecs writes. Only the parameter of the mode counts.
+const OF_ZFPY: &[Member] = &[
+    Member::new("mode", Form::Integer(0, 5), Absent::Nothing),
+    Member::new("tolerance", Form::Number, Absent::Nothing),
+    Member::new("rate", Form::Number, Absent::Nothing),
+    Member::new("precision", Form::Number, Absent::Nothing),
+    Member::new("compression_kwargs", Form::Any, Absent::Nothing),
+];
+
+/// Binds the codec. zfp's number of the mode selects the parameter. The default mode is that of numcodecs. A parameter
+/// below 0 counts as absent. Without one the mode is reversible.
+fn bind_zfpy(to: &mut Binding<'_>) -> Option<BoundArray> {
+    const FIXED_RATE: i128 = 2;
+    const FIXED_PRECISION: i128 = 3;
+    const FIXED_ACCURACY: i128 = 4;
+    let (mode, name) = match to.members.get("mode").and_then(Json::as_i128).unwrap_or(FIXED_ACCURACY) {
+        FIXED_RATE => ("fixed_rate", "rate"),
+        FIXED_PRECISION => ("fixed_precision", "precision"),
+        FIXED_ACCURACY => ("fixed_accuracy", "tolerance"),
+        _ => ("reversible", ""),
+    };
+    let is_given = parameter(&to.members, name).is_some_and(|value| value >= 0.0);
+    let array = to.array()?;
+    let rank = array.shape.len();
+    let takes = "`numcodecs.zfpy` takes int32, int64, float32 and float64";
+    let number = array.data_type.number().filter(|number| number.is_whole() && number.size() >= 4);
+    let element = number.map(NumberType::element).filter(|element| scalar_type(*element).is_some());
+    let element = element.or_else(|| to.refuse(code::CODEC_DATA_TYPE, takes));
+    let takes = (1..=MAX_DIMENSIONS).contains(&rank);
+    if !takes {
+        let message = format!("`numcodecs.zfpy` takes 1 to {MAX_DIMENSIONS} dimensions, but its input has {rank}");
+        to.report(code::CODEC_DIMENSIONS, message);
+    }
+    bound(if is_given { mode } else { "reversible" }, element.filter(|_| takes)?, to)
 }
 
 #[cfg(test)]

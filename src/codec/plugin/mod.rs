@@ -48,7 +48,7 @@ pub fn register() {
                 register_codec_v3(plugin);
             }
         }
-        let plugin = DataTypeRuntimePluginV3::new(odd_integer::is_name, odd_integer::create);
+        let plugin = DataTypeRuntimePluginV3::new(|name| odd_integer::of_name(name).is_some(), odd_integer::create);
         register_data_type_v3(plugin);
     });
 }

@@ -18,8 +18,9 @@ use zarrs::metadata::{Configuration, DataTypeSize, Endianness, FillValueMetadata
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
-use crate::element::{ElementType, NumberType, element_bits, is_of_type};
+use crate::element::{NumberType, element_bits, is_of_type};
 use crate::metadata::Json;
+use crate::with_element;
 
 /// An integer type of an odd width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +40,8 @@ impl OddIntegerDataType {
     }
 }
 
-/// Returns true if it is the name of such a type.
-pub(super) fn is_name(name: &str) -> bool {
-    of_name(name).is_some()
-}
-
-fn of_name(name: &str) -> Option<OddIntegerDataType> {
+/// Returns the type of this name. `None` for any other name.
+pub(super) fn of_name(name: &str) -> Option<OddIntegerDataType> {
     DataType::from_name(name)?.number().and_then(OddIntegerDataType::new)
 }
 
@@ -108,15 +105,7 @@ impl DataTypeTraits for OddIntegerDataType {
     }
 
     fn compatible_element_types(&self) -> &'static [TypeId] {
-        match self.number_type.element() {
-            ElementType::Int8 => const { &[TypeId::of::<i8>()] },
-            ElementType::Int16 => const { &[TypeId::of::<i16>()] },
-            ElementType::Int32 => const { &[TypeId::of::<i32>()] },
-            ElementType::UInt8 => const { &[TypeId::of::<u8>()] },
-            ElementType::UInt16 => const { &[TypeId::of::<u16>()] },
-            ElementType::UInt32 => const { &[TypeId::of::<u32>()] },
-            _ => &[],
-        }
+        with_element!(self.number_type.element(), T => const { &[TypeId::of::<T>()] })
     }
 }
 

@@ -142,7 +142,7 @@ pub fn write_dtype(data_type: &DataType, is_big: bool) -> Result<Json, NotInV2> 
         let dtype = write_dtype(&field.data_type, is_big)?;
         Ok(Json::Array(vec![Json::from(field.name.as_str()), dtype]))
     };
-    structure.fields().iter().map(field).collect::<Result<_, _>>().map(Json::Array)
+    structure.fields.iter().map(field).collect::<Result<_, _>>().map(Json::Array)
 }
 
 #[cfg(test)]

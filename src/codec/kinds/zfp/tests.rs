@@ -7,11 +7,20 @@ use crate::codec::kinds::coding::{decoded, encoded, noise};
 use crate::codec::kinds::{ArrayRepresentation, Representation};
 
 fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (BoundArray, Vec<&'static str>) {
-    let codec = CodecMetadata::new("zfp", Json::parse_str(configuration).unwrap().as_object().cloned());
+    bound_as(("zfp", &ZFP), data_type, shape, configuration)
+}
+
+fn bound_as(
+    (name, kind): (&str, &ArrayKind),
+    data_type: &str,
+    shape: &[u64],
+    configuration: &str,
+) -> (BoundArray, Vec<&'static str>) {
+    let codec = CodecMetadata::new(name, Json::parse_str(configuration).unwrap().as_object().cloned());
     let data_type = DataType::from_name(data_type).unwrap();
     let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
     let mut found = Vec::new();
-    let bound = ZFP.bind(&codec, Some(&array), &mut found);
+    let bound = kind.bind(&codec, Some(&array), &mut found);
     (bound, found.iter().map(|found| found.code).collect())
 }
 
@@ -89,5 +98,40 @@ fn half_floats_and_a_single_element_come_back() {
         let codec = zfp(name, shape, r#"{"mode":"reversible"}"#);
         let stream = encoded(&*codec, elements).unwrap();
         assert_eq!(decoded(&*codec, &stream).unwrap(), elements, "{shape:?}");
+    }
+}
+
+fn zfpy(data_type: &str, shape: &[u64], configuration: &str) -> Arc<dyn Coder> {
+    bound_as(("numcodecs.zfpy", &ZFPY), data_type, shape, configuration).0.codec.unwrap()
+}
+
+fn squares() -> Vec<u8> {
+    let squares = (0_u8..30).map(|n| f32::from(n) * f32::from(n) / 7.0);
+    squares.flat_map(f32::to_ne_bytes).collect()
+}
+
+#[test]
+fn header_decides_how_a_chunk_is_read_but_not_what_it_holds() {
+    let reversible = zfpy("float32", &[5, 6], "{}");
+    let stream = encoded(&*reversible, &squares()).unwrap();
+    for (shape, configuration) in [(&[5_u64, 6][..], r#"{"mode":2,"rate":4}"#), (&[30], "{}"), (&[2, 3, 5], "{}")] {
+        let codec = zfpy("float32", shape, configuration);
+        assert_eq!(decoded(&*codec, &stream).unwrap(), squares(), "{shape:?}");
+    }
+    for (name, shape) in
+        [("int32", &[5_u64, 6][..]), ("float64", &[5, 6]), ("float32", &[5, 7]), ("float32", &[1 << 40])]
+    {
+        let found = decoded(&*zfpy(name, shape, "{}"), &stream);
+        assert!(matches!(found, Err(CodecError::Bytes(_))), "{name} {shape:?}: {found:?}");
+    }
+    for end in 0..stream.len() {
+        assert!(decoded(&*reversible, &stream[..end]).is_err(), "{end}");
+    }
+    for place in 0..stream.len() {
+        let mut damaged = stream.clone();
+        damaged[place] ^= 0x55;
+        if let Ok(decoded) = decoded(&*reversible, &damaged) {
+            assert_eq!(decoded.len(), 120);
+        }
     }
 }
