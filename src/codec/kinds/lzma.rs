@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use ::liblzma::stream::MatchFinder::{BinaryTree2, BinaryTree3, BinaryTree4, HashChain3, HashChain4};
 use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
 use super::error::{CodecError, reserve};
@@ -97,7 +98,7 @@ const ID: Member = Member::required(
 const PRESET: Member = Member::new(
     "preset",
     Form::Listed(
-        |preset| matches!(preset & !(EXTREME as i64), 0..=9),
+        |preset| matches!(preset & !i64::from(EXTREME), 0..=9),
         "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added",
     ),
     Absent::Nothing,
@@ -112,13 +113,7 @@ fn is_check(number: i64) -> bool {
 }
 
 /// The match finders, whose numbers are those of Python.
-const FINDERS: [MatchFinder; 5] = [
-    MatchFinder::HashChain3,
-    MatchFinder::HashChain4,
-    MatchFinder::BinaryTree2,
-    MatchFinder::BinaryTree3,
-    MatchFinder::BinaryTree4,
-];
+const FINDERS: [MatchFinder; 5] = [HashChain3, HashChain4, BinaryTree2, BinaryTree3, BinaryTree4];
 const FINDER_NAMES: &str = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
 
 fn is_finder(number: i64) -> bool {
@@ -135,7 +130,7 @@ const OPTIONS: [(&str, fn(&mut LzmaOptions, u32) -> &mut LzmaOptions); 7] = [
     ("depth", LzmaOptions::depth),
     ("mf", |options, number| {
         let finder = FINDERS.into_iter().find(|finder| *finder as u32 == number);
-        options.match_finder(finder.unwrap_or(MatchFinder::BinaryTree4))
+        options.match_finder(finder.unwrap_or(BinaryTree4))
     }),
 ];
 

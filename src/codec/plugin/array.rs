@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytemuck::cast_slice;
 use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
@@ -152,10 +153,6 @@ fn reversing(rank: usize) -> Arc<TransposeCodec> {
     Arc::new(TransposeCodec::new(TransposeOrder((0..rank).rev().collect())))
 }
 
-fn extents(shape: &[NonZeroU64]) -> Vec<u64> {
-    shape.iter().map(|extent| extent.get()).collect()
-}
-
 /// Converts a data type of zarrs to that of this crate. `Other` if there is none.
 pub(crate) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
     let name = data_type.name_v3().unwrap_or_default().into_owned();
@@ -255,7 +252,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         match self.way(shape.len()) {
             ChunkOrder::Kept => Ok(bytes),
             ChunkOrder::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
-            _ => self.convert(Direction::Encode, bytes, &extents(shape), data_type),
+            _ => self.convert(Direction::Encode, bytes, cast_slice(shape), data_type),
         }
     }
 
@@ -270,7 +267,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
         match self.way(shape.len()) {
             ChunkOrder::Kept => Ok(bytes),
             ChunkOrder::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
-            _ => self.convert(Direction::Decode, bytes, &extents(shape), data_type),
+            _ => self.convert(Direction::Decode, bytes, cast_slice(shape), data_type),
         }
     }
 
@@ -287,7 +284,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
             ChunkOrder::Reversed => {
                 reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options)
             }
-            _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
+            _ => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
 
@@ -304,7 +301,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
             ChunkOrder::Reversed => {
                 reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options)
             }
-            _ => Ok(Arc::new(self.part(handle, &extents(shape), data_type))),
+            _ => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
 }
@@ -320,7 +317,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         data_type: &DataType,
         _: &FillValue,
     ) -> Result<BytesRepresentation> {
-        match self.chain(&extents(shape), data_type, None)?.encoded() {
+        match self.chain(cast_slice(shape), data_type, None)?.encoded() {
             Representation::Bytes(size) => Ok(representation(size)),
             Representation::Array(_) => Ok(BytesRepresentation::UnboundedSize),
         }
@@ -334,7 +331,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &FillValue,
         _: &CodecOptions,
     ) -> Result<ArrayBytesRaw<'a>> {
-        self.run(Direction::Encode, &bytes.into_fixed()?, &extents(shape), data_type).map(Into::into)
+        self.run(Direction::Encode, &bytes.into_fixed()?, cast_slice(shape), data_type).map(Into::into)
     }
 
     fn decode<'a>(
@@ -345,7 +342,7 @@ impl ArrayToBytesCodecTraits for OurCodec {
         _: &FillValue,
         _: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        self.run(Direction::Decode, &bytes, &extents(shape), data_type).map(ArrayBytes::from)
+        self.run(Direction::Decode, &bytes, cast_slice(shape), data_type).map(ArrayBytes::from)
     }
 }
 
