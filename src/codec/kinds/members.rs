@@ -137,15 +137,14 @@ impl<'a> Members<'a> {
 
     fn report_unknown(&mut self) {
         let names: Vec<_> = self.table.iter().map(|member| member.name).collect();
-        let help = if names.is_empty() {
-            format!("remove it: a configuration of `{}` has no members", self.codec)
-        } else {
-            format!("the members are `{}`", names.join("`, `"))
+        let help = || match names.join("`, `") {
+            names if names.is_empty() => format!("remove it: a configuration of `{}` has no members", self.codec),
+            names => format!("the members are `{names}`"),
         };
         let unknown = self.object.into_iter().flat_map(|object| object.unknown_names(&names));
         for name in unknown.take(MAX_FAULTS) {
             let message = format!("`{}` has no member `{}`", self.codec, shortened(name));
-            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help.as_str());
+            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help());
             self.diagnostics.push(found.at_pointer(self.pointer_to(name)));
         }
     }
