@@ -1,12 +1,11 @@
 //! The numbers of an array as CF readers see them: without missing values and, on request, unpacked. Missing values are
 //! those of `--missing`, and those that the attributes `_FillValue` and `missing_value` declare.
 
-use super::quantize::range::FloatType;
 use super::xarray::{self, FILL_VALUE};
 use super::{Missing, OpenedArray, OperationError, Result};
+use crate::codec::fault::number_value;
 use crate::data_type::{DataType, value_from_json};
 use crate::element::{ElementType, NumberType};
-use crate::kernel::Rounding;
 use crate::kernel::missing::MissingFilter;
 use crate::kernel::unpack::Unpack;
 use crate::metadata::{Json, Number, Object};
@@ -128,13 +127,6 @@ pub(super) fn has_packing(source: &OpenedArray) -> bool {
         && ["scale_factor", "add_offset"].iter().any(|name| attributes.get(name).is_some())
 }
 
-/// Returns the bits of the float that absent elements have.
-pub(super) fn unpacked_fill(source: &OpenedArray, unpack: &Unpack) -> u64 {
-    let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-    let float = FloatType(unpack.target());
-    float.bits(float.round(unpack.value_of_bits(bits), Rounding::NearestEven))
-}
-
 /// Returns a code as its type represents it: -1 is 255 if bytes are declared unsigned.
 fn wrapped(code: i128, codes: NumberType) -> i128 {
     match codes.integer_bounds() {
@@ -179,7 +171,7 @@ pub(super) fn missing_values(source: &OpenedArray, number: NumberType, missing: 
 pub(super) fn declared_missing(source: &OpenedArray, number_type: NumberType) -> Vec<u64> {
     let mut bits: Vec<u64> = Vec::new();
     for value in of_attributes(source, number_type).into_iter().chain(of_fill_value(source)) {
-        if !is_nan(number_type, value) && !bits.contains(&value) {
+        if !number_value(number_type, value).is_nan() && !bits.contains(&value) {
             bits.push(value);
         }
     }
@@ -232,8 +224,4 @@ fn declared_type(stored: NumberType, attributes: &Object) -> NumberType {
         return stored;
     }
     NumberType::integer(!unsigned, stored.bits()).unwrap_or(stored)
-}
-
-fn is_nan(number_type: NumberType, bits: u64) -> bool {
-    number_type.is_float() && FloatType(number_type).value(bits).is_nan()
 }

@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::budget::BASE_BYTES;
 use super::draft::edit_innermost;
-use super::quantize::range::FloatType;
 use super::stored::side;
 use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, Fault, StoredArray};
 use crate::codec::Effect;
+use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
 use crate::data_type::DataType;
 use crate::element::NumberType;
@@ -111,7 +111,7 @@ impl BitSurvey<'_> {
     }
 
     fn fill_block(&self, elements: &[u8], block: &mut Block) {
-        if let Numbers::Own(_) = self.numbers {
+        if self.numbers.are_stored() {
             return self.patterns.fill(elements, block);
         }
         let mut numbers = Vec::with_capacity(elements.len() / self.numbers.size() * self.size());
@@ -273,6 +273,6 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
 /// Returns the codes that a cast decodes to NaN.
 fn codes_of_nan(decode: &Cast) -> Vec<u64> {
     let options = decode.options();
-    let is_nan = |bits: u64| options.target.is_float() && FloatType(options.target).value(bits).is_nan();
+    let is_nan = |bits: u64| number_value(options.target, bits).is_nan();
     options.scalar_map.iter().filter(|(_, value)| is_nan(*value)).map(|(code, _)| *code).collect()
 }

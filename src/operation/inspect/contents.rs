@@ -168,11 +168,10 @@ impl Contents<'_> {
         let (missing, fill_bits) = if let Some(Codes { nan, fill_bits, .. }) = &codes {
             (nan.clone(), *fill_bits)
         } else {
-            let fill = self.source.fill_value.as_ref();
             // No value of `bool` counts as missing.
             let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
             let missing = cf::missing_values(self.source, number_type, missing)?;
-            (missing, fill.map_or(0, |fill| numbers.bits(fill.as_bytes())))
+            (missing, numbers.fill_bits(self.source))
         };
         let patterns = BitPatterns::new(number_type, &missing);
         let threads = BitSurvey::threads_of(side, number_type.size(), Budget::new(&options.common))?;

@@ -68,8 +68,7 @@ impl<'a> Request<'a> {
         if asked.form == QuantizeForm::Cf {
             check_cf(source, options.unpack, asked.data_type)?;
         }
-        let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-        let fill_bits = unpack.as_ref().map_or_else(own_fill, |unpack| cf::unpacked_fill(source, unpack));
+        let fill_bits = Numbers::of(number_type, unpack.clone()).fill_bits(source);
         // Unpacked values are NaN if attributes declare them missing.
         let named = asked.missing.as_ref().filter(|named| unpack.is_none() || **named != Missing::Auto);
         let missing = cf::missing_values(source, number_type, named)?;
@@ -78,7 +77,7 @@ impl<'a> Request<'a> {
 
     /// Returns the conversion of stored elements to the floats that are quantised.
     pub(crate) fn numbers(&self) -> Numbers {
-        self.unpack.clone().map_or(Numbers::Own(self.float.0), |unpack| Numbers::Unpacked(Box::new(unpack)))
+        Numbers::of(self.float.0, self.unpack.clone())
     }
 
     /// Returns whether the fill value represents NaN.

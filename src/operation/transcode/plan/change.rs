@@ -9,6 +9,7 @@ use crate::element::{ElementType, FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::metadata::{CodecMetadata, Json};
+use crate::operation::numbers::Numbers;
 use crate::operation::quantize::request::{PACKING_CODECS, is_packed};
 use crate::operation::transcode::{BitRounding, Repacking};
 use crate::operation::xarray::{self, FILL_VALUE};
@@ -197,7 +198,7 @@ pub(crate) fn unpack(source: &OpenedArray, options: &ChangeOptions, draft: &mut 
     let not_a_number = FillValue::from_bits(floats, FloatType(floats).bits(f64::NAN));
     draft.set_fill_value(not_a_number.clone())?;
     draft.set_attributes(draft.attributes_without(&cf::PACKING_ATTRIBUTES));
-    let absent = cf::unpacked_fill(source, &unpack);
+    let absent = Numbers::of(floats, Some(unpack.clone())).fill_bits(source);
     let is_nan = FloatType(floats).value(absent).is_nan();
     let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
     Ok((ValueChange::of(ValueStep::Unpack(Box::new(unpack))), Some(absent)))

@@ -135,14 +135,10 @@ pub(crate) fn find(
     let all = all_bits(number_type);
     let array = stored_array(source)?.with_present(present);
     let driver = new_driver(BitSurvey::threads_of(&array, number_type.size(), budget)?, interrupt)?;
-    let own_fill = || source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type));
-    let (missing, fill) = match &unpack {
-        Some(unpack) => (Vec::new(), Some(cf::unpacked_fill(source, unpack))),
-        None => (cf::declared_missing(source, number_type), own_fill()),
-    };
-    let numbers = unpack.map_or(Numbers::Own(number_type), |unpack| Numbers::Unpacked(Box::new(unpack)));
+    let missing = if unpack.is_some() { Vec::new() } else { cf::declared_missing(source, number_type) };
+    let numbers = Numbers::of(number_type, unpack);
     let patterns = &BitPatterns::new(number_type, &missing);
-    let (fill_bits, is_sample) = (fill.unwrap_or(0), !are_all);
+    let (fill_bits, is_sample) = (numbers.fill_bits(source), !are_all);
     let found = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample }.run(&driver, progress);
     let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
     // They keep the share along each dimension with information.
