@@ -53,18 +53,22 @@ impl Side {
         self.first + u64::try_from(product.div_ceil(u128::from(self.pixels.max(1)))).unwrap_or(u64::MAX)
     }
 
+    /// Returns the elements that a pixel is computed from.
+    fn elements_of(&self, pixel: u64) -> Range<u64> {
+        let (first, end) = (self.first_of(pixel), self.first_of(pixel + 1));
+        let middle = first + (end - first) / 2;
+        if self.is_mean { first..end } else { middle..middle + 1 }
+    }
+
     /// Returns the number of elements that a pixel is computed from.
     fn weight_of(&self, pixel: u64) -> u64 {
-        if self.is_mean { self.first_of(pixel + 1) - self.first_of(pixel) } else { 1 }
+        let Range { start, end } = self.elements_of(pixel);
+        end - start
     }
 
-    fn middle_of(&self, pixel: u64) -> u64 {
-        let (first, end) = (self.first_of(pixel), self.first_of(pixel + 1));
-        first + (end - first) / 2
-    }
-
+    /// Returns the drawn elements, one for each pixel. Not for means.
     fn middles(&self) -> Vec<u64> {
-        (0..self.pixels).map(|pixel| self.middle_of(pixel)).collect()
+        (0..self.pixels).map(|pixel| self.elements_of(pixel).start).collect()
     }
 
     /// Returns the elements of the side that a chunk contains.
@@ -80,13 +84,10 @@ impl Side {
         if elements.is_empty() {
             return 0..0;
         }
-        let last = elements.end - 1;
-        let (mut from, mut to) = (self.pixel_of(elements.start), self.pixel_of(last) + 1);
-        if !self.is_mean {
-            from += u64::from(self.middle_of(from) < elements.start);
-            to -= u64::from(self.middle_of(to - 1) > last);
-        }
-        from..to
+        let (first, last) = (self.pixel_of(elements.start), self.pixel_of(elements.end - 1));
+        let is_before = self.elements_of(first).end <= elements.start;
+        let is_after = self.elements_of(last).start >= elements.end;
+        first + u64::from(is_before)..last + 1 - u64::from(is_after)
     }
 
     /// Calls `visit` with each needed element of a chunk, relative to the chunk, and its pixel.
@@ -94,12 +95,8 @@ impl Side {
         let start = self.dimension.map_or(0, |dimension| chunk.start[dimension]);
         let elements = self.elements_in(chunk);
         for pixel in self.pixels_in(chunk) {
-            if self.is_mean {
-                let end = self.first_of(pixel + 1).min(elements.end);
-                (self.first_of(pixel).max(elements.start)..end).for_each(|element| visit(element - start, pixel));
-            } else {
-                visit(self.middle_of(pixel) - start, pixel);
-            }
+            let Range { start: first, end } = self.elements_of(pixel);
+            (first.max(elements.start)..end.min(elements.end)).for_each(|element| visit(element - start, pixel));
         }
     }
 
@@ -112,10 +109,8 @@ impl Side {
             Some(length) => element / length,
             None => array.metadata.grid.axes()[dimension].chunk_of(element),
         };
-        if self.is_mean {
-            return (chunk_of(self.first)..=chunk_of(self.first + self.length - 1)).collect();
-        }
-        let mut chunks: Vec<u64> = self.middles().into_iter().map(chunk_of).collect();
+        let of_pixel = |elements: Range<u64>| chunk_of(elements.start)..=chunk_of(elements.end - 1);
+        let mut chunks: Vec<u64> = (0..self.pixels).flat_map(|pixel| of_pixel(self.elements_of(pixel))).collect();
         chunks.dedup();
         chunks
     }
@@ -442,7 +437,10 @@ mod tests {
             for index in chunks {
                 let start = index * chunk_length;
                 side.each(&chunk(start, chunk_length), |element, pixel| {
-                    assert_eq!((side.pixel_of(start + element), side.middle_of(pixel)), (pixel, start + element));
+                    assert_eq!(
+                        (side.pixel_of(start + element), side.elements_of(pixel).start),
+                        (pixel, start + element)
+                    );
                     seen.push(pixel);
                 });
             }
