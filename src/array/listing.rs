@@ -54,7 +54,7 @@ pub enum UnexpectedKeyKind {
 }
 
 /// Purpose of a listing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Purpose<'a> {
     /// To read the chunks. Only the first [`Listing::MOST_STRAYS`] strays of each kind are kept. Folders that cannot
     /// contain a chunk are searched too.
@@ -62,8 +62,9 @@ pub enum Purpose<'a> {
         /// True if the sizes of the chunks are needed.
         with_sizes: bool,
     },
-    /// To find errors. All strays are kept, and a folder at the key of a chunk is one.
-    Validating(&'a dyn Sizes),
+    /// To find errors. All strays are kept, and a folder at the key of a chunk is one. The function returns the valid
+    /// sizes of the object of a chunk.
+    Validating(&'a (dyn Fn(&[u64]) -> SizeRule + Sync)),
 }
 
 /// Valid sizes of stored objects.
@@ -75,12 +76,6 @@ pub struct SizeRule {
     pub least: u64,
     /// Largest size in bytes.
     pub most: u64,
-}
-
-/// Source of the valid sizes of an array's objects.
-pub trait Sizes: std::fmt::Debug + Sync {
-    /// Returns the valid size of the object of a chunk.
-    fn of(&self, chunk: &[u64]) -> SizeRule;
 }
 
 impl Listing {

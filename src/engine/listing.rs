@@ -363,7 +363,7 @@ impl Scanner<'_> {
         }
         let Purpose::Validating(rules) = self.purpose else { return };
         let chunk = unravel(index, &self.grid_shape);
-        let SizeRule { exact, least, most } = rules.of(&chunk);
+        let SizeRule { exact, least, most } = rules(&chunk);
         if exact.is_some_and(|exact| exact != size) || size < least || size > most {
             found.unreadable.insert(index);
             found.push(key, UnexpectedKeyKind::Size(chunk, size));

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::gathered::ValidateReport;
-use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
+use crate::array::{Listing, SizeRule, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, ByShape};
 use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
@@ -18,40 +18,28 @@ use crate::store::Node;
 /// The maximum bytes of an array's object if its codecs set no limit: that of a file system.
 const NO_BOUND: u64 = u64::MAX;
 
-/// The size limits of an array's objects. In a rectilinear grid they depend on the shape of each.
-#[derive(Debug)]
-pub(super) struct ArraySizes<'a> {
+/// Returns the size limits of an array's objects, by chunk: in a rectilinear grid they depend on the shape. The pipeline
+/// and the chain are those of the largest chunks.
+pub(super) fn size_rules<'a>(
     grid: &'a Grid,
     pipeline: Option<&'a Pipeline>,
     chain: Option<&'a BoundChain>,
-    largest: SizeRule,
-    by_shape: ByShape<SizeRule>,
-}
-
-impl<'a> ArraySizes<'a> {
-    /// Returns the size limits of an array with this grid, whose largest chunks have this pipeline.
-    pub(super) fn new(grid: &'a Grid, pipeline: Option<&'a Pipeline>, chain: Option<&'a BoundChain>) -> Self {
-        let largest = size_rule(pipeline, chain);
-        ArraySizes { grid, pipeline, chain, largest, by_shape: ByShape::default() }
-    }
-
-    /// Returns the rule for chunks of a shape. A shape that cannot be bound has the rule of the largest.
-    fn of_shape(&self, shape: &[u64]) -> SizeRule {
-        let Some(pipeline) = self.pipeline else { return self.largest };
+) -> impl Fn(&[u64]) -> SizeRule + Sync + 'a {
+    let largest = size_rule(pipeline, chain);
+    let of_shape = move |shape: &[u64]| {
+        let Some(pipeline) = pipeline else { return largest };
         let pipeline = pipeline.for_shape(shape, &mut Vec::new());
-        let chain = self.chain.and_then(|chain| chain.for_shape(shape).ok());
+        // A shape that cannot be bound has no limit of its chain.
+        let chain = chain.and_then(|chain| chain.for_shape(shape).ok());
         size_rule(Some(&pipeline), chain.as_deref())
-    }
-}
-
-impl Sizes for ArraySizes<'_> {
-    fn of(&self, chunk: &[u64]) -> SizeRule {
-        if self.grid.uniform().is_some() {
-            return self.largest;
+    };
+    let by_shape = ByShape::default();
+    move |chunk| {
+        if grid.uniform().is_some() {
+            return largest;
         }
-        let shape = self.grid.shape_of(chunk);
-        let made = self.by_shape.get(&shape, || Ok::<_, Infallible>(self.of_shape(&shape)));
-        made.map_or(self.largest, |rule| *rule)
+        let shape = grid.shape_of(chunk);
+        by_shape.get(&shape, || Ok::<_, Infallible>(of_shape(&shape))).map_or(largest, |rule| *rule)
     }
 }
 
@@ -78,7 +66,7 @@ pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
     (place, root): (&NodePath, &Node),
-    (metadata, sizes): (&ArrayMetadata, &dyn Sizes),
+    (metadata, sizes): (&ArrayMetadata, &dyn Fn(&[u64]) -> SizeRule),
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
@@ -144,7 +132,12 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut ValidateRe
 
 /// Returns the finding about a key. `None` for a link to a file inside the store. `key` is relative to the store. Only
 /// arrays have objects with sizes.
-fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&dyn Sizes>) -> Option<Diagnostic> {
+fn stray_finding(
+    stray: &UnexpectedKey,
+    key: &str,
+    root: &Node,
+    sizes: Option<&dyn Fn(&[u64]) -> SizeRule>,
+) -> Option<Diagnostic> {
     let not_a_file;
     let (code, message, help) = match &stray.kind {
         UnexpectedKeyKind::Unknown if is_temporary(key) => {
@@ -177,7 +170,7 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&d
             (code::KEY_NOT_UTF8, message, "rename or remove it")
         }
         UnexpectedKeyKind::Size(chunk, size) => {
-            return Some(size_finding(*size, sizes?.of(chunk)).at_chunk(chunk.clone()));
+            return Some(size_finding(*size, sizes?(chunk)).at_chunk(chunk.clone()));
         }
         UnexpectedKeyKind::Link => return link_finding(key, root),
     };
