@@ -56,21 +56,28 @@ fn bound(
     bind: impl Fn(&Pipeline) -> Result<BoundChain>,
 ) -> Result<StoredArray> {
     let chain = bind(pipeline)?;
-    let subchunk = subchunk_pipeline(pipeline, &chain, hoisted).map(|subchunk| bind(&subchunk)).transpose()?;
-    let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
+    // Other shards cannot be streamed.
+    let layout = match ShardLayout::place_in(&chain) {
+        Some(_) => ShardLayout::new(&chain, bind(&subchunk_pipeline(pipeline, hoisted))?),
+        None => None,
+    };
     Ok(StoredArray::new(node, metadata, chain, layout))
 }
 
-/// Returns the pipeline from the array itself to an inner chunk. `None` if shards cannot be streamed.
-fn subchunk_pipeline(pipeline: &Pipeline, chain: &BoundChain, hoisted: usize) -> Option<Pipeline> {
-    let place = ShardLayout::place_in(chain)?;
-    let (_, sharding) = pipeline.sharding()?;
-    let outer: Vec<_> = pipeline.stages[..place].iter().map(|stage| stage.metadata.clone()).collect();
-    let inner: Vec<_> = sharding.inner.stages.iter().map(|stage| stage.metadata.clone()).collect();
-    let (front, back) = inner.split_at(hoisted.min(inner.len()));
-    let codecs: Vec<_> = front.iter().chain(&outer).chain(back).cloned().collect();
+/// Returns the pipeline from the array itself to an innermost chunk: the codecs before each shard, then the innermost
+/// chain, of which the first `hoisted` codecs are moved to the front.
+pub(super) fn subchunk_pipeline(pipeline: &Pipeline, hoisted: usize) -> Pipeline {
+    let (mut codecs, mut level) = (Vec::new(), pipeline);
+    while let Some((place, sharding)) = level.sharding() {
+        codecs.extend(level.stages[..place].iter().map(|stage| stage.metadata.clone()));
+        level = &sharding.inner;
+    }
+    let hoisted = hoisted.min(level.stages.len());
+    let end = codecs.len() + hoisted;
+    codecs.extend(level.stages.iter().map(|stage| stage.metadata.clone()));
+    codecs[..end].rotate_right(hoisted);
     let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
-    Some(Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new()))
+    Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 
 /// The maximum number of findings about single shards. If there are more, another one contains the count of all.

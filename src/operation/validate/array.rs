@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::gathered::{Findings, ValidateReport};
 use super::keys;
 use super::object::{Buffers, ObjectCheck};
-use super::shard::bind_subchunk;
 use crate::array::{ChunkSet, Fault, Listing, Purpose, position};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Progress, listing};
 use crate::metadata::ArrayMetadata;
+use crate::operation::stored::subchunk_pipeline;
 use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLevel, ValidateOptions, narrowed};
 use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
@@ -71,9 +71,8 @@ impl ArrayCheck<'_> {
     fn scan(&self, subject: &CheckedArray, gathered: &mut ValidateReport) -> Result<Listing> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
-        let sizes = &keys::ArraySizes::new(&subject.metadata.grid, subject.pipeline, chain);
-        let purpose = Purpose::Validating(sizes);
-        let listing = listing::scan(&reading.node, subject.metadata, purpose, self.driver);
+        let sizes = &keys::size_rules(&subject.metadata.grid, subject.pipeline, chain);
+        let listing = listing::scan(&reading.node, subject.metadata, Purpose::Validating(sizes), self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         keys::array((&reading.place, self.root), (subject.metadata, sizes), &listing, gathered);
         if listing.present.len() < keys::num_chunks(subject.metadata)
@@ -100,7 +99,8 @@ impl ArrayCheck<'_> {
         }
         let reading = subject.reading;
         let bound = subject.chain.as_ref().map_err(BindError::clone).and_then(|chain| {
-            let subchunk = subject.pipeline.filter(|_| is_sharded).map(bind_subchunk).transpose()?;
+            let pipeline = subject.pipeline.filter(|_| is_sharded).map(|pipeline| subchunk_pipeline(pipeline, 0));
+            let subchunk = pipeline.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?;
             Ok((chain, subchunk))
         });
         let (chain, subchunk) = match bound {

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use super::object::{Buffers, Object};
 use crate::array::Fault;
 use crate::codec::sharding::ABSENT;
-use crate::codec::{BindError, BoundChain, BoundSharding, ChainFaultKind, Codec, Effect};
+use crate::codec::{BoundChain, BoundSharding, ChainFaultKind, Codec, Effect};
 use crate::diagnostic::code;
 use crate::grid::unravel;
-use crate::metadata::CodecMetadata;
-use crate::pipeline::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation};
+use crate::pipeline::{BytesSize, Representation};
 use crate::store::{MemoryReader, ObjectReader, ReadObject, StoreError};
 
 const WRITE_AGAIN: &str = "write the shard again from its source, or restore it";
@@ -50,14 +49,6 @@ impl Window<'_> {
     fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
         self.reader.read_at(self.offset.saturating_add(offset), length, bytes)
     }
-}
-
-/// Binds the chain of an innermost chunk.
-pub(super) fn bind_subchunk(pipeline: &Pipeline) -> Result<BoundChain, BindError> {
-    let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
-    let codecs = subchunk_codecs(pipeline);
-    let subchunk = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    BoundChain::bind_to_check(&subchunk)
 }
 
 impl Object<'_, '_> {
@@ -145,16 +136,6 @@ impl<'a> Level<'a> {
         }
         (position, start)
     }
-}
-
-/// Returns the codecs of an innermost chunk: those before each shard, then the last chain.
-fn subchunk_codecs(pipeline: &Pipeline) -> Vec<CodecMetadata> {
-    let end = pipeline.sharding().map_or(pipeline.stages.len(), |(place, _)| place);
-    let mut codecs: Vec<CodecMetadata> = pipeline.stages[..end].iter().map(|stage| stage.metadata.clone()).collect();
-    if let Some((_, sharding)) = pipeline.sharding() {
-        codecs.extend(subchunk_codecs(&sharding.inner));
-    }
-    codecs
 }
 
 /// Returns the valid entries of a shard's index. `None` if the index cannot be read.
