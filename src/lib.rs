@@ -59,8 +59,8 @@ pub mod diagnostic;
 pub mod inspect {
     pub use crate::operation::inspect::inspect;
     pub use crate::operation::inspect_result::{
-        ArrayResult, ChunkResult, ChunkStage, Decoded, GroupResult, GroupTotals, HistogramResult, InspectResult,
-        NodeMembers, NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow, StageRow, StatsResult,
+        ArrayResult, ChunkResult, ChunkStage, GroupResult, GroupTotals, HistogramResult, InspectResult, NodeMembers,
+        NodeResult, PreviewAxis, PreviewIndex, PreviewResult, PreviewRow, RepresentationResult, StageRow, StatsResult,
         StorageResult, SuggestionResult, WayResult, WaysResult,
     };
     pub use crate::operation::options::{

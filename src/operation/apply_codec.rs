@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::against::value::{Compared, Comparer, Difference, Tolerance};
 use super::apply_codec_result::{AppliedStage, ApplyCodecResult, RoundTrip, StreamBytes};
-use super::description::fill_value;
+use super::description::representation;
+use super::inspect_result::RepresentationResult;
 use super::options::ApplyCodecOptions;
 use super::{Budget, OperationError, Result, Stream};
 use crate::array::Interrupt;
@@ -28,8 +29,8 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
     let needed = chain.max_representation_bytes().saturating_mul(3).saturating_add(chain.context_bytes());
     let purpose = || format!("for chunks of shape {:?}", chain.decoded().shape);
     Budget::new(&options.common).threads_of(needed, purpose)?;
-    let Input { name, file_bytes, bytes } = match early {
-        Some(early) => early.into_input(chain, direction)?,
+    let Input { name, file_bytes, bytes, .. } = match early {
+        Some(early) => early.fitting(chain, direction)?,
         None => subject.read_input(options, direction)?,
     };
     let faulty = |fault: ChainFault| describe_fault(&name, direction, chain, fault);
@@ -150,10 +151,10 @@ struct ChainRun {
 impl ChainRun {
     /// Runs the chain over `input`, `repeat` times. The times are medians.
     fn run(chain: &BoundChain, direction: Direction, input: &[u8], repeat: Option<u32>) -> Result<Self, ChainFault> {
-        let places: Vec<usize> = match direction {
-            Direction::Encode => (0..chain.codecs().len()).collect(),
-            Direction::Decode => (0..chain.codecs().len()).rev().collect(),
-        };
+        let mut places: Vec<usize> = (0..chain.codecs().len()).collect();
+        if direction == Direction::Decode {
+            places.reverse();
+        }
         let mut workspace = Workspace::default();
         let mut seconds = vec![Vec::new(); places.len()];
         let mut sizes = Vec::new();
@@ -163,54 +164,39 @@ impl ChainRun {
             current.extend_from_slice(input);
             sizes.clear();
             sizes.push(current.len() as u64);
-            for (step, place) in places.iter().enumerate() {
+            for (place, seconds) in places.iter().zip(&mut seconds) {
                 let start = Instant::now();
                 match direction {
                     Direction::Encode => chain.encode_codec(*place, &current, &mut spare, &mut workspace)?,
                     Direction::Decode => chain.decode_codec(*place, &current, &mut spare, &mut workspace)?,
                 }
-                seconds[step].push(start.elapsed().as_secs_f64());
+                seconds.push(start.elapsed().as_secs_f64());
                 std::mem::swap(&mut current, &mut spare);
                 sizes.push(current.len() as u64);
             }
         }
-        let stages = describe(chain, direction, &places, &sizes, seconds);
+        let [taken, _] = direction.ends(chain);
+        let mut stages = vec![stage(None, &taken, sizes[0])];
+        for (step, (place, seconds)) in places.into_iter().zip(seconds).enumerate() {
+            let codec = &chain.codecs()[place];
+            let (output, decoded_bytes) = match direction {
+                Direction::Encode => (&codec.encoded, sizes[step]),
+                Direction::Decode => (&codec.decoded, sizes[step + 1]),
+            };
+            let seconds = median(seconds);
+            let rate = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| approximate(decoded_bytes) / seconds);
+            let described = stage(Some(&codec.name), output, sizes[step + 1]);
+            stages.push(AppliedStage { seconds, bytes_per_second: rate, ..described });
+        }
         Ok(ChainRun { bytes: current, stages })
     }
 }
 
-fn describe(
-    chain: &BoundChain,
-    direction: Direction,
-    places: &[usize],
-    sizes: &[u64],
-    seconds: Vec<Vec<f64>>,
-) -> Vec<AppliedStage> {
-    let [input, _] = direction.ends(chain);
-    let mut stages = vec![stage(None, &input, sizes[0])];
-    for (step, (place, seconds)) in places.iter().zip(seconds).enumerate() {
-        let codec = &chain.codecs()[*place];
-        let (output, decoded_bytes) = match direction {
-            Direction::Encode => (&codec.encoded, sizes[step]),
-            Direction::Decode => (&codec.decoded, sizes[step + 1]),
-        };
-        let seconds = median(seconds);
-        let rate = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| approximate(decoded_bytes) / seconds);
-        let described = stage(Some(&codec.name), output, sizes[step + 1]);
-        stages.push(AppliedStage { seconds, bytes_per_second: rate, ..described });
-    }
-    stages
-}
-
-fn stage(codec: Option<&str>, representation: &Representation, bytes: u64) -> AppliedStage {
-    let array = representation.array();
+fn stage(codec: Option<&str>, output: &Representation, bytes: u64) -> AppliedStage {
     AppliedStage {
         codec: codec.map(str::to_owned),
         kind: codec.and_then(codec_kind).map(CodecKind::name),
-        data_type: array.map(|array| array.data_type.to_metadata()),
-        shape: array.map(|array| array.shape.clone()),
-        fill_value: array.and_then(fill_value),
-        bytes,
+        output: RepresentationResult { bytes: Some(bytes), ..representation(output, false) },
         seconds: None,
         bytes_per_second: None,
     }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::figure;
+use super::inspect_result::RepresentationResult;
 use crate::diagnostic::Diagnostic;
-use crate::metadata::Json;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,14 +47,9 @@ pub struct AppliedStage {
     pub codec: Option<String>,
     /// `array->array`, `array->bytes` or `bytes->bytes`. `None` for the input.
     pub kind: Option<&'static str>,
-    /// Data type of an array. `None` for bytes.
-    pub data_type: Option<Json>,
-    /// Shape of an array. `None` for bytes.
-    pub shape: Option<Vec<u64>>,
-    /// Fill value of an array, with `--fill-value`.
-    pub fill_value: Option<Json>,
-    /// Size in bytes.
-    pub bytes: u64,
+    /// The input or the output of the codec, flattened in JSON. It has a fill value with `--fill-value`.
+    #[serde(flatten)]
+    pub output: RepresentationResult,
     /// Time of the codec in seconds, the median with `--repeat`. `None` for the input.
     pub seconds: Option<f64>,
     /// Size of the decoded side divided by `seconds`.

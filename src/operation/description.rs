@@ -1,6 +1,6 @@
 //! The description of an array from its documents. `inspect` shows it, and `validate --expect` compares with it.
 
-use super::inspect_result::{Decoded, NodeMembers, StageRow};
+use super::inspect_result::{NodeMembers, RepresentationResult, StageRow};
 use super::{ArrayReading, ArrayResult};
 use crate::data_type::DataType;
 use crate::metadata::{ArrayDocument, ChunkGrid, ChunkKeyEncoding, CodecMetadata, Json, Object};
@@ -15,7 +15,7 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
     ArrayResult {
         store: store.display().to_string(),
         members: describe_members(reading, members),
-        decoded: pipeline.map(|pipeline| decoded(&pipeline.input, is_rectilinear)),
+        decoded: pipeline.map(|pipeline| array(&pipeline.input, is_rectilinear)),
         pipeline: pipeline.map(|pipeline| rows(pipeline, is_rectilinear)),
         warnings: reading.diagnostics.clone(),
         ..ArrayResult::default()
@@ -57,44 +57,40 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
     }
 }
 
-/// Returns a chunk before the first codec. Chunks of several shapes have neither shape nor size.
-fn decoded(array: &ArrayRepresentation, has_many_shapes: bool) -> Decoded {
-    Decoded {
-        data_type: array.data_type.to_metadata(),
-        shape: (!has_many_shapes).then(|| array.shape.clone()),
-        fill_value: fill_value(array),
-        bytes: array.num_bytes().filter(|_| !has_many_shapes),
-    }
-}
-
-/// The fill value, in JSON.
-pub(super) fn fill_value(array: &ArrayRepresentation) -> Option<Json> {
-    array.data_type.fill_value_to_json(array.fill_value.as_ref()?).ok()
-}
-
 /// Returns a row for each codec, in encode order. Inner chunks have one shape, whatever the shapes of their shards.
 fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
     pipeline.stages.iter().map(|stage| row(stage, has_many_shapes)).collect()
 }
 
 fn row(stage: &Stage, has_many_shapes: bool) -> StageRow {
-    let array = stage.output.as_ref().and_then(Representation::array);
     let sharding =
         if let BoundConfiguration::Sharding(sharding) = &stage.configuration { Some(sharding) } else { None };
     StageRow {
         codec: stage.name.clone(),
         kind: stage.kind.map(CodecKind::name),
         configuration: stage.metadata.configuration.clone().map(Json::from),
-        data_type: array.map(|array| array.data_type.to_metadata()),
-        shape: array.filter(|_| !has_many_shapes).map(|array| array.shape.clone()),
-        fill_value: array.and_then(fill_value),
-        bytes: match &stage.output {
-            _ if has_many_shapes => None,
-            Some(Representation::Array(array)) => array.num_bytes(),
-            Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(*bytes),
-            _ => None,
-        },
+        output: stage.output.as_ref().map(|output| representation(output, has_many_shapes)).unwrap_or_default(),
         pipeline: sharding.map(|sharding| rows(&sharding.inner, false)),
-        inner_decoded: sharding.map(|sharding| Box::new(decoded(&sharding.inner.input, false))),
+        inner_decoded: sharding.map(|sharding| Box::new(array(&sharding.inner.input, false))),
+    }
+}
+
+/// Describes a chunk. Chunks of several shapes have neither shape nor size.
+pub(super) fn representation(of: &Representation, has_many_shapes: bool) -> RepresentationResult {
+    match of {
+        Representation::Array(of) => array(of, has_many_shapes),
+        Representation::Bytes(BytesSize::Fixed(bytes)) if !has_many_shapes => {
+            RepresentationResult { bytes: Some(*bytes), ..RepresentationResult::default() }
+        }
+        Representation::Bytes(_) => RepresentationResult::default(),
+    }
+}
+
+fn array(of: &ArrayRepresentation, has_many_shapes: bool) -> RepresentationResult {
+    RepresentationResult {
+        data_type: Some(of.data_type.to_metadata()),
+        shape: (!has_many_shapes).then(|| of.shape.clone()),
+        fill_value: of.fill_value.as_ref().and_then(|fill| of.data_type.fill_value_to_json(fill).ok()),
+        bytes: of.num_bytes().filter(|_| !has_many_shapes),
     }
 }

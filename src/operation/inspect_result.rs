@@ -140,7 +140,7 @@ pub struct ArrayResult {
     pub members: NodeMembers,
     /// The chunk before the first codec. Shown only in text.
     #[serde(skip)]
-    pub decoded: Option<Decoded>,
+    pub decoded: Option<RepresentationResult>,
     /// One row per codec, in encode order.
     pub pipeline: Option<Vec<StageRow>>,
     /// Numbers of stored chunks and bytes. `None` if they were not counted.
@@ -179,32 +179,27 @@ pub struct StageRow {
     pub kind: Option<&'static str>,
     /// The configuration in the metadata.
     pub configuration: Option<Json>,
-    /// Data type of its output, if that is an array.
-    pub data_type: Option<Json>,
-    /// Shape of its output, if that is an array.
-    pub shape: Option<Vec<u64>>,
-    /// Fill value of its output, if that is an array.
-    pub fill_value: Option<Json>,
-    /// Size of its output in bytes, if the metadata determine it.
-    pub bytes: Option<u64>,
+    /// Its output, flattened in JSON.
+    #[serde(flatten)]
+    pub output: RepresentationResult,
     /// For `sharding_indexed`: the codecs of an inner chunk.
     pub pipeline: Option<Vec<StageRow>>,
     /// The inner chunk before its first codec. Shown only in text.
     #[serde(skip)]
-    pub inner_decoded: Option<Box<Decoded>>,
+    pub inner_decoded: Option<Box<RepresentationResult>>,
 }
 
-/// A chunk before the first codec.
-#[derive(Debug, Clone, PartialEq)]
+/// A chunk before the first codec, or after a codec.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
-pub struct Decoded {
-    /// Data type in v3 metadata form.
-    pub data_type: Json,
-    /// Shape in elements.
+pub struct RepresentationResult {
+    /// Data type of an array in v3 metadata form. `None` for bytes.
+    pub data_type: Option<Json>,
+    /// Shape of an array in elements. `None` for bytes, and for chunks of several shapes.
     pub shape: Option<Vec<u64>>,
-    /// The fill value in the metadata.
+    /// Fill value of an array, if it has one.
     pub fill_value: Option<Json>,
-    /// Size in memory, in bytes.
+    /// Size in bytes, if it is known.
     pub bytes: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use super::quantity::{self, bytes, count, counted};
 use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::Json;
-use crate::operation::inspect_result::{Decoded, GroupResult, NodeResult, StageRow, StorageResult};
+use crate::operation::inspect_result::{GroupResult, NodeResult, RepresentationResult, StageRow, StorageResult};
 use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
 /// The maximum number of characters of a dimension's name in text.
@@ -160,20 +160,17 @@ fn extension(metadata: &Json) -> String {
     metadata.get("name").map_or_else(|| quantity::json(metadata), |name| quantity::json(name) + &configuration)
 }
 
-fn push_stages(decoded: Option<&Decoded>, stages: &[StageRow], depth: usize, table: &mut Table) {
+fn push_stages(decoded: Option<&RepresentationResult>, stages: &[StageRow], depth: usize, table: &mut Table) {
     let indent = "  ".repeat(depth);
     if let Some(decoded) = decoded {
         let name = format!("{indent}{}", if depth == 0 { "(decoded)" } else { "(inner chunk)" });
-        let Decoded { data_type, shape, fill_value, bytes } = decoded;
-        let array = quantity::array_cells(Some(data_type), shape.as_deref(), fill_value.as_ref());
-        let bytes = bytes.map_or_else(String::new, quantity::count);
-        table.push([name, String::new()].into_iter().chain(array).chain([bytes]), None);
+        let bytes = decoded.bytes.map_or_else(String::new, quantity::count);
+        table.push([name, String::new()].into_iter().chain(quantity::array_cells(decoded)).chain([bytes]), None);
     }
     for stage in stages {
-        let StageRow { data_type, shape, fill_value, bytes, .. } = stage;
         let names = [format!("{indent}{}", stage.codec), stage.kind.unwrap_or("unknown").to_owned()];
-        let array = quantity::array_cells(data_type.as_ref(), shape.as_deref(), fill_value.as_ref());
-        let bytes = bytes.map_or_else(|| "varies".to_owned(), quantity::count);
+        let array = quantity::array_cells(&stage.output);
+        let bytes = stage.output.bytes.map_or_else(|| "varies".to_owned(), quantity::count);
         // The rows of a shard already show its configuration.
         let configuration = stage.configuration.as_ref().filter(|_| stage.pipeline.is_none());
         let note = configuration.filter(|json| json.as_object().is_none_or(|object| !object.is_empty()));

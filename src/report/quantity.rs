@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::diagnostic::quantity::three_digits;
 pub use crate::diagnostic::quantity::{approximate, bytes, count, counted, shortened};
 use crate::metadata::Json;
+use crate::operation::inspect_result::RepresentationResult;
 
 /// Returns a rate, from bytes per second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of three digits, which saturates")]
@@ -88,9 +89,9 @@ pub fn json(json: &Json) -> String {
 }
 
 /// Returns the data type, shape and fill value of an array. Each is empty if unknown.
-pub fn array_cells(data_type: Option<&Json>, shape: Option<&[u64]>, fill_value: Option<&Json>) -> [String; 3] {
-    let text = |value: Option<&Json>| value.map_or_else(String::new, json);
-    [text(data_type), shape.map_or_else(String::new, self::shape), text(fill_value)]
+pub fn array_cells(RepresentationResult { data_type, shape, fill_value, .. }: &RepresentationResult) -> [String; 3] {
+    let text = |value: &Option<Json>| value.as_ref().map_or_else(String::new, json);
+    [text(data_type), shape.as_deref().map_or_else(String::new, self::shape), text(fill_value)]
 }
 
 /// Returns the name of an extension, which may be alone or in an object with its configuration.

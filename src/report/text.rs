@@ -121,11 +121,10 @@ pub fn write_stages(result: &ApplyCodecResult, style: Style, output: &mut dyn Wr
     let mut table = Table::new(&["codec", "data type", "shape", "fill value", ">bytes", ">time", ">rate"]);
     for stage in &result.stages {
         let codec = stage.codec.clone().unwrap_or_else(|| "(input)".to_owned());
-        let array = quantity::array_cells(stage.data_type.as_ref(), stage.shape.as_deref(), stage.fill_value.as_ref());
         let time = stage.seconds.map_or_else(String::new, quantity::seconds);
         let rate = stage.bytes_per_second.map_or_else(String::new, quantity::rate);
-        let rest = [quantity::count(stage.bytes), time, rate];
-        table.push([codec].into_iter().chain(array).chain(rest), None);
+        let rest = [stage.output.bytes.map_or_else(String::new, quantity::count), time, rate];
+        table.push([codec].into_iter().chain(quantity::array_cells(&stage.output)).chain(rest), None);
     }
     table.write(style, output)
 }
