@@ -23,17 +23,12 @@ pub(super) struct Input {
     pub(super) file_bytes: u64,
     /// Encoded bytes, or native-endian elements in C order.
     pub(super) bytes: Vec<u8>,
-}
-
-/// A `.npy` INPUT. It is read before the chain is bound, because it contains the type and the shape.
-pub(super) struct NpyInput {
-    name: String,
-    file_bytes: u64,
-    array: NpyArray,
+    /// The type and the shape in a `.npy` file.
+    npy: Option<(DataType, Vec<u64>)>,
 }
 
 /// Reads INPUT if it is a `.npy` file: by its name, or on stdin if no option contains the type and the shape.
-pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<NpyInput>> {
+pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
         Stream::File(_) => stream.has_extension("npy"),
@@ -54,9 +49,9 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<NpyInput>
     if *stream == Stream::Standard && !npy::is_npy(&contents) {
         return Err(needs_type_and_shape());
     }
-    let array = npy::read(&contents)
+    let NpyArray { data_type, shape, elements } = npy::read(&contents)
         .map_err(|error| OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error))?;
-    Ok(Some(NpyInput { name, file_bytes: contents.len() as u64, array }))
+    Ok(Some(Input { name, file_bytes: contents.len() as u64, bytes: elements, npy: Some((data_type, shape)) }))
 }
 
 fn stream_name(stream: &Stream) -> String {
@@ -73,28 +68,21 @@ fn needs_type_and_shape() -> OperationError {
 }
 
 /// Returns the type and shape of the decoded array, without `--like`.
-fn decoded_array(options: &ApplyCodecOptions, early: Option<&NpyInput>) -> Result<(DataType, Vec<u64>)> {
-    let Some(early) = early.filter(|_| !options.decode) else {
-        return match (&options.data_type, &options.shape) {
-            (Some(data_type), Some(shape)) => Ok((data_type.clone(), shape.clone())),
-            _ => Err(needs_type_and_shape()),
-        };
-    };
-    let NpyArray { data_type, shape, .. } = &early.array;
-    if let Some(given) = &options.shape
-        && given != shape
-    {
-        let message = format!("--shape {given:?} disagrees with `{}`, whose shape is {shape:?}", early.name);
-        return Err(OperationError::usage(message).with_help("leave --shape out"));
-    }
-    match &options.data_type {
-        Some(given) if !holds(data_type, given) => {
-            let message =
-                format!("--data-type {given} disagrees with `{}`, whose data type is {data_type}", early.name);
-            Err(OperationError::usage(message).with_help("leave --data-type out"))
+fn decoded_array(options: &ApplyCodecOptions, early: Option<&Input>) -> Result<(DataType, Vec<u64>)> {
+    let (mut data_type, mut shape) = (options.data_type.as_ref(), options.shape.as_ref());
+    if let Some(Input { name, npy: Some((own_type, own_shape)), .. }) = early.filter(|_| !options.decode) {
+        let given = *shape.get_or_insert(own_shape);
+        if given != own_shape {
+            let message = format!("--shape {given:?} disagrees with `{name}`, whose shape is {own_shape:?}");
+            return Err(OperationError::usage(message).with_help("leave --shape out"));
         }
-        given => Ok((given.as_ref().unwrap_or(data_type).clone(), shape.clone())),
+        let given = *data_type.get_or_insert(own_type);
+        if !holds(own_type, given) {
+            let message = format!("--data-type {given} disagrees with `{name}`, whose data type is {own_type}");
+            return Err(OperationError::usage(message).with_help("leave --data-type out"));
+        }
     }
+    data_type.cloned().zip(shape.cloned()).ok_or_else(needs_type_and_shape)
 }
 
 /// True if a file's type is the primitive that stores values of `data_type`: `uint16` stores `uint10`.
@@ -105,29 +93,24 @@ fn holds(file_type: &DataType, data_type: &DataType) -> bool {
     }
 }
 
-impl NpyInput {
-    /// Returns the elements or bytes, if the chain accepts them. Otherwise an error.
-    pub(super) fn into_input(self, chain: &BoundChain, direction: Direction) -> Result<Input> {
+impl Input {
+    /// Returns the elements or bytes of a `.npy` file, if the chain accepts them. Otherwise an error.
+    pub(super) fn fitting(self, chain: &BoundChain, direction: Direction) -> Result<Self> {
+        let Some((data_type, shape)) = &self.npy else { return Ok(self) };
         let [taken, _] = direction.ends(chain);
-        let (data_type, shape) = (&self.array.data_type, &self.array.shape);
+        let found = self.bytes.len() as u64;
+        // Encoded bytes are a 1-D array of uint8.
+        let are_bytes = shape.len() == 1 && data_type.size() == Some(1);
         let fits = match &taken {
             Representation::Array(array) => holds(data_type, &array.data_type) && *shape == array.shape,
-            // Encoded bytes are a 1-D array of uint8.
-            Representation::Bytes(size) => {
-                let found = self.array.elements.len() as u64;
-                let fits = match size {
-                    BytesSize::Fixed(bytes) => found == *bytes,
-                    BytesSize::Bounded(bytes) => found <= *bytes,
-                    BytesSize::Unbounded => true,
-                };
-                shape.len() == 1 && self.array.data_type.size() == Some(1) && fits
-            }
+            Representation::Bytes(BytesSize::Fixed(bytes)) => are_bytes && found == *bytes,
+            Representation::Bytes(size) => are_bytes && size.bound().is_none_or(|bytes| found <= bytes),
         };
         if !fits {
             let found = format!("INPUT `{}` has {data_type} of shape {shape:?}", self.name);
             return Err(OperationError::data(format!("{found}, and {} is expected", describe(&taken))));
         }
-        Ok(Input { name: self.name, file_bytes: self.file_bytes, bytes: self.array.elements })
+        Ok(self)
     }
 }
 
@@ -166,7 +149,7 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
     if let Representation::Array(array) = &taken {
         to_or_from_little_endian(&mut bytes, &array.data_type);
     }
-    Ok(Input { name, file_bytes: found, bytes })
+    Ok(Input { name, file_bytes: found, bytes, npy: None })
 }
 
 fn read(stream: &Stream, limit: u64, too_large: impl FnOnce(&str, u64) -> OperationError) -> Result<Vec<u8>> {
@@ -223,7 +206,7 @@ pub(super) struct ChainSource {
 
 impl ChainSource {
     /// Binds the chain. Everything about it is checked here, before any data is read.
-    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&NpyInput>) -> Result<Self> {
+    pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Input>) -> Result<Self> {
         let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
@@ -298,7 +281,7 @@ impl ChainSource {
             let message = format!("chunk {chunk:?} is not stored: `{name}` does not exist");
             return Err(OperationError::data(message).with_help("a missing chunk has the fill value everywhere"));
         }
-        Ok(Input { name, file_bytes: bytes.len() as u64, bytes })
+        Ok(Input { name, file_bytes: bytes.len() as u64, bytes, npy: None })
     }
 }
 
