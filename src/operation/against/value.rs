@@ -5,10 +5,9 @@
 
 use std::cmp::Ordering;
 
-use crate::codec::element_bits;
 use crate::codec::fault::number_value;
 use crate::data_type::DataType;
-use crate::element::{ElementType, NumberType};
+use crate::element::{ElementType, NumberType, element_bits, integer_of};
 use crate::kernel::unpack::Unpack;
 
 /// `|a - b| <= atol + rtol * |b|`.
@@ -18,15 +17,9 @@ pub(crate) struct Tolerance {
     pub(crate) atol: f64,
 }
 
-/// The meaning of the bytes of an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Real(NumberType),
-    /// Two components, real first.
-    Complex(NumberType),
-    /// Equal or not, without a numeric difference.
-    Opaque,
-}
+/// The type of the components of an element, and their number: one of a real number, two of a complex one. `None` if
+/// elements are compared byte for byte, without a numeric difference.
+type Form = Option<(NumberType, usize)>;
 
 /// A comparison of elements of two data types.
 #[derive(Debug, Clone)]
@@ -89,13 +82,12 @@ impl Comparer {
         };
         let sizes = (known(a)?, known(b)?);
         let forms = (form(a), form(b));
-        let is_opaque = |form| form == Form::Opaque;
         let are_raw = a.raw_size().is_some() && a.raw_size() == b.raw_size();
-        if (is_opaque(forms.0) || is_opaque(forms.1)) && a != b && !are_raw {
+        if (forms.0.is_none() || forms.1.is_none()) && a != b && !are_raw {
             return Err(format!("elements of {a} and {b} have no common meaning"));
         }
         let widenings = match forms {
-            (Form::Real(a), Form::Real(b)) => Widening::new(a).zip(Widening::new(b)),
+            (Some((a, 1)), Some((b, 1))) => Widening::new(a).zip(Widening::new(b)),
             _ => None,
         };
         Ok(Comparer { forms, sizes, widenings, tolerance })
@@ -143,9 +135,8 @@ impl Comparer {
             return;
         }
         let (difference, relative) = match self.forms {
-            (Form::Opaque, _) | (_, Form::Opaque) => (None, None),
-            forms => {
-                let (a, b) = (components(forms.0, a), components(forms.1, b));
+            (Some(of_a), Some(of_b)) => {
+                let (a, b) = (components(of_a, a), components(of_b, b));
                 if is_equal(a[0], b[0]) && is_equal(a[1], b[1]) {
                     return;
                 }
@@ -156,6 +147,7 @@ impl Comparer {
                 }
                 (difference, difference.map(|difference| difference.to_f64() / length))
             }
+            _ => (None, None),
         };
         compared.differing += 1;
         if let Some(relative) = relative.filter(|relative| !relative.is_nan()) {
@@ -200,13 +192,8 @@ impl Difference {
 fn form(data_type: &DataType) -> Form {
     match data_type {
         // A byte of 0 or 1.
-        DataType::Bool => Form::Real(NumberType::of(ElementType::UInt8)),
-        _ => match data_type.components() {
-            Some((number_type, 1)) => Form::Real(number_type),
-            Some((number_type, _)) => Form::Complex(number_type),
-            // Compared byte for byte.
-            None => Form::Opaque,
-        },
+        DataType::Bool => Some((NumberType::of(ElementType::UInt8), 1)),
+        _ => data_type.components(),
     }
 }
 
@@ -245,27 +232,18 @@ impl Widening {
 }
 
 /// Returns the real and the imaginary part.
-fn components(form: Form, bytes: &[u8]) -> [Real; 2] {
-    match form {
-        Form::Real(number_type) => [real(number_type, bytes), Real::Integer(0)],
-        Form::Complex(number_type) => {
-            let (first, second) = bytes.split_at(bytes.len() / 2);
-            [real(number_type, first), real(number_type, second)]
-        }
-        Form::Opaque => [Real::Integer(0); 2],
-    }
+fn components((number_type, count): (NumberType, usize), bytes: &[u8]) -> [Real; 2] {
+    let (first, second) = bytes.split_at(bytes.len() / count);
+    [real(number_type, first), if count == 1 { Real::Integer(0) } else { real(number_type, second) }]
 }
 
 fn real(number_type: NumberType, bytes: &[u8]) -> Real {
     let bits = element_bits(bytes);
     if number_type.is_float() {
-        return Real::Float(number_value(number_type, bits));
+        Real::Float(number_value(number_type, bits))
+    } else {
+        Real::Integer(integer_of(bits, number_type.element()))
     }
-    if number_type.element().is_signed_integer() {
-        let unused = 64 - 8 * number_type.size();
-        return Real::Integer(((bits << unused).cast_signed() >> unused).into());
-    }
-    Real::Integer(bits.into())
 }
 
 /// True if two are the same number, or both are NaN.
