@@ -5,7 +5,7 @@
 //! copies in consolidated metadata are compared with the documents, or replace them if the store is remote.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::document::{
     CONSOLIDATED_KEY, DocumentError, expect_documents, has_documents, parse_document, read_documents,
@@ -15,8 +15,8 @@ use super::{ArrayReading, Documents, GroupReading, NodePath, OperationError, Res
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::engine::Driver;
-use crate::metadata::consolidated::{is_copy_of, says_nothing};
-use crate::metadata::{Consolidated, GroupDocument, Json, NodeKind};
+use crate::metadata::consolidated::{CONSOLIDATED_MEMBER, is_copy_of, says_nothing};
+use crate::metadata::{Consolidated, Json, NodeKind};
 use crate::store::{ConsolidatedScope, FolderListing, Location, Node};
 
 /// The maximum depth of folders.
@@ -136,18 +136,17 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
         let documents = match read_documents(&folder) {
             // This is a finding of the node. There may be other nodes below it.
             Err(DocumentError::Json { .. }) if root.capabilities().lists => {
-                return Ok(read_from(&start, &root, None, driver));
+                return Ok(read_from(&start, root, None, driver));
             }
             read => needed_documents(read, &folder, &start.name())?,
         };
-        let root = listed_by_copies(&start, root, &documents);
-        return Ok(read_from(&start, &root, Some(documents), driver));
+        return Ok(read_from(&start, root, Some(documents), driver));
     }
     if !has_documents(&folder) {
         // Called for its error, which says what is missing.
         open_documents(&folder, &start.name())?;
     }
-    Ok(read_from(&start, &root, None, driver))
+    Ok(read_from(&start, root, None, driver))
 }
 
 /// Reads a node whose documents are already read, and all nodes below it. On a remote store, its consolidated metadata,
@@ -164,18 +163,23 @@ pub fn read_hierarchy_by_copies(
         // Copies are not compared with themselves. `validate` reads the documents for that.
         return Ok(walk(&start, &root, Some(documents), driver));
     }
-    Ok(read_from(&start, &root, Some(documents), driver))
+    Ok(read_from(&start, root, Some(documents), driver))
 }
 
 /// Reads the nodes of a store whose own documents are already read.
 pub fn read_hierarchy_below(store: &Location, documents: Documents, driver: &Driver) -> Result<Hierarchy> {
-    let start = NodePath::new(store, None)?;
-    let root = listed_by_copies(&start, store.node(), &documents);
-    Ok(read_from(&start, &root, Some(documents), driver))
+    Ok(read_from(&NodePath::new(store, None)?, store.node(), Some(documents), driver))
 }
 
-fn read_from(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
-    let mut hierarchy = walk(start, root, documents, driver);
+/// Reads the nodes from `start` down. If the store cannot list keys, the copies of the group at `start` list the nodes.
+fn read_from(start: &NodePath, root: Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
+    let root = match &documents {
+        Some(documents) if !root.capabilities().lists => {
+            with_copies(start, root, documents, ConsolidatedScope::Listings)
+        }
+        _ => root,
+    };
+    let mut hierarchy = walk(start, &root, documents, driver);
     check_copies(&mut hierarchy.nodes);
     hierarchy
 }
@@ -183,22 +187,6 @@ fn read_from(start: &NodePath, root: &Node, documents: Option<Documents>, driver
 /// Compares paths name by name, so that a group is directly before its members.
 pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.trim_start_matches('/').split('/').cmp(b.trim_start_matches('/').split('/'))
-}
-
-/// Reads the node of a folder. `None` if it has no documents. An error if the machine is at fault.
-fn read_node(place: &NodePath, node: Node) -> Result<Option<(NodeContent, Vec<Diagnostic>)>> {
-    match read_documents(&node) {
-        Ok(None) => Ok(None),
-        Ok(Some(documents)) => Ok(Some((content(place, node, documents)?, Vec::new()))),
-        Err(error) => match error.diagnostic() {
-            Some(found) => {
-                let mut found = vec![found];
-                place.locate(&mut found, "zarr.json");
-                Ok(Some((NodeContent::Broken, found)))
-            }
-            None => Err(unreadable(place, error)),
-        },
-    }
 }
 
 fn unreadable(place: &NodePath, error: DocumentError) -> OperationError {
@@ -232,45 +220,41 @@ pub fn check_name(place: &NodePath, zarr_format: Option<u64>) -> Option<Diagnost
 /// The maximum number of findings of one kind about the copies of one group.
 const MAX_FAULTS: usize = 100;
 
-/// Adds to each group the findings about its copies.
+/// Adds to each group the findings about its copies. Removes the finding that copies are not JSON, if an original
+/// document has that finding itself.
 fn check_copies(nodes: &mut [HierarchyNode]) {
-    let mut found: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
+    for index in 0..nodes.len() {
+        let (node, after) = (&nodes[index], &nodes[index + 1..]);
         let Some(group) = node.group() else { continue };
         let Some(consolidated) = &group.consolidated else { continue };
         // The nodes below a group follow it.
         let prefix = format!("{}/", node.place.path.trim_end_matches('/'));
-        let below = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
+        let below = || after.iter().take_while(|node| node.place.path.starts_with(&prefix));
         let documents = if group.documents.zarr_format == 2 {
-            v2_documents(group, below, &prefix)
+            v2_documents(group, below(), &prefix)
         } else {
-            v3_documents(below, &prefix)
+            v3_documents(below(), &prefix)
         };
-        found.push((index, compare_copies(group, consolidated, &documents)));
-    }
-    for (index, diagnostics) in found {
-        nodes[index].diagnostics.extend(diagnostics);
-        say_once(nodes, index);
+        let found = compare_copies(group, consolidated, &documents);
+        let is_not_json = |found: &Diagnostic| found.is(code::JSON_NOT_FINITE);
+        let is_said = std::iter::once(node)
+            .chain(below())
+            .flat_map(HierarchyNode::document_diagnostics)
+            .any(|found| is_not_json(found) && !is_of_copy(found));
+        let node = &mut nodes[index];
+        node.diagnostics.extend(found);
+        if let NodeContent::Group(group) = &mut node.content
+            && is_said
+        {
+            group.diagnostics.retain(|found| !(is_not_json(found) && is_of_copy(found)));
+        }
     }
 }
 
-/// Removes the finding that a group's copies are not JSON, if an original document has that finding itself.
-fn say_once(nodes: &mut [HierarchyNode], index: usize) {
-    let is_of_copy = |found: &Diagnostic| {
-        let (key, pointer) = (&found.location.key, &found.location.pointer);
-        let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|t| t.contains(part));
-        is_in(key, CONSOLIDATED_KEY) || is_in(pointer, "/consolidated_metadata")
-    };
-    let prefix = format!("{}/", nodes[index].place.path.trim_end_matches('/'));
-    let rest = nodes[index + 1..].iter().take_while(|node| node.place.path.starts_with(&prefix));
-    let mut found = std::iter::once(&nodes[index]).chain(rest).flat_map(HierarchyNode::document_diagnostics);
-    let is_said = found.any(|found| found.is(code::JSON_NOT_FINITE) && !is_of_copy(found));
-    drop(found);
-    if let NodeContent::Group(group) = &mut nodes[index].content
-        && is_said
-    {
-        group.diagnostics.retain(|found| !(found.is(code::JSON_NOT_FINITE) && is_of_copy(found)));
-    }
+/// True if a finding is about consolidated metadata.
+fn is_of_copy(found: &Diagnostic) -> bool {
+    let is_in = |text: &Option<String>, part: &str| text.as_deref().is_some_and(|text| text.contains(part));
+    is_in(&found.location.key, CONSOLIDATED_KEY) || is_in(&found.location.pointer, "/consolidated_metadata")
 }
 
 /// The documents by path. `None` if one exists but cannot be read.
@@ -345,11 +329,6 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
     found
 }
 
-/// Returns the root of a hierarchy. If the store cannot list keys, the copies of the group at `start` list the nodes.
-fn listed_by_copies(start: &NodePath, root: Node, documents: &Documents) -> Node {
-    if root.capabilities().lists { root } else { with_copies(start, root, documents, ConsolidatedScope::Listings) }
-}
-
 /// The root of a hierarchy, of which the copies of the group at `start` serve so far.
 fn with_copies(start: &NodePath, root: Node, documents: &Documents, serve: ConsolidatedScope) -> Node {
     if documents.kind != NodeKind::Group {
@@ -367,8 +346,7 @@ fn with_copies(start: &NodePath, root: Node, documents: &Documents, serve: Conso
 fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut faults = Vec::new();
     if documents.zarr_format == 3 {
-        let read = GroupDocument::read(&documents.document);
-        let copies = Consolidated::read_v3(read.consolidated_metadata.as_ref()?, &mut faults)?.copies;
+        let copies = Consolidated::read_v3(documents.document.get(CONSOLIDATED_MEMBER)?, &mut faults)?.copies;
         let document = |(path, copy): (String, Json)| (format!("{path}/zarr.json"), copy.to_string().into_bytes());
         return Some(copies.into_iter().map(document).collect());
     }
@@ -435,8 +413,8 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
         visited = visit_all(root, &level, driver);
     }
+    sort(&mut nodes);
     place_bare(bare, &mut nodes);
-    nodes.sort_by(|a: &HierarchyNode, b| compare_paths(&a.place.path, &b.place.path));
     failures.sort_by(|a: &UnreadFolder, b| compare_paths(&a.path, &b.path));
     Hierarchy { nodes, failures }
 }
@@ -467,12 +445,18 @@ fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visit
     visited
 }
 
+/// Reads the node of a folder, and lists it. An error if the machine is at fault.
 fn visit(root: &Node, place: &NodePath, documents: Option<Documents>) -> Result<Visited> {
     let cannot_list = |error| OperationError::cannot_list(place.name(), error);
     let folder = place.below(root).map_err(cannot_list)?;
-    let node = match documents {
-        Some(documents) => Some((content(place, folder, documents)?, Vec::new())),
-        None => read_node(place, folder)?,
+    let node = match documents.map_or_else(|| read_documents(&folder), |documents| Ok(Some(documents))) {
+        Ok(None) => None,
+        Ok(Some(documents)) => Some((content(place, folder, documents)?, Vec::new())),
+        Err(error) => {
+            let mut found = vec![error.diagnostic().ok_or_else(|| unreadable(place, error))?];
+            place.locate(&mut found, "zarr.json");
+            Some((NodeContent::Broken, found))
+        }
     };
     // The folder of an array is listed with its chunks.
     let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
@@ -496,52 +480,44 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
 }
 
 /// Handles folders without documents. Those with nodes below them are groups that lack their document. The topmost of
-/// the others belong to no node.
+/// the others belong to no node. The nodes are sorted before and after.
 fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
-    let mut above: HashSet<String> = HashSet::new();
-    for node in nodes.iter() {
-        let mut path = node.place.path.as_str();
-        while let Some(end) = path.rfind('/').filter(|end| *end > 0) {
-            path = &path[..end];
-            if !above.insert(path.to_owned()) {
-                break;
-            }
-        }
-    }
-    let mut strays: Vec<(NodePath, FolderListing)> = Vec::new();
-    for (folder, listing) in bare {
-        if above.contains(&folder.place.path) {
+    let (mut implicit, mut strays) = (Vec::new(), Vec::new());
+    for (Folder { place, lenient, .. }, listing) in bare {
+        // The nodes below a folder follow it.
+        let next = nodes.partition_point(|node| compare_paths(&node.place.path, &place.path).is_lt());
+        let prefix = format!("{}/", place.path);
+        if nodes.get(next).is_some_and(|node| node.place.path.starts_with(&prefix)) {
             let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
                 .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
-            let diagnostics = vec![folder.place.holds(found)];
-            nodes.push(HierarchyNode {
-                place: folder.place,
-                content: NodeContent::Implicit,
-                diagnostics,
-                rest: listing,
-            });
-        } else if !folder.lenient {
-            strays.push((folder.place, listing));
+            let diagnostics = vec![place.holds(found)];
+            implicit.push(HierarchyNode { place, content: NodeContent::Implicit, diagnostics, rest: listing });
+        } else if !lenient {
+            strays.push((place, listing));
         }
     }
+    nodes.extend(implicit);
+    sort(nodes);
     attribute(strays, nodes);
+}
+
+fn sort(nodes: &mut [HierarchyNode]) {
+    nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
 }
 
 /// Adds each topmost folder without nodes to the node that contains it.
 fn attribute(strays: Vec<(NodePath, FolderListing)>, nodes: &mut [HierarchyNode]) {
-    let places: HashMap<String, usize> =
-        nodes.iter().enumerate().map(|(index, node)| (node.place.path.clone(), index)).collect();
     for (stray, listing) in strays {
-        let parent = stray.path.rfind('/').map_or("/", |end| if end == 0 { "/" } else { &stray.path[..end] });
-        let Some(index) = places.get(parent) else { continue };
+        let parent = stray.path.rfind('/').map_or("", |end| &stray.path[..end]);
+        let Ok(index) = nodes.binary_search_by(|node| compare_paths(&node.place.path, parent)) else { continue };
         if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
             let message = "the documents of a node without the one that makes it a node";
             let found = Diagnostic::new(code::NODE_MISSING, message)
                 .with_help("restore its `.zarray` or `.zgroup`, or remove the folder");
-            nodes[*index].diagnostics.push(stray.holds(found).at_key(key.as_str()));
+            nodes[index].diagnostics.push(stray.holds(found).at_key(key.as_str()));
         } else {
-            nodes[*index].rest.folders.push(stray.relative().to_owned());
+            nodes[index].rest.folders.push(stray.relative().to_owned());
         }
     }
 }
