@@ -15,7 +15,6 @@ use crate::array::{ChunkFault, Fault, StoredArray};
 use crate::codec::Effect;
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
-use crate::data_type::DataType;
 use crate::element::NumberType;
 use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
@@ -218,22 +217,22 @@ impl Counting<'_> {
     }
 }
 
-/// An array whose chain converts its elements to integers, as the array of these integers.
-pub(super) struct Codes {
+/// An array and its elements as numbers. If its chain converts floats to integers, it is the array of these integers.
+pub(super) struct NumberedArray {
     /// The array.
     pub array: StoredArray,
-    /// The data type.
-    pub data_type: DataType,
-    /// The codes that stand for NaN.
-    pub nan: Vec<u64>,
-    /// The code of absent elements.
+    /// The elements as numbers.
+    pub numbers: Numbers,
+    /// The numbers that count as missing: codes that stand for NaN.
+    pub missing: Vec<u64>,
+    /// The number of absent elements.
     pub fill_bits: u64,
 }
 
 /// Returns the codes of a quantised array. `None` if its chain makes none.
 ///
 /// Decoded values are steps of a grid. Their bits show information that the codes do not have.
-pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
+pub(super) fn codes(source: &OpenedArray) -> Result<Option<NumberedArray>> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
     let of_values = |stage: &&Stage| {
@@ -262,10 +261,10 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<Codes>> {
     let mut metadata = source.metadata.clone();
     metadata.codecs = codecs;
     let array = side(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?;
-    Ok(Some(Codes {
+    Ok(Some(NumberedArray {
         array,
-        data_type: DataType::Number(number_type),
-        nan: nan.unwrap_or_default(),
+        numbers: Numbers::of(number_type, None),
+        missing: nan.unwrap_or_default(),
         fill_bits: fill.unwrap_or(0),
     }))
 }

@@ -101,35 +101,28 @@ fn contents(
     if !options.asks_for_values() || reading.diagnostics.iter().any(Diagnostic::is_error) {
         return Ok(());
     }
-    let mut side = match side {
-        Ok(side) => side,
-        Err(error) => {
-            if !options.asks_for_values_by_name() {
-                result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
-                return Ok(());
-            }
-            // Text has no statistics, in any decoder.
-            let text = reading.data_type.as_ref().filter(|data_type| data_type.is_variable_length());
-            if let Some(data_type) = text.filter(|_| options.chunk.is_none()) {
-                result.warnings.push(no_statistics(data_type));
-                return Ok(());
-            }
-            // For `validate` this is not a fault of the store. Here it prevents the requested answer.
-            result.warnings.extend(Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]));
-            return Ok(());
-        }
-    };
-    side.present = listing.as_ref().and_then(Listing::known).cloned();
-    let budget = Budget::new(&options.common);
-    let threads = budget.threads_of(needed_bytes(&side, listing.as_ref(), options), || {
-        format!("for the chunks of `{}`", reading.store)
+    let bound = side.and_then(|side| {
+        let side = side.with_present(listing.as_ref().and_then(Listing::known));
+        let purpose = || format!("for the chunks of `{}`", reading.store);
+        let needed = needed_bytes(&side, listing.as_ref(), options);
+        Ok((side, Budget::new(&options.common).threads_of(needed, purpose)?))
     });
-    let threads = match threads {
+    let (side, threads) = match bound {
+        Ok(bound) => bound,
         Err(error) if !options.asks_for_values_by_name() => {
             result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
             return Ok(());
         }
-        threads => threads?,
+        Err(error) => {
+            let text = reading.data_type.as_ref().filter(|data_type| data_type.is_variable_length());
+            result.warnings.extend(match text.filter(|_| options.chunk.is_none()) {
+                // Text has no statistics, in any decoder.
+                Some(data_type) => vec![no_statistics(data_type)],
+                // For `validate` this is not a fault of the store. Here it prevents the requested answer.
+                None => Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]),
+            });
+            return Ok(());
+        }
     };
     let driver = narrowed(&driver, threads)?;
     let source = opened(reading)?;

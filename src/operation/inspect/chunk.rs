@@ -83,21 +83,17 @@ fn find(
     let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
     let indices = &options.indices;
     let grid = chunks.counts();
-    let outside = || {
-        let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
+    if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         let kind = if options.inner { "inner chunks" } else { "chunks" };
-        let help = if grid.contains(&0) {
+        let message = format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}");
+        let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
+        return Err(OperationError::data(message).with_help(if grid.contains(&0) {
             "an array without elements has no chunks".to_owned()
         } else if grid.is_empty() {
             "the array has no dimensions: give --chunk scalar".to_owned()
         } else {
             format!("the last of them is {}", last.join(","))
-        };
-        OperationError::data(format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}"))
-            .with_help(help)
-    };
-    if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
-        return Err(outside());
+        }));
     }
     let region = chunks.region_of(indices);
     Ok((if layout.is_some() { side.object_of(indices) } else { ravel(indices, &grid) }, region))

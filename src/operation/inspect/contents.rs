@@ -13,7 +13,7 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::histogram::{Binning, absent, range_of};
-use crate::operation::information::{BitSurvey, Codes, codes};
+use crate::operation::information::{BitSurvey, NumberedArray, codes};
 use crate::operation::inspect_result::{DimensionInformation, KeptBits, SuggestionResult};
 use crate::operation::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
 use crate::operation::quantize::quantization::Quantization;
@@ -155,24 +155,19 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let mut codes = codes(self.source)?;
-        if let Some(codes) = &mut codes {
-            codes.array.present.clone_from(&self.side.present);
-        }
-        let (side, data_type) = match &codes {
-            Some(codes) => (&codes.array, &codes.data_type),
-            None => (self.side, &self.source.data_type),
+        let (of, numbered) = match codes(self.source)? {
+            Some(codes) => ("codes", codes),
+            None => {
+                let Some(numbers) = Numbers::new(&self.source.data_type) else { return Ok(None) };
+                // No value of `bool` counts as missing.
+                let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
+                let missing = cf::missing_values(self.source, numbers.number_type(), missing)?;
+                let fill_bits = numbers.fill_bits(self.source);
+                ("values", NumberedArray { array: self.side.clone(), numbers, missing, fill_bits })
+            }
         };
-        let Some(numbers) = Numbers::new(data_type) else { return Ok(None) };
-        let number_type = numbers.number_type();
-        let (missing, fill_bits) = if let Some(Codes { nan, fill_bits, .. }) = &codes {
-            (nan.clone(), *fill_bits)
-        } else {
-            // No value of `bool` counts as missing.
-            let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
-            let missing = cf::missing_values(self.source, number_type, missing)?;
-            (missing, numbers.fill_bits(self.source))
-        };
+        let NumberedArray { array, numbers, missing, fill_bits } = numbered;
+        let (side, number_type) = (&array.with_present(self.side.present.as_ref()), numbers.number_type());
         let patterns = BitPatterns::new(number_type, &missing);
         let threads = BitSurvey::threads_of(side, number_type.size(), Budget::new(&options.common))?;
         let driver = &narrowed(self.driver, threads)?;
@@ -184,7 +179,6 @@ impl Contents<'_> {
                 return Ok(None);
             }
         };
-        let of = if codes.is_some() { "codes" } else { "values" };
         Ok(Some(self.described(number_type, of, &found)))
     }
 
