@@ -16,30 +16,33 @@ const MOST_LOOKED_AT: usize = 1000;
 /// This maximum for a remote folder, where each entry costs requests.
 const MOST_ASKED_FOR: usize = 16;
 
+/// The help where a path is not a folder with documents.
+const A_STORE: &str = "a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`";
+
 /// Returns the error that there is no node at `node`, which has no documents. `name` is for messages.
 pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
-    let unreadable = |error: StoreError| OperationError::environment(format!("`{name}` cannot be read")).because(error);
-    let (existing, missing) = match nearest_existing(node) {
-        Ok(found) => found,
-        Err(error) => return unreadable(error),
-    };
+    let unreadable = |error| OperationError::environment(format!("`{name}` cannot be read")).because(error);
+    reason(node, name).unwrap_or_else(unreadable)
+}
+
+fn reason(node: &Node, name: &str) -> Result<OperationError, StoreError> {
+    let (existing, missing) = nearest_existing(node)?;
     let found = existing.name();
-    match existing.kind_behind_links() {
-        Err(error) => unreadable(error),
-        Ok(None) if node.capabilities().is_remote => {
+    Ok(match existing.kind_behind_links()? {
+        None if node.capabilities().is_remote => {
             OperationError::environment(format!("nothing Zarr at `{name}`: the server has no metadata there"))
-                .with_help("check the address; a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`")
+                .with_help(format!("check the address; {A_STORE}"))
         }
-        Ok(None) => OperationError::environment(format!("`{name}` does not exist: {found} is a broken link"))
+        None => OperationError::environment(format!("`{name}` does not exist: {found} is a broken link"))
             .with_help("name the folder itself, or repair the link"),
-        Ok(Some(EntryKind::Other(what))) => {
+        Some(EntryKind::Other(what)) => {
             OperationError::environment(format!("`{name}` is not a Zarr node: {found} is {what}, not a folder"))
-                .with_help("a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`")
+                .with_help(A_STORE)
         }
-        Ok(Some(EntryKind::Folder)) if missing.is_empty() => of_folder(node, name),
-        Ok(Some(EntryKind::Folder)) => of_nothing(&missing, &existing, name),
-        Ok(Some(_)) => of_file(&existing, name),
-    }
+        Some(EntryKind::Folder) if missing.is_empty() => of_folder(node, name),
+        Some(EntryKind::Folder) => of_nothing(&missing, &existing, name),
+        Some(_) => of_file(&existing, name)?,
+    })
 }
 
 /// Returns the nearest existing node among `node` and those above it. A broken link exists, too. Also returns the names
@@ -55,31 +58,21 @@ pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), Store
 }
 
 /// Returns the error for a file at the path, or above it.
-fn of_file(file: &Node, name: &str) -> OperationError {
-    let format = match file.first_bytes(FIRST_BYTES) {
-        Ok(first) => FileFormat::detect(&first),
-        Err(error) => return OperationError::environment(format!("`{name}` cannot be read")).because(error),
+fn of_file(file: &Node, name: &str) -> Result<OperationError, StoreError> {
+    let format = FileFormat::detect(&file.first_bytes(FIRST_BYTES)?);
+    let owner = if format.is_some_and(|format| format.is_stand_in) { None } else { node_above(file) };
+    let (what, help) = if let Some(owner) = owner {
+        let (owner_name, is_chunk) = (owner.name(), is_chunk(file, &owner));
+        let what = if is_document(&file.last_name()) { "a document of the node" } else { "a file of the node" };
+        let what = if is_chunk { "a chunk of the array" } else { what };
+        let more = if is_chunk { "; `inspect --chunk I,J,...` shows one of its chunks" } else { "" };
+        (format!("{what} `{owner_name}`"), format!("name the folder: {owner_name}{more}"))
+    } else {
+        let (what, help) = format.map_or(("a file, not a folder", A_STORE), |format| (format.name, format.help));
+        (what.to_owned(), help.to_owned())
     };
-    let refused = |what: &str, help: &str| {
-        OperationError::environment(format!("`{name}` is not a Zarr store: {} is {what}", file.name())).with_help(help)
-    };
-    if let Some(format) = format.filter(|format| format.is_stand_in) {
-        return refused(format.name, format.help);
-    }
-    if let Some(owner) = node_above(file) {
-        let owner_name = owner.name();
-        let folder = format!("name the folder: {owner_name}");
-        if is_chunk(file, &owner) {
-            let what = format!("a chunk of the array `{owner_name}`");
-            return refused(&what, &format!("{folder}; `inspect --chunk I,J,...` shows one of its chunks"));
-        }
-        let what = if is_document(&file.last_name()) { "a document" } else { "a file" };
-        return refused(&format!("{what} of the node `{owner_name}`"), &folder);
-    }
-    match format {
-        Some(format) => refused(format.name, format.help),
-        None => refused("a file, not a folder", "a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
-    }
+    let message = format!("`{name}` is not a Zarr store: {} is {what}", file.name());
+    Ok(OperationError::environment(message).with_help(help))
 }
 
 /// Returns the error for a folder without documents.
@@ -99,7 +92,7 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
     }
     let inside = nodes_in(node);
     match inside.as_slice() {
-        [] => nothing.with_help("a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
+        [] => nothing.with_help(A_STORE),
         inside => nothing.with_help(format!("it contains {}", listed(name, inside))),
     }
 }
@@ -123,7 +116,7 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     match nodes_in(existing).as_slice() {
         [] if is_node => absent.with_help(format!("`{above}` exists, but it contains no array or group")),
         inside if is_node => absent.with_help(format!("`{above}` contains {}", listed("", inside))),
-        _ => absent.with_help("check the path; a Zarr store is a folder with `zarr.json`, `.zarray` or `.zgroup`"),
+        _ => absent.with_help(format!("check the path; {A_STORE}")),
     }
 }
 

@@ -78,19 +78,15 @@ pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: Number
     let attributes = &source.metadata.attributes;
     let factors = scale_and_offset(attributes)?;
     let codes = declared_type(stored, attributes);
-    if factors.is_none() && codes == stored {
-        return Ok(None);
-    }
+    let is_unpacked = factors.is_some() || codes != stored;
     let (scale_factor, add_offset) = factors.unwrap_or((1.0, 0.0));
-    Ok(Some(Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
+    Ok(is_unpacked.then(|| Unpack::new(codes, floats, scale_factor, add_offset, Vec::new())))
 }
 
 /// Returns the attributes `scale_factor` and `add_offset`. `None` if there is neither.
 fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>> {
-    Ok(match (factor("scale_factor", attributes)?, factor("add_offset", attributes)?) {
-        (None, None) => None,
-        (scale_factor, add_offset) => Some((scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0))),
-    })
+    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
+    Ok(scale_factor.or(add_offset).map(|_| (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0))))
 }
 
 /// Returns the type of the values: float32 for floats of up to 32 bits and codes of up to 16, otherwise float64.
