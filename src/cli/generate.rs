@@ -94,10 +94,8 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     let usage = command.clone().render_usage().to_string();
     let examples = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     let examples = examples.unwrap_or_default().replace("Examples:\n", "").replace("Example:\n", "");
-    let mut others: Vec<_> = command.get_subcommands().map(|other| format!("{name}-{}", other.get_name())).collect();
-    if others.is_empty() {
-        others.push(NAME.to_owned());
-    }
+    let others: Vec<_> = command.get_subcommands().map(|other| format!("{name}-{}(1)", other.get_name())).collect();
+    let others = if others.is_empty() { format!("{NAME}(1)") } else { others.join(", ") };
     // Options that `-h` omits have their text here.
     let whole = command.clone().mut_args(|argument| match (argument.get_long_help(), argument.get_help().cloned()) {
         (None, Some(help)) => argument.long_help(help),
@@ -116,8 +114,7 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     if !examples.is_empty() {
         section("EXAMPLES", &examples).to_writer(&mut text)?;
     }
-    let others: Vec<String> = others.iter().map(|other| format!("{other}(1)")).collect();
-    section("SEE ALSO", &others.join(", ")).to_writer(&mut text)?;
+    section("SEE ALSO", &others).to_writer(&mut text)?;
     Ok((format!("{name}.1"), text))
 }
 

@@ -132,9 +132,6 @@ struct ValueArguments {
     preview_png: Option<PathBuf>,
 }
 
-/// The indices of `--preview`, each with the name or number of its dimension.
-type Slice = Vec<(String, u64)>;
-
 impl InspectArguments {
     /// Runs the command and reports all STOREs, also if one of them fails. The status is the greatest of theirs. Text
     /// is written as soon as a STORE is read.
@@ -198,8 +195,9 @@ impl InspectArguments {
 
     fn options(self, session: &Session) -> Result<Vec<InspectOptions>, OperationError> {
         let values = self.values;
-        let (suggest, stores) = suggest_and_stores(values.suggest, values.sample, self.stores)?;
-        let (at, stores) = slice_and_stores(values.preview.as_deref(), stores)?;
+        let mut stores = self.stores;
+        let suggest = values.suggest.map(|text| suggest(text, values.sample, &mut stores)).transpose()?;
+        let at = slice(values.preview.as_deref().unwrap_or_default(), &mut stores)?;
         if values.preview_png.is_some() && stores.len() > 1 {
             return Err(OperationError::usage("--preview-png takes one STORE, but several were given")
                 .with_help("run it once for each STORE"));
@@ -258,18 +256,11 @@ fn in_store(store: &str, findings: &[Diagnostic]) -> Vec<Diagnostic> {
     findings
 }
 
-/// Separates the word after `--suggest` from the STOREs. A word that does not look like a type is a STORE.
-fn suggest_and_stores(
-    suggest: Option<String>,
-    sample: Option<u64>,
-    mut stores: Vec<PathBuf>,
-) -> Result<(Option<Suggest>, Vec<PathBuf>), OperationError> {
-    let Some(text) = suggest else { return Ok((None, stores)) };
+/// Parses the word after `--suggest`. One that does not look like a type is the first STORE.
+fn suggest(text: String, sample: Option<u64>, stores: &mut Vec<PathBuf>) -> Result<Suggest, OperationError> {
     if text.is_empty() || !value::looks_like_type(&text) {
-        if !text.is_empty() {
-            stores.insert(0, PathBuf::from(text));
-        }
-        return Ok((Some(Suggest::Ways { sample }), stores));
+        stores.splice(..0, (!text.is_empty()).then(|| PathBuf::from(text)));
+        return Ok(Suggest::Ways { sample });
     }
     let target = value::integer_type(&text).map_err(|error| {
         OperationError::usage(format!("--suggest {text}: {error}"))
@@ -279,21 +270,24 @@ fn suggest_and_stores(
         let message = format!("--sample needs --suggest without a type: --suggest {text} reads all values");
         return Err(OperationError::usage(message).with_help("leave out the type, or --sample"));
     }
-    Ok((Some(Suggest::Codecs(target)), stores))
+    Ok(Suggest::Codecs(target))
 }
 
-/// Separates the word after `--preview` from the STOREs. A word that is not a slice is a STORE.
-fn slice_and_stores(preview: Option<&str>, stores: Vec<PathBuf>) -> Result<(Slice, Vec<PathBuf>), OperationError> {
-    match preview.map(|text| (text, value::indices(text))) {
-        None if !stores.is_empty() => Ok((Vec::new(), stores)),
-        Some((_, Some(at))) if !stores.is_empty() => Ok((at, stores)),
-        Some((text, None)) if stores.is_empty() => Ok((Vec::new(), vec![PathBuf::from(text)])),
-        Some((text, None)) => Err(OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
-            .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")),
-        None | Some((_, Some(_))) => {
-            Err(OperationError::usage("STORE is missing").with_help("name the folder of an array"))
+/// Parses the word after `--preview`: the indices, each with the name or number of its dimension. One that is not a
+/// slice is the STORE, if there is no other.
+fn slice(text: &str, stores: &mut Vec<PathBuf>) -> Result<Vec<(String, u64)>, OperationError> {
+    let at = value::indices(text);
+    if stores.is_empty() {
+        if at.is_some() {
+            return Err(OperationError::usage("STORE is missing").with_help("name the folder of an array"));
         }
+        stores.push(PathBuf::from(text));
+        return Ok(Vec::new());
     }
+    at.ok_or_else(|| {
+        OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
+            .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
+    })
 }
 
 /// Returns the size of a picture that fits the terminal, or a page if there is none.

@@ -335,19 +335,16 @@ pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), Op
     let shown = without_secrets(&text.to_string_lossy());
     let name = shown.trim_end_matches('/');
     let lower = name.to_ascii_lowercase();
-    let stem = |ending: &str| name.get(..name.len().saturating_sub(ending.len())).unwrap_or_default();
     let named = |endings: &[&'static str]| endings.iter().copied().find(|ending| lower.ends_with(ending));
-    if let Some(ending) = named(&ARCHIVES)
-        && !file::is_folder(text)
-    {
-        let message = format!("{argument} `{shown}`: archives of the kind `{ending}` are not written");
-        let help = format!("name a folder ({0}), or a zip file ({0}.zip)", stem(ending));
-        return Err(OperationError::usage(message).with_help(help));
-    }
-    let Some(ending) = named(&FORMATS) else { return Ok(()) };
-    let message = format!("{argument} `{shown}`: only Zarr is written, and `{ending}` is no name for it");
-    let help = format!("name a folder ({0}.zarr), or a zip file ({0}.zip)", stem(ending));
-    Err(OperationError::usage(message).with_help(help))
+    let archive = named(&ARCHIVES).filter(|_| !file::is_folder(text));
+    let Some(ending) = archive.or_else(|| named(&FORMATS)) else { return Ok(()) };
+    let stem = name.get(..name.len().saturating_sub(ending.len())).unwrap_or_default();
+    let (reason, folder) = match archive {
+        Some(_) => (format!("archives of the kind `{ending}` are not written"), stem.to_owned()),
+        None => (format!("only Zarr is written, and `{ending}` is no name for it"), format!("{stem}.zarr")),
+    };
+    Err(OperationError::usage(format!("{argument} `{shown}`: {reason}"))
+        .with_help(format!("name a folder ({folder}), or a zip file ({stem}.zip)")))
 }
 
 /// Returns the node of `--node` in a store, or the store itself.
@@ -533,10 +530,8 @@ pub(super) fn slices(text: &str) -> Result<Slices, String> {
         }
         let index = |text: &str| match text.trim() {
             "" => Ok(None),
-            text => match text.parse() {
-                Ok(index) if !text.starts_with('+') => Ok(Some(index)),
-                _ => Err(refusal(part)),
-            },
+            text if text.starts_with('+') => Err(refusal(part)),
+            text => text.parse().map(Some).map_err(|_| refusal(part)),
         };
         Ok((index(start)?, index(stop)?))
     };
@@ -573,13 +568,11 @@ pub(super) fn part_number(text: &str) -> Result<PartNumber, String> {
 impl PartNumber {
     /// Returns the number counted from 0. The scheduler or the user counts from `first_index`.
     pub(super) fn counted_from_zero(self, first_index: Option<u64>) -> Result<u64, OperationError> {
-        let (given, first, of) = match self {
-            PartNumber::Number(number) => (number, first_index.unwrap_or(0), "--partition"),
-            PartNumber::Auto => {
-                let (variable, number, first) = of_scheduler()?;
-                (number, first_index.unwrap_or(first), variable)
-            }
+        let (of, given, first) = match self {
+            PartNumber::Number(number) => ("--partition", number, 0),
+            PartNumber::Auto => of_scheduler()?,
         };
+        let first = first_index.unwrap_or(first);
         given.checked_sub(first).ok_or_else(|| {
             OperationError::usage(format!("{of} is {given}, but parts are counted from {first}"))
                 .with_help("set the first number with `--first-index`")

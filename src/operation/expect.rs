@@ -233,12 +233,9 @@ fn below<'a>(path: &'a str, start: &str) -> &'a str {
 fn add_node(contract: &mut Object, path: &str, members: &Object) {
     let is_kept = |name: &&str| is_member(name) && !LEFT_OUT.contains(name);
     let mut kept = Object::new();
-    for (name, value) in members.iter().filter(|(name, _)| is_kept(name)) {
-        kept.push(name, value.clone());
-    }
-    if path.is_empty() {
-        kept.iter().for_each(|(name, value)| contract.push(name, value.clone()));
-    } else {
+    let target = if path.is_empty() { &mut *contract } else { &mut kept };
+    members.iter().filter(|(name, _)| is_kept(name)).for_each(|(name, value)| target.push(name, value.clone()));
+    if !path.is_empty() {
         contract.push(path, Json::Object(kept));
     }
 }

@@ -37,23 +37,20 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let (findings, failures) = (Findings::new(options, room), Failures::default());
     let mut gathered = ValidateReport { findings, unchecked: Vec::new(), absent: Vec::new(), failures, arrays: 0 };
-    let (mut checked, mut against) = (Vec::new(), None);
-    let driver = new_driver(options.common.num_threads(), interrupt);
-    match driver.and_then(|driver| Ok((driver, against::open_other(options, interrupt)?))) {
-        Ok((driver, other)) => {
-            for store in &options.stores {
-                checked.extend(check_store(store, options, &driver, progress, &mut gathered));
-            }
-            // A STORE that could not be opened is already reported.
-            if let Some(other) = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted()) {
-                match other.compare(progress) {
-                    Ok(result) => against = Some(result),
-                    Err(error) => gathered.failures.push(options.other_name().as_deref(), None, None, error),
-                }
-            }
+    let mut checked = Vec::new();
+    let compared = new_driver(options.common.num_threads(), interrupt).and_then(|driver| {
+        let other = against::open_other(options, interrupt)?;
+        for store in &options.stores {
+            checked.extend(check_store(store, options, &driver, progress, &mut gathered));
         }
-        Err(error) => gathered.failures.push(options.other_name().as_deref(), None, None, error),
-    }
+        // A STORE that could not be opened is already reported.
+        let other = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted());
+        other.map(|other| other.compare(progress)).transpose()
+    });
+    let against = compared.unwrap_or_else(|error| {
+        gathered.failures.push(options.other_name().as_deref(), None, None, error);
+        None
+    });
     let ValidateReport { findings, unchecked, absent, failures, .. } = gathered;
     let [infos, warnings, errors] = findings.counts;
     let mut result = ValidateResult {

@@ -46,6 +46,53 @@ impl ObjectCheck<'_> {
         let chain = self.chain.for_chunk(&self.metadata.grid, chunk);
         chain.map_err(|error| Fault::Other(format!("the chunk cannot be decoded: {error}")))
     }
+
+    /// Returns the reads of each object: the index of a shard that is read in parts, otherwise the whole object.
+    pub(super) fn reads_ahead(&self) -> PrefetchPlan<'_> {
+        let chunk_bytes = self.chain.decoded().num_bytes().unwrap_or(0);
+        PrefetchPlan::new(self.node, chunk_bytes, move |object, each| {
+            let chunk = position(object, self.metadata);
+            let Ok(chain) = self.chain_of(&chunk) else { return };
+            let is_small = chunk_bytes <= MOST_WHOLE_SHARD;
+            let part = match chain.codecs().last().map(|codec| &codec.codec) {
+                Some(Codec::Sharding(sharding)) if !(self.decodes && is_small) => index_part(sharding),
+                _ if self.decodes || self.subchunk.is_some() => Part::Whole,
+                _ => return,
+            };
+            each(&self.metadata.chunk_key_encoding.key(&chunk), part);
+        })
+    }
+
+    /// Checks an object and returns its size in bytes.
+    pub(super) fn run(&self, buffers: &mut Buffers, chunk: Vec<u64>, findings: &mut Findings) -> Result<u64, Fault> {
+        let key = self.metadata.chunk_key_encoding.key(&chunk);
+        let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
+        let mut object = Object { check: self, key: self.place.key(&key), chunk, findings, buffers };
+        match &self.subchunk {
+            Some(_) => object.sharded(&reader)?,
+            None if self.decodes => object.whole(&reader)?,
+            None => {}
+        }
+        Ok(reader.length())
+    }
+
+    /// Returns the number of threads that may check objects at a time. An error if there is no memory for one.
+    pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize> {
+        let what = if self.subchunk.is_some() { "the shards" } else { "the chunks" };
+        let purpose = || format!("to check {what} of `{store}`");
+        budget.threads_of(self.unit_bytes(), purpose).map_err(|error| error.or_help("check less: `--level keys`"))
+    }
+
+    /// Returns the bytes that a thread needs for one object.
+    fn unit_bytes(&self) -> u64 {
+        match &self.subchunk {
+            None => chain_bytes(self.chain),
+            Some(subchunk) => {
+                let subchunk = if self.decodes { chain_bytes(subchunk) } else { 0 };
+                subchunk.saturating_add(index_bytes(self.chain))
+            }
+        }
+    }
 }
 
 impl Object<'_, '_> {
@@ -138,57 +185,6 @@ fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
 
 /// The bytes of an index entry: decoded, as a range, and sorted.
 const ENTRY_BYTES: u64 = 96;
-
-impl ObjectCheck<'_> {
-    /// Returns the reads of each object: the index of a shard that is read in parts, otherwise the whole object.
-    pub(super) fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        let chunk_bytes = self.chain.decoded().num_bytes().unwrap_or(0);
-        PrefetchPlan::new(self.node, chunk_bytes, move |object, each| {
-            let chunk = position(object, self.metadata);
-            let Ok(chain) = self.chain_of(&chunk) else { return };
-            let is_small = chunk_bytes <= MOST_WHOLE_SHARD;
-            let part = match chain.codecs().last().map(|codec| &codec.codec) {
-                Some(Codec::Sharding(sharding)) if !(self.decodes && is_small) => index_part(sharding),
-                _ if self.decodes || self.subchunk.is_some() => Part::Whole,
-                _ => return,
-            };
-            each(&self.metadata.chunk_key_encoding.key(&chunk), part);
-        })
-    }
-}
-
-impl ObjectCheck<'_> {
-    /// Checks an object and returns its size in bytes.
-    pub(super) fn run(&self, buffers: &mut Buffers, chunk: Vec<u64>, findings: &mut Findings) -> Result<u64, Fault> {
-        let key = self.metadata.chunk_key_encoding.key(&chunk);
-        let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
-        let mut object = Object { check: self, key: self.place.key(&key), chunk, findings, buffers };
-        match &self.subchunk {
-            Some(_) => object.sharded(&reader)?,
-            None if self.decodes => object.whole(&reader)?,
-            None => {}
-        }
-        Ok(reader.length())
-    }
-
-    /// Returns the number of threads that may check objects at a time. An error if there is no memory for one.
-    pub(super) fn threads(&self, budget: Budget, store: &str) -> Result<usize> {
-        let what = if self.subchunk.is_some() { "the shards" } else { "the chunks" };
-        let purpose = || format!("to check {what} of `{store}`");
-        budget.threads_of(self.unit_bytes(), purpose).map_err(|error| error.or_help("check less: `--level keys`"))
-    }
-
-    /// Returns the bytes that a thread needs for one object.
-    fn unit_bytes(&self) -> u64 {
-        match &self.subchunk {
-            None => chain_bytes(self.chain),
-            Some(subchunk) => {
-                let subchunk = if self.decodes { chain_bytes(subchunk) } else { 0 };
-                subchunk.saturating_add(index_bytes(self.chain))
-            }
-        }
-    }
-}
 
 /// Returns the bytes of the encoded chunk, of the decoded one, and of the data between two codecs.
 fn chain_bytes(chain: &BoundChain) -> u64 {
