@@ -58,7 +58,7 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
         let squares = (squares - beside * beside / approximate(divisor)).max(0.0);
         Summary {
             extent,
-            equal: if counted != counted { extent.nan } else { u64::from(equal) },
+            equal: if counted == counted { u64::from(equal) } else { extent.nan },
             sum,
             squares: Double::from(squares),
         }
