@@ -29,7 +29,9 @@ impl ChunkSet {
     /// Creates a set of ranges in any order. They may overlap.
     pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
         let mut builder = ChunkSetBuilder::default();
-        ranges.into_iter().for_each(|range| builder.insert_run(range));
+        for range in ranges {
+            builder.insert_run(range);
+        }
         builder.finish()
     }
 

@@ -2,34 +2,15 @@
 //! beyond the edge of the array are cut off.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::chunk_cache::CacheEntry;
-use super::{Fault, OpenedObject, Result, StoredArray, SubchunkSource};
-use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, Workspace, advance, as_index, element_bits};
+use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
+use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, advance, as_index, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
 
-/// Bytes that are read at once if a chunk is converted during the read. It is a multiple of every element size, and
-/// leaves space in a level 2 cache.
-pub const PIECE: usize = 1 << 18;
-
-/// Buffers of a thread, reused for all objects.
-#[derive(Debug, Default)]
-pub struct ReadBuffers {
-    /// Bytes that were read. After decoding, the elements.
-    pub bytes: Vec<u8>,
-    /// Output of the codec that is running.
-    spare: Vec<u8>,
-    /// Memory of the codecs and for the tiles of value programs.
-    pub workspace: Workspace,
-    /// Cached chunk whose elements were returned last.
-    kept: Option<Arc<CacheEntry>>,
-    /// Encoded bytes that were read from the store for returned elements.
-    pub bytes_read: u64,
-}
+pub use super::buffers::ReadBuffers;
 
 /// Result of a read of an object in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -107,14 +107,12 @@ impl OpenedObject<'_> {
         let room = buffers.workspace.room;
         let bound = room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
-            return Err(match room {
-                Some(_) => Fault::Memory { needed: length },
-                None => {
-                    let inside = zip_with(subchunk, &self.subchunks.start, |index, first| index - first);
-                    let found = format!("inner chunk {inside:?} at byte {offset} holds {length} bytes");
-                    Fault::Other(format!("{found}, at most {bound} expected"))
-                }
-            });
+            if room.is_some() {
+                return Err(Fault::Memory { needed: length });
+            }
+            let inside = zip_with(subchunk, &self.subchunks.start, |index, first| index - first);
+            let found = format!("inner chunk {inside:?} at byte {offset} holds {length} bytes");
+            return Err(Fault::Other(format!("{found}, at most {bound} expected")));
         }
         reader.read_at(offset, length, &mut buffers.bytes)?;
         Ok(Some(offset))

@@ -127,7 +127,7 @@ impl Job {
     /// Like `units_of`, only units that write some of `objects`.
     fn units_among(&self, pass: usize, objects: Option<&ChunkSet>) -> ChunkSet {
         match self.blocks_of(pass) {
-            Some((transfer, rechunk)) => transfer.groups_among(&rechunk.plan, objects),
+            Some((transfer, rechunk)) => rechunk.plan.groups_among(transfer, objects),
             None => self.written_among(objects),
         }
     }

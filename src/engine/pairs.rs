@@ -110,7 +110,7 @@ impl<'a> Pairs<'a> {
         let Transfer { source, destination, .. } = self.transfer;
         let stored = |transfer: &Transfer| match &self.blocks {
             None => transfer.overlapped_among(&destination.metadata.grid, objects),
-            Some(plan) => transfer.groups_among(plan, objects),
+            Some(plan) => plan.groups_among(transfer, objects),
         };
         let of_source = stored(self.transfer);
         if destination.present.is_none() {

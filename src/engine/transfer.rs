@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::RechunkPlan;
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::grid::{Grid, Region, ravel, unravel, volume};
 
@@ -55,12 +54,6 @@ impl Transfer {
     /// Returns the grid of boxes of `shape` elements.
     pub fn grid_of(&self, shape: &[u64]) -> Grid {
         Grid::regular(&self.destination.metadata.shape, shape)
-    }
-
-    /// Returns the groups of a plan that must be written. With `objects`, only groups that contain some of them.
-    pub fn groups_among(&self, plan: &RechunkPlan, objects: Option<&ChunkSet>) -> ChunkSet {
-        let groups = objects.map(|objects| plan.groups().of(objects));
-        self.overlapped_among(&Grid::regular(&plan.grids.shape, &plan.group_shape()), groups.as_ref())
     }
 
     /// Returns true if a chunk of a grid overlaps an existing object.

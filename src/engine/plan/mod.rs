@@ -11,7 +11,8 @@ mod staged;
 #[cfg(test)]
 mod tests;
 
-use super::{Groups, cells_in_order};
+use super::{Groups, Transfer, cells_in_order};
+use crate::array::ChunkSet;
 use crate::diagnostic::quantity::bytes;
 use crate::grid::{Grid, Region, volume, zip_with};
 use axis::{Axis, divisors};
@@ -148,6 +149,12 @@ impl RechunkPlan {
     /// Returns the number of groups.
     pub fn num_groups(&self) -> u64 {
         volume(&zip_with(&self.grids.shape, &self.group_shape(), u64::div_ceil))
+    }
+
+    /// Returns the groups that a transfer must write. With `objects`, only groups that contain some of them.
+    pub fn groups_among(&self, transfer: &Transfer, objects: Option<&ChunkSet>) -> ChunkSet {
+        let groups = objects.map(|objects| self.groups().of(objects));
+        transfer.overlapped_among(&Grid::regular(&self.grids.shape, &self.group_shape()), groups.as_ref())
     }
 
     /// Returns the shape of a group in elements.

@@ -212,7 +212,7 @@ impl CopyJob {
         let [source, destination] = &self.nodes;
         // Objects that the store copies itself are not read here.
         let reads = self.reads_of(0, |object| !progress.is_done(object) && !destination.copies_server_side(source));
-        let work = |_: &mut (), index| progress.do_once(index, || self.copy(index, listener));
+        let work = |(): &mut (), index| progress.do_once(index, || self.copy(index, listener));
         let run = driver.run_ahead(&progress.left(self.objects()), &[reads], work, |_, report| fold(report));
         run.map_err(ChunkFault::of_destination)
     }

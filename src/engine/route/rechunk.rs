@@ -53,7 +53,7 @@ impl<'a> Pass<'a, Rechunk> {
     /// Writes every group of objects.
     pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
         let Rechunk { plan, schedule, .. } = self.route;
-        let groups = self.transfer.groups_among(plan, self.progress.assigned.as_ref());
+        let groups = plan.groups_among(self.transfer, self.progress.assigned.as_ref());
         let reads = PrefetchPlan::of_array(&self.transfer.source, |group, each| {
             if !self.objects_left(group).is_empty() {
                 plan.blocks(group).iter().for_each(|block| self.reader(&Silent).reads(block, each));

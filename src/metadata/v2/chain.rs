@@ -106,8 +106,8 @@ fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
     match (order.and_then(Json::as_str), numbers) {
         (Some("C"), _) => return Ok(false),
         (Some("F"), _) => return Ok(true),
-        (_, Some(numbers)) if Vec::from_iter(0..rank as u64) == numbers => return Ok(false),
-        (_, Some(numbers)) if Vec::from_iter((0..rank as u64).rev()) == numbers => return Ok(true),
+        (_, Some(numbers)) if numbers.iter().copied().eq(0..rank as u64) => return Ok(false),
+        (_, Some(numbers)) if numbers.iter().copied().eq((0..rank as u64).rev()) => return Ok(true),
         _ => {}
     }
     let order = order.map_or_else(String::new, Json::to_string);
