@@ -120,8 +120,11 @@ fn is_finder(number: i64) -> bool {
     FINDERS.iter().any(|finder| *finder as i64 == number)
 }
 
+/// Sets one of the library's options of a compressor.
+type SetOption = fn(&mut LzmaOptions, u32) -> &mut LzmaOptions;
+
 /// The members of a compressor that replace a value of its preset.
-const OPTIONS: [(&str, fn(&mut LzmaOptions, u32) -> &mut LzmaOptions); 7] = [
+const OPTIONS: [(&str, SetOption); 7] = [
     ("lc", LzmaOptions::literal_context_bits),
     ("lp", LzmaOptions::literal_position_bits),
     ("pb", LzmaOptions::position_bits),

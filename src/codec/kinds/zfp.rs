@@ -283,7 +283,9 @@ impl Zfp {
         let wide = self.decode_as::<W>(encoded)?;
         out.bytes.clear();
         reserve(out.bytes, wide.len().saturating_mul(size_of::<T>()))?;
-        wide.into_iter().for_each(|number| out.bytes.extend_from_slice(bytemuck::bytes_of(&narrow(number))));
+        for number in wide {
+            out.bytes.extend_from_slice(bytemuck::bytes_of(&narrow(number)));
+        }
         Ok(())
     }
 
