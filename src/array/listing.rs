@@ -64,8 +64,11 @@ pub enum Purpose<'a> {
     },
     /// To find errors. All strays are kept, and a folder at the key of a chunk is one. The function returns the valid
     /// sizes of the object of a chunk.
-    Validating(&'a (dyn Fn(&[u64]) -> SizeRule + Sync)),
+    Validating(&'a Sizes<'a>),
 }
+
+/// A function that returns the valid sizes of the object of a chunk.
+pub type Sizes<'a> = dyn Fn(&[u64]) -> SizeRule + Sync + 'a;
 
 /// Valid sizes of stored objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub use buffers::{PIECE, ReadBuffers};
 pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use chunk_set::{ChunkSet, ChunkSetBuilder, position};
 pub use fault::{ChunkFault, Fault, Interrupt, ObjectOf, Result};
-pub use listing::{FOLDER, Listing, Purpose, SizeRule, UnexpectedKey, UnexpectedKeyKind};
+pub use listing::{FOLDER, Listing, Purpose, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
 pub use reader::{InPieces, crop, each_piece_of, element_fault};
 pub use shard::ShardLayout;
 pub use stored::{MOST_OPEN_SHARDS, Missing, StoredArray, at, filled, unbound};

@@ -155,16 +155,15 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let (of, numbered) = match codes(self.source)? {
-            Some(codes) => ("codes", codes),
-            None => {
-                let Some(numbers) = Numbers::new(&self.source.data_type) else { return Ok(None) };
-                // No value of `bool` counts as missing.
-                let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
-                let missing = cf::missing_values(self.source, numbers.number_type(), missing)?;
-                let fill_bits = numbers.fill_bits(self.source);
-                ("values", NumberedArray { array: self.side.clone(), numbers, missing, fill_bits })
-            }
+        let (of, numbered) = if let Some(codes) = codes(self.source)? {
+            ("codes", codes)
+        } else {
+            let Some(numbers) = Numbers::new(&self.source.data_type) else { return Ok(None) };
+            // No value of `bool` counts as missing.
+            let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
+            let missing = cf::missing_values(self.source, numbers.number_type(), missing)?;
+            let fill_bits = numbers.fill_bits(self.source);
+            ("values", NumberedArray { array: self.side.clone(), numbers, missing, fill_bits })
         };
         let NumberedArray { array, numbers, missing, fill_bits } = numbered;
         let (side, number_type) = (&array.with_present(self.side.present.as_ref()), numbers.number_type());

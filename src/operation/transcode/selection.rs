@@ -63,7 +63,7 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     let is_float = |array: &SourceArray| array.opened.data_type.number().is_some_and(NumberType::is_float);
     let excludes = arrays.iter().any(|array| !is_left(options, &array.path) && is_float(array));
     let left = if excludes && options.include.is_empty() { "`--exclude` leaves no such array" } else { SPARED };
-    let changes: [(fn(&ChangeOptions) -> bool, _, _); 4] = [
+    let changes: [(ChangeTest, _, _); 4] = [
         // A rule may quantise where all others round, and the other way round.
         (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", left),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
@@ -77,6 +77,9 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     }
     Ok(())
 }
+
+/// Tests options for a change that needs arrays of some kind.
+type ChangeTest = fn(&ChangeOptions) -> bool;
 
 fn named_lengths(shape: Option<&ShapeRequest>) -> &[(String, u64)] {
     if let Some(ShapeRequest::Named(named)) = shape { named } else { &[] }
@@ -148,8 +151,8 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     if !is_left(options, path) {
         // A hierarchy has one format, because no reader opens a mixed one. Its arrays share dimensions, so a slice
         // applies to all of them.
-        let ChangeOptions { zarr_format, select, .. } = chosen;
-        chosen = ChangeOptions { zarr_format, select, ..ChangeOptions::default() };
+        let ChangeOptions { select, zarr_format, .. } = chosen;
+        chosen = ChangeOptions { select, zarr_format, ..ChangeOptions::default() };
     }
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
@@ -168,7 +171,9 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     if is_excluded {
         chosen.select.clear();
     } else {
-        rules.iter().for_each(|rule| chosen.override_by(&rule.change));
+        for rule in rules {
+            chosen.override_by(&rule.change);
+        }
     }
     if !is_float && !chosen.unpack {
         chosen.keep_bits = None;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::gathered::ValidateReport;
-use crate::array::{Listing, SizeRule, UnexpectedKey, UnexpectedKeyKind};
+use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, ByShape};
 use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
@@ -66,7 +66,7 @@ pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
     (place, root): (&NodePath, &Node),
-    (metadata, sizes): (&ArrayMetadata, &dyn Fn(&[u64]) -> SizeRule),
+    (metadata, sizes): (&ArrayMetadata, &Sizes<'_>),
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
@@ -132,12 +132,7 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut ValidateRe
 
 /// Returns the finding about a key. `None` for a link to a file inside the store. `key` is relative to the store. Only
 /// arrays have objects with sizes.
-fn stray_finding(
-    stray: &UnexpectedKey,
-    key: &str,
-    root: &Node,
-    sizes: Option<&dyn Fn(&[u64]) -> SizeRule>,
-) -> Option<Diagnostic> {
+fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&Sizes<'_>>) -> Option<Diagnostic> {
     let not_a_file;
     let (code, message, help) = match &stray.kind {
         UnexpectedKeyKind::Unknown if is_temporary(key) => {

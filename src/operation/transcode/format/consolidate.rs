@@ -131,16 +131,15 @@ impl<'a> Writing<'a> {
         }
         let below = self.below().filter_map(|(path, documents)| Some((path.to_owned(), &documents.last()?.1.json)));
         let copied: BTreeMap<String, &Json> = below.collect();
-        let member = match (&self.group.consolidated, document.get(MEMBER)) {
-            (Some(consolidated), Some(member)) => match copies(consolidated, &copied) {
-                Some(copies) => with_member(member, "metadata", copies),
-                None => return vec![as_read(V3_KEY, &document, bytes)],
-            },
+        let member = if let Some((consolidated, member)) = self.group.consolidated.as_ref().zip(document.get(MEMBER)) {
+            let Some(copies) = copies(consolidated, &copied) else {
+                return vec![as_read(V3_KEY, &document, bytes)];
+            };
+            with_member(member, "metadata", copies)
+        } else {
             // Consolidated metadata that cannot be read are written again.
-            _ => {
-                let member = Object::new().with("kind", "inline").with("must_understand", false);
-                member.with("metadata", all_copies(&copied)).into()
-            }
+            let member = Object::new().with("kind", "inline").with("must_understand", false);
+            member.with("metadata", all_copies(&copied)).into()
         };
         vec![(V3_KEY.to_owned(), NodeDocument::new(with_member(&document, MEMBER, member)))]
     }
