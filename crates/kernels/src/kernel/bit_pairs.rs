@@ -9,11 +9,10 @@
 mod count_loop;
 mod information;
 
-use num_traits::{PrimInt, WrappingSub};
-
 use super::dispatch::TileKernel;
 use super::missing::MissingFilter;
-use crate::element::{Element, FloatFormat, NumberType, element_bits, with_bits};
+use crate::element::{Element, NumberType};
+use crate::with_element;
 use count_loop::CountLoop;
 pub use information::Information;
 
@@ -94,60 +93,98 @@ impl BitPatterns {
 
     /// Writes the patterns of `elements` into `block`.
     pub fn fill(&self, elements: &[u8], block: &mut Block) {
+        with_element!(self.number_type.element(), T => fill_as::<T>(elements, block));
+        if self.missing.is_empty() {
+            return;
+        }
         let size = self.number_type.size();
-        block.patterns.clear();
-        block.patterns.extend_from_slice(elements);
-        block.has_missing = false;
-        if let Some(format) = FloatFormat::from_element(self.number_type.element()) {
-            with_bits!(size, B => if Layout::<B>::new(format).convert(&mut block.patterns) {
-                let each = elements.chunks_exact(size).enumerate();
-                let nan = each.filter(|(_, element)| format.is_nan(element_bits(element)));
-                nan.for_each(|(index, _)| block.remove(index, size));
-            });
-        }
-        if !self.missing.is_empty() {
-            self.missing.each_missing(elements, |index| block.remove(index, size));
+        let Block { patterns, valid, has_missing } = block;
+        self.missing.each_missing(elements, |index| {
+            if !*has_missing {
+                valid.clear();
+                valid.resize(patterns.len(), u8::MAX);
+                *has_missing = true;
+            }
+            let place = index * size..(index + 1) * size;
+            valid[place.clone()].fill(0);
+            patterns[place].fill(0);
+        });
+    }
+}
+
+/// Writes the patterns of elements. Only NaN counts as missing here.
+fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
+    let Block { patterns, valid, has_missing } = block;
+    patterns.clear();
+    patterns.resize(elements.len(), 0);
+    let size = size_of::<T>();
+    let mut is_any_nan = false;
+    for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
+        let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
+        pattern.copy_from_slice(bytemuck::bytes_of(&bits));
+        is_any_nan |= is_nan;
+    }
+    *has_missing = is_any_nan;
+    if !is_any_nan {
+        return;
+    }
+    valid.clear();
+    valid.resize(elements.len(), u8::MAX);
+    let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
+    for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
+        if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
+            pattern.fill(0);
+            valid.fill(0);
         }
     }
 }
 
-/// The fields of a float as an unsigned integer.
-struct Layout<B> {
-    exponent: B,
-    /// The exponent of numbers from 1 to 2.
-    bias: B,
-    /// All bits but the sign.
-    magnitude: B,
+/// An element whose bits are counted.
+trait Pattern: Element {
+    /// Returns its pattern, in a type of the same size, and true if it is NaN.
+    fn pattern(self) -> (Self::Bits, bool);
+    type Bits: bytemuck::Pod;
 }
 
-impl<B: Element + PrimInt + WrappingSub> Layout<B> {
-    fn new(format: FloatFormat) -> Self {
-        let bias = u64::from(format.bias.cast_unsigned()) << format.fraction_bits;
-        let [exponent, bias, magnitude] = [format.infinity(), bias, format.sign() - 1].map(B::from_bits64);
-        Layout { exponent, bias, magnitude }
-    }
-
-    /// Converts floats to patterns. Returns true if one is NaN.
-    ///
-    /// The exponent less its bias is written as a sign (the highest bit of the exponent) and a magnitude. Sign and
-    /// significand stay unchanged. The exponent of infinities is the greatest, whose magnitude sets the bit of that
-    /// sign, too.
-    fn convert(&self, patterns: &mut [u8]) -> bool {
-        let (sign, exponent_sign) = (!self.magnitude, self.exponent & !self.bias);
-        // Every processor subtracts integers of all sizes at once, but not all compare them. So signs are used.
-        let mut signs_of_nan = B::zero();
-        for pattern in patterns.chunks_exact_mut(size_of::<B>()) {
-            let bits: B = bytemuck::pod_read_unaligned(pattern);
-            let exponent = (bits & self.exponent).wrapping_sub(&self.bias);
-            let is_negative = exponent.signed_shr(sign.trailing_zeros());
-            let magnitude = (exponent ^ is_negative).wrapping_sub(&is_negative);
-            let converted = bits & !self.exponent | is_negative & exponent_sign | magnitude;
-            pattern.copy_from_slice(bytemuck::bytes_of(&converted));
-            signs_of_nan = signs_of_nan | self.exponent.wrapping_sub(&(bits & self.magnitude));
+macro_rules! pattern_of_integer {
+    ($($type:ty),*) => {$(
+        impl Pattern for $type {
+            type Bits = $type;
+            #[inline(always)]
+            fn pattern(self) -> ($type, bool) {
+                (self, false)
+            }
         }
-        signs_of_nan & sign != B::zero()
-    }
+    )*};
 }
+pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// The exponent less its bias is written as a sign (the highest bit of the exponent) and a magnitude. Sign and
+/// significand stay unchanged. The exponent of infinities is the greatest, whose magnitude sets the bit of that sign,
+/// too.
+macro_rules! pattern_of_float {
+    ($type:ty as $bits:ty, $signed:ty, $significand_bits:literal) => {
+        impl Pattern for $type {
+            type Bits = $bits;
+            #[inline(always)]
+            #[allow(clippy::cast_sign_loss, reason = "the magnitude")]
+            #[allow(clippy::cast_possible_wrap, reason = "an exponent has few bits")]
+            fn pattern(self) -> ($bits, bool) {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                const EXPONENT: $bits = (SIGN - 1) & !((1 << $significand_bits) - 1);
+                const BIAS: $signed = (EXPONENT >> $significand_bits >> 1) as $signed;
+                let bits = self.to_bits();
+                let exponent = ((bits & EXPONENT) >> $significand_bits) as $signed - BIAS;
+                let sign = if exponent < 0 { SIGN >> 1 } else { 0 };
+                let magnitude = (exponent.unsigned_abs() as $bits) << $significand_bits;
+                (bits & !EXPONENT | sign | magnitude, self.is_nan())
+            }
+        }
+    };
+}
+pattern_of_float!(half::f16 as u16, i16, 10);
+pattern_of_float!(f32 as u32, i32, 23);
+pattern_of_float!(f64 as u64, i64, 52);
 
 /// The patterns of a box of elements, in C order.
 #[derive(Debug, Clone, Default)]
@@ -178,18 +215,6 @@ impl Block {
     /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
-    }
-
-    /// Makes an element missing.
-    fn remove(&mut self, index: usize, size: usize) {
-        if !self.has_missing {
-            self.valid.clear();
-            self.valid.resize(self.patterns.len(), u8::MAX);
-            self.has_missing = true;
-        }
-        let place = index * size..(index + 1) * size;
-        self.valid[place.clone()].fill(0);
-        self.patterns[place].fill(0);
     }
 
     fn valid(&self) -> Option<&[u8]> {

@@ -126,6 +126,11 @@ impl PairSums {
         Some(mean * 2_f64.powi(half) * 2_f64.powi(self.unit - half))
     }
 
+    /// Returns the mean of the squares of the errors, in squares of the unit.
+    fn mean_square(&self) -> Option<f64> {
+        self.mean_of(self.squares)
+    }
+
     fn mean_of(&self, sum: Double) -> Option<f64> {
         (self.points > 0).then(|| sum.value() / approximate(self.points))
     }
@@ -135,7 +140,7 @@ impl PairSums {
     pub fn psnr(&self) -> Option<f64> {
         let unit = 2_f64.powi(-self.unit);
         let range = self.source.1 * unit - self.source.0 * unit;
-        let mean_square = self.mean_of(self.squares)?;
+        let mean_square = self.mean_square()?;
         (range > 0.0).then(|| 20.0 * (range / mean_square.sqrt()).log10())
     }
 
@@ -239,12 +244,7 @@ impl BlockLoop for PairLoop {
             return PairSums::default();
         };
         let pivots = (*pivot, *first - *pivot);
-        let mut lanes = Lanes {
-            counts: [[0; LANES]; 5],
-            least: [[f64::INFINITY; LANES]; 2],
-            greatest: [[f64::NEG_INFINITY; LANES]; 2],
-            sums: [[0.0; LANES]; 5],
-        };
+        let mut lanes = Lanes::<LANES>::new();
         let (whole, rest) = source.as_chunks::<LANES>();
         let (whole_destination, rest_destination) = destination.as_chunks::<LANES>();
         for (x, y) in whole.iter().zip(whole_destination) {
@@ -254,8 +254,7 @@ impl BlockLoop for PairLoop {
         x[..rest.len()].copy_from_slice(rest);
         y[..rest.len()].copy_from_slice(&rest_destination[..rest.len()]);
         lanes.add(&x, &y, pivots);
-        let counts = lanes.counts.map(|lanes| lanes.iter().sum());
-        totals(counts, (lanes.least, lanes.greatest), &lanes.sums, pivots)
+        lanes.sums(pivots)
     }
 }
 
@@ -306,9 +305,10 @@ fn plain_sums<const ROUNDS: bool>(source: &[f64], destination: &[f64]) -> Option
     // A number that is not finite makes a sum that is not finite.
     let is_plain = unsure.iter().all(|unsure| *unsure == 0) && sums.as_flattened().iter().all(|sum| sum.is_finite());
     let (least, greatest) = ([least_x, least_y], [greatest_x, greatest_y]);
-    let points = (source.len() * PLAIN) as u64;
-    let counts = [points, large.iter().sum(), 0, 0, points - lost.iter().sum::<u64>()];
-    is_plain.then(|| totals(counts, (least, greatest), &sums, pivots))
+    let mut lanes = Lanes { large_errors: large, least, greatest, sums, ..Lanes::new() };
+    lanes.points[0] = (source.len() * PLAIN) as u64;
+    lanes.signs_kept[0] = lanes.points[0] - lost.iter().sum::<u64>();
+    is_plain.then(|| lanes.sums(pivots))
 }
 
 /// Returns `a * b + c`, fused if the processor has the instruction.
@@ -318,29 +318,47 @@ pub(super) fn multiply_add<const ROUNDS: bool>(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// The figures of a block's points, in lanes.
-struct Lanes {
-    /// The fields of [`PairSums`] from `points` to `signs_kept`.
-    counts: [[u64; LANES]; 5],
-    least: [[f64; LANES]; 2],
-    greatest: [[f64; LANES]; 2],
-    sums: [[f64; LANES]; 5],
+struct Lanes<const N: usize> {
+    points: [u64; N],
+    large_errors: [u64; N],
+    zeros: [u64; N],
+    zeros_kept: [u64; N],
+    signs_kept: [u64; N],
+    least: [[f64; N]; 2],
+    greatest: [[f64; N]; 2],
+    /// Sums of the distances of SOURCE and of the errors from their pivots, and of the products of those.
+    sums: [[f64; N]; 5],
 }
 
-impl Lanes {
+impl<const N: usize> Lanes<N> {
     #[inline(always)]
-    fn add(&mut self, source: &[f64; LANES], destination: &[f64; LANES], pivots: (f64, f64)) {
-        for lane in 0..LANES {
+    fn new() -> Self {
+        let zero = [0; N];
+        Lanes {
+            points: zero,
+            large_errors: zero,
+            zeros: zero,
+            zeros_kept: zero,
+            signs_kept: zero,
+            least: [[f64::INFINITY; N]; 2],
+            greatest: [[f64::NEG_INFINITY; N]; 2],
+            sums: [[0.0; N]; 5],
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, source: &[f64; N], destination: &[f64; N], pivots: (f64, f64)) {
+        for lane in 0..N {
             let (x, y) = (source[lane], destination[lane]);
             let counts = (x - x == 0.0) & (y - y == 0.0);
             let error = y - x;
             let relative = error.abs() / if x == 0.0 { 1.0 } else { x.abs() };
-            let [points, large_errors, zeros, zeros_kept, signs_kept] = &mut self.counts;
-            points[lane] += u64::from(counts);
-            large_errors[lane] += u64::from(counts & (relative > LARGE_RELATIVE_ERROR));
-            zeros[lane] += u64::from(counts & (x == 0.0));
-            zeros_kept[lane] += u64::from(counts & (x == 0.0) & (y == 0.0));
+            self.points[lane] += u64::from(counts);
+            self.large_errors[lane] += u64::from(counts & (relative > LARGE_RELATIVE_ERROR));
+            self.zeros[lane] += u64::from(counts & (x == 0.0));
+            self.zeros_kept[lane] += u64::from(counts & (x == 0.0) & (y == 0.0));
             let same_sign = ((x > 0.0) & (y > 0.0)) | ((x < 0.0) & (y < 0.0));
-            signs_kept[lane] += u64::from(counts & same_sign);
+            self.signs_kept[lane] += u64::from(counts & same_sign);
             for (side, value) in [x, y].into_iter().enumerate() {
                 let (least, greatest) = (&mut self.least[side][lane], &mut self.greatest[side][lane]);
                 *least = if counts & (value < *least) { value } else { *least };
@@ -354,39 +372,37 @@ impl Lanes {
             }
         }
     }
-}
 
-/// Returns the figures of a block from its counts, the least and the greatest values of both sides in lanes, and the
-/// sums in lanes. These are of the distances of SOURCE and of the errors from their pivots, and of their products.
-#[inline(always)]
-fn totals<const N: usize>(
-    [points, large_errors, zeros, zeros_kept, signs_kept]: [u64; 5],
-    (least, greatest): ([[f64; N]; 2], [[f64; N]; 2]),
-    sums: &[[f64; N]; 5],
-    pivots: (f64, f64),
-) -> PairSums {
-    let least = least.map(|lanes| lanes.into_iter().fold(f64::INFINITY, f64::min));
-    let greatest = greatest.map(|lanes| lanes.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    let [distances, errors, squares, products, error_squares] = sums.map(|lanes| lanes.iter().sum::<f64>());
-    let count = approximate(points);
-    // The errors are their distances from the pivot plus one pivot each.
-    let crossed = Double::from(errors).times(2.0 * pivots.1);
-    PairSums {
-        points,
-        large_errors,
-        zeros,
-        zeros_kept,
-        signs_kept,
-        source: (least[0], greatest[0]),
-        destination: (least[1], greatest[1]),
-        unit: 0,
-        errors: Double::from(pivots.1).times(count) + Double::from(errors),
-        squares: Double::from(error_squares) + crossed + Double::from(pivots.1).times(count).times(pivots.1),
-        means: (pivots.0 + distances / count, pivots.1 + errors / count),
-        moments: [
-            (squares - distances * distances / count).max(0.0),
-            products - distances * errors / count,
-            (error_squares - errors * errors / count).max(0.0),
-        ],
+    #[inline(always)]
+    fn sums(&self, pivots: (f64, f64)) -> PairSums {
+        let total = |lanes: &[u64; N]| lanes.iter().sum::<u64>();
+        let least = |side: usize| self.least[side].iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = |side: usize| self.greatest[side].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum = |place: usize| self.sums[place].iter().sum::<f64>();
+        let points = total(&self.points);
+        let count = approximate(points);
+        let (distances, errors) = (sum(0), sum(1));
+        // The errors are their distances from the pivot plus one pivot each.
+        let error_sum = Double::from(pivots.1).times(count) + Double::from(errors);
+        let crossed = Double::from(errors).times(2.0 * pivots.1);
+        let error_squares = Double::from(sum(4)) + crossed + Double::from(pivots.1).times(count).times(pivots.1);
+        PairSums {
+            points,
+            large_errors: total(&self.large_errors),
+            zeros: total(&self.zeros),
+            zeros_kept: total(&self.zeros_kept),
+            signs_kept: total(&self.signs_kept),
+            source: (least(0), greatest(0)),
+            destination: (least(1), greatest(1)),
+            unit: 0,
+            errors: error_sum,
+            squares: error_squares,
+            means: (pivots.0 + distances / count, pivots.1 + errors / count),
+            moments: [
+                (sum(2) - distances * distances / count).max(0.0),
+                sum(3) - distances * errors / count,
+                (sum(4) - errors * errors / count).max(0.0),
+            ],
+        }
     }
 }
