@@ -4,7 +4,7 @@ use super::chain::{BoundChain, Workspace};
 use super::fault::{ChainFault, CodecError, Result};
 use super::kinds::Effect;
 use super::kinds::error::reserve;
-use super::kinds::vlen::Vlen;
+use super::kinds::vlen::framing::Vlen;
 use super::region::{advance, as_index};
 use crate::grid::ravel;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
 use super::members::{Member, Members};
-use super::vlen::Vlen;
+use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Representation, V2Form};
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
