@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::hostile::case::{BYTES, Case, Store, case, document, index, sharding};
+use crate::support::temporary_folder;
 
 /// Returns an array with something other than a file at a key.
 fn other(name: &'static str, key: &'static str, make: fn(&Store, &str)) -> Case {
@@ -29,7 +30,7 @@ fn make_fifo(path: &Path) {
 
 /// A socket's path must be short, so it is created at a short path and moved.
 fn socket(store: &Store, key: &str) {
-    let short = tempfile::tempdir().unwrap();
+    let short = temporary_folder();
     drop(UnixListener::bind(short.path().join("s")).unwrap());
     fs::rename(short.path().join("s"), store.path(key)).unwrap();
 }

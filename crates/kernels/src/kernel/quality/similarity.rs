@@ -10,7 +10,7 @@
 //! without differences has exactly 1 and is not computed. Other windows lose no digits by subtracting nearly equal
 //! numbers.
 
-pub use super::windows::{RADIUS, Similarity, WINDOW};
+pub use super::windows::{Band, RADIUS, Similarity, WINDOW};
 use super::windows::{STEPS, Weights, WindowLoop};
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
@@ -24,18 +24,6 @@ pub struct LevelRange {
     pub least: f64,
     /// The greatest value of both levels.
     pub greatest: f64,
-}
-
-/// Rows of two levels, rounded to 256 values.
-#[derive(Debug, Default)]
-pub struct Band {
-    /// Points of a row.
-    pub(super) width: usize,
-    /// The values of SOURCE and DEST. 0 if the point does not count.
-    pub(super) values: [Vec<u8>; 2],
-    /// 1 if the point counts, else 0.
-    pub(super) counts: Vec<u8>,
-    has_gaps: bool,
 }
 
 impl Band {

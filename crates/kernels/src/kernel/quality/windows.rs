@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::similarity::Band;
 use super::sums::multiply_add;
 use crate::kernel::dispatch::BlockLoop;
 
@@ -14,6 +13,18 @@ pub const WINDOW: usize = 2 * RADIUS + 1;
 
 /// The number of steps between the 256 values.
 pub(super) const STEPS: f64 = 255.0;
+
+/// Rows of two levels, rounded to 256 values.
+#[derive(Debug, Default)]
+pub struct Band {
+    /// Points of a row.
+    pub(super) width: usize,
+    /// The values of SOURCE and DEST. 0 if the point does not count.
+    pub(super) values: [Vec<u8>; 2],
+    /// 1 if the point counts, else 0.
+    pub(super) counts: Vec<u8>,
+    pub(super) has_gaps: bool,
+}
 
 /// The SSIM of some windows: their sum and number.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
