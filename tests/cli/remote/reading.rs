@@ -1,6 +1,6 @@
 //! The requests of commands that read.
 
-use super::{Answer, Manner, Objects, Server, array, is_copy, run, sound};
+use super::{Answer, Manner, Objects, Server, array, is_copy, run, sound, variables};
 use crate::support::{self, CliTest, Run};
 
 #[test]
@@ -282,6 +282,9 @@ fn option_that_no_store_has_is_usage_and_one_of_another_store_or_an_empty_variab
         ("NO_PROXY", "127.0.0.1"),
     ];
     test.run_with(["inspect", "s3://bucket/a", "--storage-option", &endpoint], &empty).succeeds();
+    // The bucket is that of the URL, whatever the environment names.
+    let other_bucket: Vec<_> = variables(&server).into_iter().chain([("AWS_BUCKET", "other")]).collect();
+    test.run_with(["inspect", "s3://bucket/a"], &other_bucket).succeeds();
     let requests = server.requests();
     assert!(requests.iter().all(|request| !request.headers.contains_key("x-amz-security-token")));
 }
