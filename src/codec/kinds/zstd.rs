@@ -43,7 +43,7 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
 
 pub(crate) static NUMCODECS: BytesKind = BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Zstd {
     /// From -131072 to 22. 0 is the default level.
     level: i32,
@@ -77,13 +77,16 @@ fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
 impl Coder for Zstd {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.contexts.with(|kept: &mut ZstdContexts| {
-            let context = match &mut kept.encode {
-                Some(context) => context,
-                none => none.insert(CCtx::try_create().ok_or(CodecError::memory(0))?),
+            let (current, mut context) = match kept.encode.take() {
+                Some((current, context)) => (Some(current), context),
+                None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
             };
-            context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
-            context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(encode_fault)?;
-            context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(encode_fault)?;
+            if current != Some(*self) {
+                context.reset(ResetDirective::SessionAndParameters).map_err(encode_fault)?;
+                context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(encode_fault)?;
+                context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(encode_fault)?;
+            }
+            let (_, context) = kept.encode.insert((*self, context));
             reserve(out.bytes, zstd_safe::compress_bound(decoded.len()))?;
             context.compress2(out.bytes, decoded).map(drop).map_err(encode_fault)
         })
@@ -115,10 +118,10 @@ impl Coder for Zstd {
 /// The magic number of a frame.
 const FRAME: u32 = 0xFD2F_B528;
 
-/// The states of the compressor and the decompressor.
+/// The compressor's state with its parameters, and the decompressor's state.
 #[derive(Default)]
 struct ZstdContexts {
-    encode: Option<CCtx<'static>>,
+    encode: Option<(Zstd, CCtx<'static>)>,
     decode: Option<DCtx<'static>>,
 }
 
@@ -198,7 +201,7 @@ mod tests {
                 let allowed = BytesSize::Fixed(size as u64);
                 let mut out = Output { bytes: &mut encoded, allowed, contexts: &mut contexts };
                 Zstd { level, checksum: false }.encode(&vec![7; size], &mut out).unwrap();
-                let held = contexts.with(|kept: &mut ZstdContexts| kept.encode.take().unwrap().sizeof());
+                let held = contexts.with(|kept: &mut ZstdContexts| kept.encode.take().unwrap().1.sizeof());
                 let held = held as u64;
                 assert!(held <= context_bytes(level, size as u64), "{level} {size}: {held}");
             }
