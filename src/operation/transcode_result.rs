@@ -1,6 +1,6 @@
 //! The result of `transcode`, or with `--dry-run` its plan: the members of its `--json`, by their names.
 //!
-//! A member that does not apply or is unknown is `None` (null). Numbers that may exceed float64 are then strings.
+//! A member that does not apply or is unknown is `None` (null).
 
 use serde::{Deserialize, Serialize};
 

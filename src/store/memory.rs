@@ -57,8 +57,7 @@ impl Store for MemoryStore {
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
         // The lock must be released first, as `each` may use the store.
-        let copied = |entry: Entry<'_>| (entry.name.to_owned(), entry.kind);
-        let entries: Vec<_> = held(&self.objects).entries(below, depth).map(copied).collect();
+        let entries = held(&self.objects).copied_entries(below, depth);
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }
@@ -189,6 +188,11 @@ pub(super) trait SortedKeys {
             }
         });
         unnamed.iter().map(|name| Entry::new(name, EntryKind::Unnamed)).chain(named)
+    }
+
+    /// Returns a copy of the entries below a key. Callers with a lock can then release it before they use the entries.
+    fn copied_entries(&self, below: &Key<'_>, depth: Depth) -> Vec<(String, EntryKind)> {
+        self.entries(below, depth).map(|entry| (entry.name.to_owned(), entry.kind)).collect()
     }
 }
 

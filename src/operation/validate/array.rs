@@ -75,7 +75,7 @@ impl ArrayCheck<'_> {
         let listing = listing::scan(&reading.node, subject.metadata, Purpose::Validating(sizes), self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         keys::array((&reading.place, self.root), (subject.metadata, sizes), &listing, gathered);
-        if listing.present.len() < keys::num_chunks(subject.metadata)
+        if listing.present.len() < subject.metadata.num_chunks()
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {
             gathered.findings.push(null.clone());

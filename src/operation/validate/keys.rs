@@ -9,7 +9,6 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
-use crate::metadata::array::num_elements;
 use crate::operation::NodePath;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::pipeline::{BytesSize, Pipeline, Representation};
@@ -58,11 +57,6 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
     }
 }
 
-/// Returns the number of chunks or shards of the whole grid.
-pub(super) fn num_chunks(metadata: &ArrayMetadata) -> u64 {
-    num_elements(&metadata.grid.counts()).unwrap_or(u64::MAX)
-}
-
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
     (place, root): (&NodePath, &Node),
@@ -76,7 +70,7 @@ pub(super) fn array(
             push(gathered, place.holds(found).at_key(key));
         }
     }
-    let total = num_chunks(metadata);
+    let total = metadata.num_chunks();
     gathered.note_absent(place, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());
     let is_expected = absent == total && is_grid_mapping(metadata);

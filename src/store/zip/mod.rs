@@ -167,8 +167,7 @@ impl Store for StagedZip {
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
-        let copied = |entry: Entry<'_>| (entry.name.to_owned(), entry.kind);
-        let entries: Vec<_> = self.writer.state().members.entries(below, depth).map(copied).collect();
+        let entries = self.writer.state().members.copied_entries(below, depth);
         let _ = entries.iter().try_for_each(|(name, kind)| each(Entry::new(name, *kind)));
         Ok(())
     }

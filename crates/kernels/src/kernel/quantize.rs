@@ -174,10 +174,11 @@ impl Quantize {
         let is_all = tile.count == (size / self.options().source.size()) as u64;
         let has_codes = tile.nan == 0 || self.options().nan_code.is_some();
         let is_measured = tile.max_abs_error.is_finite() && tile.max_abs_error_clamped.is_finite();
-        if is_all && has_codes && is_measured {
+        let is_accepted = is_all && has_codes && is_measured;
+        if is_accepted {
             figures.merge(tile);
         }
-        is_all && has_codes && is_measured
+        is_accepted
     }
 
     /// Returns true if the NaN code is inside the range and a number got it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::done::{DoneParts, Noted, PartReport};
+use super::done::{Noted, PartReport};
 use super::plan_file::{PassName, PassPlan, units_between};
 use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
@@ -45,9 +45,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         return Ok(Finished::Before(status_of(options, Vec::new(), others)));
     };
     // The job as its parts were planned. The memory in the report depends on this, too.
-    let (done, own_options) = (DoneParts::at(&place, &plan), plan.options(options));
-    let mut parts_job = PartsJob { plan, done, options: own_options, progress, interrupt };
-    parts_job.settle()?;
+    let parts_job = PartsJob::new(plan, &place, options, progress, interrupt)?;
     let PartsJob { plan, done, .. } = &parts_job;
     let found = status_of(options, done.status(plan)?, others.clone());
     if found.is_missing_any() {

@@ -67,7 +67,7 @@ pub fn init(
         partitions,
         budget_bytes,
         threads,
-        memory_bytes: arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0),
+        memory_bytes: memory(&arrays),
         bytes: largest_part(&arrays, partitions),
         present: present_of(&arrays),
         sealed,
@@ -131,6 +131,11 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
         }
     };
     arrays.iter().enumerate().map(of).collect()
+}
+
+/// Returns the most bytes that a part has in memory.
+fn memory(arrays: &[PlannedArray]) -> u64 {
+    arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
 }
 
 /// Returns the approximate bytes of the elements in the largest part: an equal share, but at least one unit.
@@ -204,7 +209,7 @@ impl PartsJob<'_> {
         job.check_room()?;
         plan.passes = vec![range];
         plan.passes.extend(passes(&job.arrays, &[], plan.partitions));
-        plan.memory_bytes = job.arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0);
+        plan.memory_bytes = memory(&job.arrays);
         plan.bytes = largest_part(&job.arrays, plan.partitions);
         plan.sealed = job.seal();
         plan.write(place, &key).map(drop)

@@ -64,7 +64,21 @@ struct PartsJob<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl PartsJob<'_> {
+impl<'a> PartsJob<'a> {
+    /// Creates the job of a command. Its plan is settled if all parts of the first pass are done.
+    fn new(
+        plan: PartsPlan,
+        place: &'a Node,
+        options: &TranscodeOptions,
+        progress: &'a dyn Progress,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self> {
+        let (done, options) = (DoneParts::at(place, &plan), plan.options(options));
+        let mut job = PartsJob { plan, done, options, progress, interrupt };
+        job.settle()?;
+        Ok(job)
+    }
+
     /// Plans the arrays with some numbers again. The result must be the sealed plan.
     fn plan_again(&self, is_wanted: impl Fn(usize) -> bool + Copy) -> Result<JobPlan<'_>> {
         let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
@@ -77,14 +91,19 @@ impl PartsJob<'_> {
 /// Returns a script that runs the job in DEST with an engine: its parts, the finish, and again the missing parts.
 ///
 /// It runs the program `zarrcast`, which the machines must have. Each part has the threads and the memory of the
-/// options, or else those of the plan. `first` is the number of the first part in Slurm array jobs. `access`
+/// options, or else those of the plan. `first_index` is the number of the first part in Slurm array jobs. `access`
 /// contains options that every command needs to access SOURCE and DEST, such as `--anonymous`. The script contains them
 /// as they are, so they must not include secrets.
 ///
 /// # Errors
 ///
 /// If no job was begun in DEST, or it is complete.
-pub fn print_script(options: &TranscodeOptions, engine: Engine, first: u64, access: Vec<String>) -> Result<String> {
+pub fn print_script(
+    options: &TranscodeOptions,
+    engine: Engine,
+    first_index: u64,
+    access: Vec<String>,
+) -> Result<String> {
     let (place, plan) = job_under_way(options)?;
     let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
@@ -102,7 +121,7 @@ pub fn print_script(options: &TranscodeOptions, engine: Engine, first: u64, acce
     // Each thread has its own chunks, but fewer threads may need as much memory.
     let of_threads = plan.memory_bytes.div_ceil(plan.threads.max(1) as u64).saturating_mul(threads as u64);
     let memory_bytes = options.run.common.max_memory.unwrap_or(of_threads.max(plan.memory_bytes));
-    let (first_index, verifies) = (first, plan.verifies);
+    let verifies = plan.verifies;
     let job = ScriptedJob { source, destination, passes, memory_bytes, threads, first_index, verifies, access };
     Ok(script(engine, &job))
 }

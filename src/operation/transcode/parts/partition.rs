@@ -60,9 +60,7 @@ pub fn partition(
         ..PartResult::default()
     };
     let Some(plan) = plan else { return Ok(result) };
-    let (done, own_options) = (DoneParts::at(&place, &plan), plan.options(options));
-    let mut job = PartsJob { plan, done, options: own_options, progress, interrupt };
-    job.settle()?;
+    let job = PartsJob::new(plan, &place, options, progress, interrupt)?;
     let partitions = job.plan.most_parts();
     if wanted.index >= partitions {
         let message = format!("there is no part {}: there are {partitions}", wanted.index);
