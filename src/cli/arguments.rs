@@ -3,12 +3,15 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, value_parser};
 
 use super::value::{self, When};
 use crate::operation::OperationError;
 use crate::operation::options::CommonOptions;
 use crate::store::{Location, RemoteOptions, StoreError, file};
+
+/// The most worker threads. More would only take memory and time to start.
+const MOST_THREADS: i64 = 1024;
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -19,8 +22,8 @@ pub(super) struct CommonArguments {
     pub(super) json: bool,
 
     /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS), allow_negative_numbers = true)]
+    threads: Option<u16>,
 
     /// Maximum memory for chunks, such as 512MiB or 2GB
     ///
@@ -77,7 +80,8 @@ struct RemoteArguments {
 
 impl CommonArguments {
     pub(super) fn options(&self) -> CommonOptions {
-        CommonOptions { threads: self.threads, max_memory: self.max_memory }
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        CommonOptions { threads, max_memory: self.max_memory }
     }
 
     /// Parses a location that this build can open.

@@ -20,6 +20,8 @@ pub(crate) struct Budget {
     threads: usize,
     /// `None` if neither the user nor the system sets a limit.
     bytes: Option<u64>,
+    /// Bytes of these that are used already.
+    reserved: u64,
     /// True if `--max-memory` was given.
     is_given: bool,
 }
@@ -30,8 +32,14 @@ impl Budget {
         Budget {
             threads: options.num_threads(),
             bytes: options.max_memory.or_else(|| available_memory().map(|available| available / 4)),
+            reserved: 0,
             is_given: options.max_memory.is_some(),
         }
+    }
+
+    /// Returns the budget of work beside data of this many bytes.
+    pub(super) fn beside(self, bytes: u64) -> Self {
+        Budget { reserved: self.reserved.saturating_add(bytes), ..self }
     }
 
     /// Returns the budget with fewer threads.
@@ -41,17 +49,17 @@ impl Budget {
 
     /// Returns the budget with at most `bytes` bytes.
     pub(super) fn limited(self, bytes: u64) -> Self {
-        Budget { bytes: Some(bytes.min(self.bytes())), ..self }
+        Budget { bytes: Some(bytes.min(self.bytes()).saturating_add(self.reserved)), ..self }
     }
 
     /// Returns the bytes that may be used. `u64::MAX` if neither the user nor the system sets a limit.
     pub(super) fn bytes(self) -> u64 {
-        self.bytes.unwrap_or(u64::MAX)
+        self.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.reserved))
     }
 
     /// Returns the bytes that remain after `needed`, for optional work. Zero if there is no limit.
     pub(super) fn left_by(self, needed: u64) -> u64 {
-        self.bytes.map_or(0, |bytes| bytes.saturating_sub(needed))
+        self.bytes.map_or(0, |_| self.bytes().saturating_sub(needed))
     }
 
     pub(super) fn threads(self) -> usize {
@@ -70,7 +78,7 @@ impl Budget {
 
     /// Returns the error of a budget that is less than the `least` bytes that one thread needs, with its help.
     pub(super) fn too_small(self, least: u64, purpose: &str) -> OperationError {
-        let found = bytes(self.bytes());
+        let (found, least) = (bytes(self.bytes.unwrap_or(u64::MAX)), least.saturating_add(self.reserved));
         let budget = if self.is_given {
             format!("`--max-memory` {found}")
         } else {

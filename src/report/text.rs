@@ -68,8 +68,9 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
         Block::Text(blocks) => write_blocks(blocks, style, output),
         Block::Findings(found, is_truncated) => failure::write_found(found, *is_truncated, style, output),
         Block::Remarks(remarks) => remarks.iter().try_for_each(|(role, label, text)| {
+            let lines = wrapped(&one_line(text), style, label.len() + 1);
             let label = role.map_or_else(|| (*label).to_owned(), |role| style.paint(role, label));
-            writeln!(output, "{label} {}", one_line(text))
+            write_hanging(&format!("{label} "), 4, &lines, output)
         }),
         Block::Drawing(_) | Block::Comparison(..) | Block::Page(_) => Ok(()),
     }

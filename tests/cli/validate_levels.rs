@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 
+use super::support::terminal::OnTerminal;
 use super::support::{CliTest, fixture};
 
 fn validate(test: &CliTest, level: &str, more: &[&str]) -> (i32, Value) {
@@ -41,6 +42,20 @@ fn fixture_of_every_writer_is_valid_down_to_its_data() {
     for finding in result["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == "warning") {
         assert!(expected.contains(finding["code"].as_str().unwrap()), "{finding}");
     }
+}
+
+#[test]
+fn long_lists_of_absent_chunks_are_wrapped_in_a_terminal_and_whole_in_a_pipe() {
+    let test = CliTest::new();
+    test.array("s", json!({"shape": [60], "chunk_shape": [1], "data_type": "uint8", "fill_value": 0}));
+    for chunk in (0..60).step_by(2) {
+        test.write(&format!("s/c/{chunk}"), [1]);
+    }
+    let arguments = ["validate", "-v", "--level", "keys", "--color", "never", "s"];
+    let shown = test.run_in_terminal(80, OnTerminal::Both, &arguments);
+    assert!(shown.lines.iter().all(|line| line.chars().count() <= 80), "{:#?}", shown.lines);
+    assert!(shown.lines.iter().any(|line| line.starts_with("    ") && line.contains("59")), "{:#?}", shown.lines);
+    assert!(test.run(arguments).succeeds().text().lines().any(|line| line.contains(" 1, 3, 5") && line.contains("59")));
 }
 
 #[test]

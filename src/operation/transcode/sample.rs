@@ -57,6 +57,8 @@ pub(crate) struct Sample {
     /// Bytes of SOURCE's chunks, if their sizes are known and useful, and the grid is the same.
     source_bytes: Option<u64>,
     bytes_read: u64,
+    /// Bytes of the drawn chunks in memory, encoded.
+    bytes: u64,
     /// Wall time of reading in seconds.
     seconds: f64,
 }
@@ -79,7 +81,8 @@ impl Sampler<'_> {
             Some((transfer, shape)) => transfer.overlapped_among(&transfer.grid_of(&shape), None),
             None => written.clone(),
         };
-        let units = spread(&all, self.population(&plan, all.len(), size).num_drawn(size));
+        let population = self.population(&plan, all.len(), size);
+        let units = spread(&all, population.num_drawn(size));
         let drawn = match plan.job.objects().map(|job| &job.route) {
             Some(Route::Rechunk(rechunk)) => {
                 let groups = rechunk.plan.groups();
@@ -87,8 +90,10 @@ impl Sampler<'_> {
             }
             _ => units.clone(),
         };
+        let is_decoded = plan.job.objects().is_some();
+        let most_bytes = if is_decoded { population.unit_bytes.saturating_mul(units.len()) } else { 0 };
         let begun = Instant::now();
-        let report = self.run(&plan, &drawn)?;
+        let report = self.beside(most_bytes).run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
         let array = Self::open(&plan)?;
         // Decoded chunks that contain only the fill value were not written.
@@ -112,8 +117,14 @@ impl Sampler<'_> {
             lacks_chunks: lacks_some || listing.present.len() < source.metadata.num_chunks(),
             source_bytes: source_bytes.filter(|bytes| *bytes > 0 && tells_sizes),
             bytes_read: report.bytes_read,
+            bytes: report.bytes_written,
             seconds,
         })
+    }
+
+    /// Returns the sampler that works beside this many bytes in memory.
+    fn beside(self, bytes: u64) -> Self {
+        Sampler { budget: self.budget.beside(bytes), ..self }
     }
 
     /// Returns the plan that reads SOURCE's chunks into memory, with another grid if requested. Also returns the shape

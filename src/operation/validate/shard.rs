@@ -178,11 +178,11 @@ fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Opti
 fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u64)), entry: &Entry) -> bool {
     let Entry { number, offset, length } = *entry;
     let (inner, end) = (level.sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
-    let places = format!("the index places it at offset {offset} with {length} bytes");
+    let places = || format!("the index places it at offset {offset} with {length} bytes");
     let (code, message) = match end {
-        None => (code::SHARD_INDEX, format!("{places}, outside of the shard of {shard_bytes} bytes")),
+        None => (code::SHARD_INDEX, format!("{}, outside of the shard of {shard_bytes} bytes", places())),
         Some(end) if length > 0 && offset < index.1 && end > index.0 => {
-            (code::SHARD_ENTRY_IN_INDEX, format!("{places}, which are its own"))
+            (code::SHARD_ENTRY_IN_INDEX, format!("{}, which are its own", places()))
         }
         Some(_) => {
             let expected = match inner.encoded() {

@@ -103,7 +103,7 @@ pub(crate) fn has_effect(name: &str, value: &str) -> bool {
 }
 
 /// Returns the settings of a service. Options win over environment variables with the prefix, and those over `defaults`.
-/// Empty variables are skipped. Options of other services are allowed.
+/// Variables that are empty or have no effect are skipped. Options of other services are allowed.
 fn settings<K: FromStr + Eq + Hash, const N: usize>(
     prefix: &str,
     options: &RemoteOptions,
@@ -115,6 +115,7 @@ fn settings<K: FromStr + Eq + Hash, const N: usize>(
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && name.starts_with(prefix)
             && !value.is_empty()
+            && has_effect(name, value)
             && let Ok(key) = name.to_ascii_lowercase().parse()
         {
             settings.insert(key, value.to_owned());

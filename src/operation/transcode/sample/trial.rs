@@ -106,13 +106,15 @@ impl Sampler<'_> {
         options: &ChangeOptions,
         settled: Option<&Quantization>,
     ) -> Result<Trial> {
+        // The sample stays in memory, and so does what the trial writes.
+        let sampler = self.beside(sample.bytes.saturating_mul(2));
         // The chunks of the sample have their final grid already, without shards.
         let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
         let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
         let mut options = ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() };
         let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
         let there = sample.drawn.common(&sample.present);
-        let using = (self.budget, self.driver.interrupt());
+        let using = (sampler.budget, self.driver.interrupt());
         // Some times grow with the array, others do not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
         let mut quantization = settled.cloned();
@@ -136,9 +138,9 @@ impl Sampler<'_> {
         }
         let settled = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
         let listing = Listing { present: sample.present.clone(), ..Listing::default() };
-        let plan = self.plan(SourceArray { settled, ..source_array(&sample.array, &options, &listing) })?;
+        let plan = sampler.plan(SourceArray { settled, ..source_array(&sample.array, &options, &listing) })?;
         let begun = Instant::now();
-        let report = self.run(&plan, &sample.drawn)?;
+        let report = sampler.run(&plan, &sample.drawn)?;
         growing += begun.elapsed();
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
