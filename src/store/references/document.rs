@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::hash_map::{Entry, HashMap};
 use std::fmt;
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::store::Key;
+use crate::store::{Key, Node};
 
 /// Prefix of an object in base64.
 const BASE64: &str = "base64:";
@@ -33,8 +34,8 @@ pub(super) enum Reference {
 pub(super) struct Document {
     /// References sorted by key. All keys are valid.
     pub references: Vec<(Box<str>, Reference)>,
-    /// Unique paths and URLs, with templates replaced.
-    pub targets: Vec<String>,
+    /// Unique paths and URLs, with templates replaced. Each with its object once it is opened, or why it is not read.
+    pub targets: Vec<(String, OnceLock<Result<Node, String>>)>,
     /// First invalid keys, in a printable form.
     pub unnamed: Vec<String>,
 }
@@ -91,7 +92,7 @@ impl Document {
                     let place = match places.entry(url) {
                         Entry::Occupied(known) => *known.get(),
                         Entry::Vacant(new) => {
-                            document.targets.push(filled_in(new.key(), &templates)?);
+                            document.targets.push((filled_in(new.key(), &templates)?, OnceLock::new()));
                             *new.insert(document.targets.len() - 1)
                         }
                     };
@@ -210,6 +211,6 @@ mod tests {
                 ("e", Reference::Target { place: 1, part: Some((0, 0)) }),
             ]
         );
-        assert_eq!(document.targets, ["x.nc", "y.nc"]);
+        assert!(document.targets.iter().map(|(text, _)| text).eq(["x.nc", "y.nc"]));
     }
 }

@@ -5,7 +5,7 @@ mod document;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
@@ -26,22 +26,15 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct ReferenceStore {
     file: Node,
     name: String,
-    /// Options for the targets.
+    /// Options for the targets. They also allow local files outside of the folder of the reference file.
     options: RemoteOptions,
-    opened: OnceCell<Option<References>>,
+    opened: OnceCell<Option<Document>>,
 }
 
-#[derive(Debug)]
-struct References {
-    by_key: Vec<(Box<str>, Reference)>,
-    unnamed: Vec<String>,
-    targets: Targets,
-}
-
-impl SortedKeys for References {
+impl SortedKeys for Document {
     fn keys_from<'s>(&'s self, text: &str) -> impl Iterator<Item = (&'s str, EntryKind)> + use<'s> {
-        let first = self.by_key.partition_point(|(key, _)| &**key < text);
-        self.by_key[first..].iter().map(|(key, _)| (&**key, EntryKind::File))
+        let first = self.references.partition_point(|(key, _)| &**key < text);
+        self.references[first..].iter().map(|(key, _)| (&**key, EntryKind::File))
     }
 
     fn unnamed(&self) -> &[String] {
@@ -57,28 +50,24 @@ impl ReferenceStore {
     }
 
     /// Returns the contents of the file, or `None` if it is missing or of another kind.
-    fn opened(&self) -> Result<Option<&References>> {
+    fn opened(&self) -> Result<Option<&Document>> {
         let opened = get_or_open(&self.opened, || {
             let mut bytes = Vec::new();
             if !self.file.store.read(&self.file.prefix, Part::Whole, MOST_BYTES, &mut bytes)? {
                 return Ok(None);
             }
             let damaged = |reason| StoreError::Damaged { object: self.name.clone(), reason };
-            let document = Document::parse(&bytes).map_err(damaged)?;
-            Ok(Some(document.map(|Document { references, targets, unnamed }| {
-                let targets = Targets::new(&self.file, targets, self.options.clone());
-                References { by_key: references, unnamed, targets }
-            })))
+            Document::parse(&bytes).map(Some).map_err(damaged)
         })?;
         Ok(opened.and_then(Option::as_ref))
     }
 
-    /// Returns the reference of a key, and the targets.
-    fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Targets)>> {
-        let Some(opened) = self.opened()? else { return Ok(None) };
-        match opened.by_key.binary_search_by(|(other, _)| (**other).cmp(key.as_str())) {
-            Ok(place) => Ok(Some((&opened.by_key[place].1, &opened.targets))),
-            Err(_) if key.is_root() || opened.kind(key).is_some() => {
+    /// Returns the reference of a key, and the contents of the file.
+    fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Document)>> {
+        let Some(document) = self.opened()? else { return Ok(None) };
+        match document.references.binary_search_by(|(other, _)| (**other).cmp(key.as_str())) {
+            Ok(place) => Ok(Some((&document.references[place].1, document))),
+            Err(_) if key.is_root() || document.kind(key).is_some() => {
                 Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" })
             }
             Err(_) => Ok(None),
@@ -105,14 +94,14 @@ impl Store for ReferenceStore {
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
         let name = || self.shown(key);
-        let Some((reference, targets)) = self.find(key)? else { return Ok(false) };
+        let Some((reference, document)) = self.find(key)? else { return Ok(false) };
         let (target, range) = match reference {
             Reference::Inline(bytes) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(true);
             }
-            Reference::Target { place, part } => (targets.get(*place, name)?, *part),
+            Reference::Target { place, part } => (self.target(document, *place, key)?, *part),
         };
         let (mut wanted, mut end) = (part, None);
         if let Some((start, object_bytes)) = range {
@@ -143,7 +132,7 @@ impl Store for ReferenceStore {
                 let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
-            Some((Reference::Target { place, part }, targets)) => (targets.get(*place, || self.shown(key))?, *part),
+            Some((Reference::Target { place, part }, document)) => (self.target(document, *place, key)?, *part),
         };
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };
@@ -156,12 +145,12 @@ impl Store for ReferenceStore {
 
     /// Returns the size of an object. That of a part comes from the reference, without access to the target.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
-        let Some((reference, targets)) = self.find(key)? else { return Ok(None) };
+        let Some((reference, document)) = self.find(key)? else { return Ok(None) };
         Ok(Some(match reference {
             Reference::Inline(bytes) => bytes.len() as u64,
             Reference::Target { part: Some((_, length)), .. } => *length,
             Reference::Target { place, part: None } => {
-                let target = targets.get(*place, || self.shown(key))?;
+                let target = self.target(document, *place, key)?;
                 target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?
             }
         }))
@@ -185,13 +174,13 @@ impl Store for ReferenceStore {
 
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
         // Most reference files point into few stores, so the store of the first target decides.
-        self.opened().ok()??.targets.get(0, String::new).ok()?.store.prefetch_limit()
+        self.target(self.opened().ok()??, 0, &Key::ROOT).ok()?.store.prefetch_limit()
     }
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some((Reference::Target { place, part }, targets))) = self.find(key) else { continue };
-            let Ok(target) = targets.get(*place, || self.shown(key)) else { continue };
+            let Ok(Some((Reference::Target { place, part }, document))) = self.find(key) else { continue };
+            let Ok(target) = self.target(document, *place, key) else { continue };
             let wanted = part.map_or(*wanted, |(start, length)| {
                 let (offset, length) = wanted.within(length);
                 Part::Range { offset: start.saturating_add(offset), length }
@@ -205,7 +194,9 @@ impl Store for ReferenceStore {
     }
 
     fn targets(&self) -> Result<Vec<Node>> {
-        Ok(self.opened()?.map(|opened| opened.targets.all()).unwrap_or_default())
+        let Some(document) = self.opened()? else { return Ok(Vec::new()) };
+        let places = 0..document.targets.len();
+        Ok(places.filter_map(|place| self.target(document, place, &Key::ROOT).ok().cloned()).collect())
     }
 
     fn container(&self) -> Option<&Node> {
@@ -213,40 +204,22 @@ impl Store for ReferenceStore {
     }
 }
 
-/// Targets of the references of a file. Each is opened once.
-#[derive(Debug)]
-pub(super) struct Targets {
-    folder: Option<Node>,
-    /// Options for URLs. They also allow local files outside of `folder`.
-    options: RemoteOptions,
-    /// Each with its object once it is opened, or why it is not read.
-    list: Vec<(String, OnceLock<Result<Node, String>>)>,
-}
-
-impl Targets {
-    pub(super) fn new(file: &Node, texts: Vec<String>, options: RemoteOptions) -> Self {
-        let list = texts.into_iter().map(|text| (text, OnceLock::new())).collect();
-        Targets { folder: file.parent(), options, list }
-    }
-
-    /// Returns the object of a target. `name` is the name of its reference in messages.
-    pub(super) fn get(&self, place: usize, name: impl Fn() -> String) -> Result<&Node> {
+/// Targets of the references. Each is opened once.
+impl ReferenceStore {
+    /// Returns the object of a target. `key` is that of its reference, for messages. Targets that may not be read are
+    /// errors.
+    fn target<'d>(&self, document: &'d Document, place: usize, key: &Key<'_>) -> Result<&'d Node> {
         let refused = |reason: &str| StoreError::Io {
             action: "read",
-            object: name(),
+            object: self.shown(key),
             source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason),
         };
-        let (text, node) = self.list.get(place).ok_or_else(|| refused("it points at nothing"))?;
-        node.get_or_init(|| self.open(text)).as_ref().map_err(|reason| refused(reason))
-    }
-
-    /// Returns the objects of all targets that may be read.
-    pub(super) fn all(&self) -> Vec<Node> {
-        (0..self.list.len()).filter_map(|place| self.get(place, String::new).ok().cloned()).collect()
+        let (text, node) = document.targets.get(place).ok_or_else(|| refused("it points at nothing"))?;
+        node.get_or_init(|| self.open_target(text)).as_ref().map_err(|reason| refused(reason))
     }
 
     /// Opens the object of a path or URL. The error is the reason why it may not be read.
-    fn open(&self, text: &str) -> Result<Node, String> {
+    fn open_target(&self, text: &str) -> Result<Node, String> {
         let path = if text.contains("://") {
             let location =
                 Location::parse(text).map_err(|error| format!("it points at `{}`: {error}", without_secrets(text)))?;
@@ -258,10 +231,11 @@ impl Targets {
         } else {
             PathBuf::from(text)
         };
-        if let Some(local) = self.folder.as_ref().and_then(Node::local_path) {
+        let folder = self.file.parent();
+        if let Some(local) = folder.as_ref().and_then(Node::local_path) {
             return self.local(text, &local, &path);
         }
-        match &self.folder {
+        match &folder {
             // Relative to the reference file, in a bucket or on a web server.
             Some(folder) if path.is_relative() => {
                 beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which is outside of its store"))
