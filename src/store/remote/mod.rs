@@ -17,7 +17,6 @@ mod prefetch;
 mod service;
 mod writes;
 
-use std::fmt;
 use std::ops::Range;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -49,6 +48,7 @@ pub(super) use copy::relation;
 const ATTEMPTS: usize = 3;
 
 /// Bucket, or the common root of all URLs of a web server.
+#[derive(Debug)]
 pub struct RemoteStore {
     /// Address of a bucket without a path.
     address: Address,
@@ -56,13 +56,6 @@ pub struct RemoteStore {
     name: String,
     /// Created at the first use, or the reason why that failed.
     client: OnceLock<Result<Arc<Client>, String>>,
-}
-
-/// Omits fields that may contain secrets.
-impl fmt::Debug for RemoteStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RemoteStore").field(&self.name).finish()
-    }
 }
 
 /// Returns the node at an address. Sends no request yet, so errors appear at the first use.
@@ -275,17 +268,13 @@ impl Store for RemoteStore {
         if how == Put::New {
             return self.put_new(key, bytes);
         }
-        if how == Put::Durable {
-            // Everything that the object refers to must exist before it.
-            self.client()?.writes.finish()?;
-        }
+        let sync = || if how == Put::Durable { self.sync(key) } else { Ok(()) };
+        // Everything that a durable object refers to must exist before it.
+        sync()?;
         let mut writer = self.writer(key)?;
         writer.append(bytes)?;
         writer.finish()?;
-        if how == Put::Durable {
-            self.client()?.writes.finish()?;
-        }
-        Ok(true)
+        sync().map(|()| true)
     }
 
     /// Does not wait for the removal of one object. Object stores do not report whether it existed.
