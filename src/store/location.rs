@@ -1,6 +1,5 @@
-//! Names of stores that users write: local paths and URLs. This module parses them without access to the stores.
-
-mod text;
+//! Names of stores that users write: local paths and URLs. This module parses them without access to the stores. It also
+//! removes secrets from URLs.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,10 +10,6 @@ use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, ZipStore, held};
-#[cfg(feature = "remote")]
-use text::remote_address;
-pub(crate) use text::without_secrets;
-use text::{file_path, path_in_zip, split_adapters, split_scheme};
 
 /// Location of a store: a local folder, zip file or reference file, by its path or a `file://` URL. It can also be a
 /// remote store, or one that is already open.
@@ -62,6 +57,27 @@ impl Default for Target {
     }
 }
 
+impl Target {
+    /// Parses a URL or a path, without adapters.
+    fn parse(text: &str) -> Result<Self, LocationError> {
+        #[cfg(feature = "remote")]
+        if let Some((scheme, rest)) = text.split_once("://")
+            // The store of `zip::s3://b/a.zip` is not a bucket.
+            && scheme.bytes().all(is_scheme_byte)
+            && let Some(address) = Address::parse(scheme, rest)
+        {
+            return Ok(Target::Remote(Box::new(address.map_err(LocationError::Url)?)));
+        }
+        Ok(Target::Folder(match split_scheme(text) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
+                file_path(rest).map_err(LocationError::FileUrl)?
+            }
+            Some((scheme, _)) => return Err(LocationError::Scheme(scheme.to_owned())),
+            None => text.into(),
+        }))
+    }
+}
+
 /// The text does not name a store that this build can open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
@@ -93,23 +109,14 @@ impl Location {
         let text = text.into();
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
         let (store, adapters) = split_adapters(unicode);
-        #[cfg(feature = "remote")]
-        if let Some(address) = remote_address(store) {
-            let address = address.map_err(LocationError::Url)?;
-            let text = format!("{}{}", address.shown(), &unicode[store.len()..]).into();
-            let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
-            let target = Target::Remote(Box::new(address));
-            return Ok(Location { text, target, inside, ..Location::default() });
-        }
-        let path = match split_scheme(store) {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
-                file_path(rest).map_err(LocationError::FileUrl)?
-            }
-            Some((scheme, _)) => return Err(LocationError::Scheme(scheme.to_owned())),
-            None => PathBuf::from(store),
-        };
+        let target = Target::parse(store)?;
         let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
-        Ok(Location { text, target: Target::Folder(path), inside, ..Location::default() })
+        let text = match &target {
+            #[cfg(feature = "remote")]
+            Target::Remote(address) => format!("{}{}", address.shown(), &unicode[store.len()..]).into(),
+            _ => text,
+        };
+        Ok(Location { text, target, inside, ..Location::default() })
     }
 
     /// Returns the location with options for remote stores and reference files.
@@ -278,6 +285,95 @@ impl From<Node> for Location {
     fn from(node: Node) -> Self {
         Location { text: node.name().into(), target: Target::Open(node), ..Location::default() }
     }
+}
+
+/// Returns a URL without the parts that may be secret: user, password and query.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+    let host = rest.find('/').unwrap_or(rest.len());
+    let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[begin..])
+}
+
+/// Splits a URL into its scheme and the text after `://`. In a chain `name::URL` the last scheme counts.
+fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let length = text.bytes().position(|byte| !is_scheme_byte(byte))?;
+    let (scheme, rest) = text.split_at(length);
+    if !scheme.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return None;
+    }
+    if let Some(rest) = rest.strip_prefix("://") {
+        return Some((scheme, rest));
+    }
+    // The store of `zip::file://a.zip` is not a `file`.
+    let (inner, rest) = split_scheme(rest.strip_prefix("::")?)?;
+    Some((if inner.eq_ignore_ascii_case("file") { scheme } else { inner }, rest))
+}
+
+fn is_scheme_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// Splits a text at its first ZEP 8 adapter. An adapter is `|` and a name, then `:` and a path, the end or the next
+/// adapter.
+fn split_adapters(text: &str) -> (&str, Vec<&str>) {
+    let mut pieces = text.match_indices('|').map(|(at, _)| at);
+    match pieces.find(|at| is_adapter(text[at + 1..].split('|').next().unwrap_or_default())) {
+        Some(at) => (&text[..at], text[at + 1..].split('|').collect()),
+        None => (text, Vec::new()),
+    }
+}
+
+fn is_adapter(text: &str) -> bool {
+    const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
+    let (name, rest) = text.split_at(text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len()));
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
+}
+
+/// Returns the path of an adapter `zip:path`. It is empty for the zip file itself.
+fn path_in_zip(adapter: &str) -> Result<String, LocationError> {
+    let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
+    if name != "zip" {
+        return Err(LocationError::Adapter(name.to_owned()));
+    }
+    let path = path.trim_matches('/');
+    let is_valid = path.is_empty() || Key::new(path).is_ok();
+    if is_valid { Ok(path.to_owned()) } else { Err(LocationError::Inside(path.to_owned())) }
+}
+
+/// Returns the path of a `file://` URL (RFC 8089) from the text after `//`.
+fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
+        return Err("a file:// URL names no host: an absolute path follows, as in file:///data/a.zarr");
+    }
+    if path.is_empty() {
+        return Err("a file:// URL needs an absolute path, as in file:///data/a.zarr");
+    }
+    if path.contains(['?', '#']) {
+        return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
+    }
+    let bytes = percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
+    if bytes.contains(&0) {
+        return Err("a path holds no zero byte");
+    }
+    String::from_utf8(bytes)
+        .map(PathBuf::from)
+        .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
+}
+
+/// Decodes the percent-encoding of a URL (RFC 3986, section 2.1). Returns `None` if a `%` is not followed by two hexadecimal digits.
+pub(super) fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]

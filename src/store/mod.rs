@@ -13,7 +13,6 @@ pub mod machine;
 mod memory;
 mod node;
 mod object;
-mod percent;
 mod references;
 #[cfg(feature = "remote")]
 mod remote;
@@ -39,7 +38,7 @@ use memory::{SortedKeys, get_or_open, is_below, remove_from};
 use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{EntryKind, FolderListing, LinkTarget, ObjectReader, ObjectWriter, ReadObject, WriteObject};
-use object::{PartReader, describe, part};
+use object::{PartReader, part};
 pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;

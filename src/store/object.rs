@@ -102,11 +102,14 @@ pub enum EntryKind {
 
 impl EntryKind {
     pub(super) fn from_file_type(file_type: std::fs::FileType) -> Self {
+        use std::os::unix::fs::FileTypeExt;
         match file_type {
             file if file.is_file() => EntryKind::File,
             folder if folder.is_dir() => EntryKind::Folder,
             link if link.is_symlink() => EntryKind::Link,
-            other => EntryKind::Other(describe(other)),
+            fifo if fifo.is_fifo() => EntryKind::Other("a FIFO"),
+            socket if socket.is_socket() => EntryKind::Other("a socket"),
+            _ => EntryKind::Other("a device"),
         }
     }
 }
@@ -133,15 +136,4 @@ pub struct LinkTarget {
     pub is_folder: bool,
     /// The target is in the node's own folder.
     pub is_inside: bool,
-}
-
-/// Describes an entry that is not a regular file.
-pub(super) fn describe(file_type: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    match file_type {
-        folder if folder.is_dir() => "a folder",
-        fifo if fifo.is_fifo() => "a FIFO",
-        socket if socket.is_socket() => "a socket",
-        _ => "a device",
-    }
 }

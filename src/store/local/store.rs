@@ -15,7 +15,7 @@ use super::object::{FileReader, FileWriter, LogFile, copy, write_all};
 use super::tree;
 use crate::store::{
     Depth, Destination, EntryKind, FreeSpace, Key, LinkTarget, Log, Node, ObjectReader, ObjectWriter, Put, Result,
-    Store, StoreError, Tree, Visit, describe,
+    Store, StoreError, Tree, Visit,
 };
 
 /// Store in a local folder, which may not exist yet. Reads follow links. Writes and removals of objects do not, neither
@@ -63,11 +63,12 @@ fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>> {
     let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
     let Some(file) = present(opened, "open", path)? else { return Ok(None) };
     let metadata = file.metadata().map_err(io_error("read", path))?;
-    if !metadata.is_file() {
-        let (object, found) = (path.display().to_string(), describe(metadata.file_type()));
-        return Err(StoreError::NotAFile { object, found });
-    }
-    Ok(Some((file, metadata)))
+    let found = match EntryKind::from_file_type(metadata.file_type()) {
+        EntryKind::File => return Ok(Some((file, metadata))),
+        EntryKind::Other(found) => found,
+        _ => "a folder",
+    };
+    Err(StoreError::NotAFile { object: path.display().to_string(), found })
 }
 
 impl LocalStore {

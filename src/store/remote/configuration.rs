@@ -19,7 +19,7 @@ use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::aws_files::AwsFiles;
 use super::{Caller, Connector, Service, Stores, cause, client_builder, runtime};
-use crate::store::{Key, RemoteOptions, percent};
+use crate::store::{Key, RemoteOptions, location};
 
 /// Time limit of a request for credentials.
 const CREDENTIALS: Duration = Duration::from_secs(4);
@@ -417,7 +417,7 @@ impl Address {
 const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
 
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    String::from_utf8(percent::decoded(text)?).ok()
+    String::from_utf8(location::percent_decoded(text)?).ok()
 }
 
 #[cfg(test)]
