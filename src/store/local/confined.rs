@@ -10,9 +10,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use once_cell::sync::OnceCell;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -21,34 +20,17 @@ use super::store::{LocalStore, io_error};
 use super::tree;
 use crate::store::{Node, Result, StoreError, held, machine};
 
-/// Folder below which files are created and removed.
-#[derive(Debug)]
-pub(super) struct Confinement {
-    root: PathBuf,
-    /// If set, the folder itself must not be a link, and is not created.
-    is_strict: bool,
-    /// Opened at the first use, as the folder may not exist before.
-    descriptor: OnceCell<OwnedFd>,
-    /// Parent of the last folder that was created. The next one is often next to it. If each object needs a folder,
-    /// this saves a sixth of the system's time.
-    last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
-}
-
-impl Confinement {
-    pub(super) fn new(root: &Path, is_strict: bool) -> Self {
-        Confinement { root: root.to_path_buf(), is_strict, descriptor: OnceCell::new(), last: Mutex::default() }
-    }
-
+impl LocalStore {
     /// Creates a file, or truncates an existing one.
-    pub(super) fn create_file(&self, path: &Path, mode: u32) -> io::Result<File> {
+    pub(super) fn make_file(&self, path: &Path, mode: u32) -> io::Result<File> {
         // Non-blocking, as opening a FIFO would wait for a reader.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NONBLOCK;
-        Ok(self.open(self.relative(path)?, flags, mode)?.into())
+        Ok(self.open_beneath(self.relative(path)?, flags, mode)?.into())
     }
 
     /// Creates a folder. Its parent must exist.
-    pub(super) fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
-        let mode = Mode::from_raw_mode(mode);
+    pub(super) fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(self.modes.folder);
         let last = || held(&self.last);
         let beside = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
         if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
@@ -65,19 +47,19 @@ impl Confinement {
     }
 
     /// Creates a folder and its missing parents.
-    pub(super) fn create_folders(&self, path: &Path, mode: u32) -> io::Result<()> {
+    pub(super) fn make_folders(&self, path: &Path) -> io::Result<()> {
         if self.relative(path)?.as_os_str().is_empty() {
-            return match self.root() {
+            return match self.root_descriptor() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_strict => {
-                    tree::create_folders(&self.root, mode)
+                    tree::create_folders(&self.root, self.modes.folder)
                 }
                 opened => opened.map(drop),
             };
         }
-        let created = match self.create_folder(path, mode) {
+        let created = match self.make_folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.create_folders(path.parent().unwrap_or(&self.root), mode)?;
-                self.create_folder(path, mode)
+                self.make_folders(path.parent().unwrap_or(&self.root))?;
+                self.make_folder(path)
             }
             created => created,
         };
@@ -92,16 +74,64 @@ impl Confinement {
     }
 
     /// Renames a file. Returns the open folder of the new name, so that the caller can sync it.
-    pub(super) fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
+    fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
         rustix::fs::renameat(&folder, from, &other, to)?;
         Ok(other.into())
     }
 
     /// Creates a hard link to a file. Fails if the new name exists.
-    pub(super) fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
         let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
         Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
+    }
+
+    /// Writes a whole object under a temporary name in its folder, then renames it.
+    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
+        let temporary = path.with_extension("zarrcast-partial");
+        let mut file = self.create_file(&temporary, self.modes.file)?;
+        write_all(&mut file, bytes, &temporary)?;
+        if syncs {
+            sync_all(&file, &temporary)?;
+        }
+        let folder = self.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
+        if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
+    }
+
+    /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.
+    ///
+    /// The file is written under another name first. A hard link is atomic even on network file systems, where locks
+    /// and renames are not reliable.
+    pub(super) fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
+        let folder = path.parent().unwrap_or(&self.root);
+        let temporary = folder.join(format!(".{}", machine::unique_name()));
+        let mut file = self.create_file(&temporary, self.modes.file)?;
+        let made = write_all(&mut file, bytes, &temporary)
+            .and_then(|()| sync_all(&file, &temporary))
+            .and_then(|()| self.give_new_name(&file, &temporary, path));
+        // If this fails, the run still removes the whole folder at its end.
+        let _ = self.remove_file(&temporary);
+        let made = made?;
+        let leading = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
+        leading.into_iter().try_for_each(tree::sync_folder)?;
+        Ok(made)
+    }
+
+    fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
+        let Err(error) = self.link_file(from, to) else { return Ok(true) };
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            // A network server may have received the call twice because its first answer was lost.
+            let names = file.metadata().map_err(io_error("look at", to))?.nlink();
+            return Ok(names > 1);
+        }
+        let without_links = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::MLINK];
+        if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
+            return Err(io_error("create", to)(error));
+        }
+        match tree::rename(from, to, false) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            renamed => renamed,
+        }
     }
 
     /// Returns the open parent folder of a path, and the last name.
@@ -111,9 +141,9 @@ impl Confinement {
             return Err(Errno::INVAL.into());
         };
         let opened = if folder.as_os_str().is_empty() {
-            self.root()?.try_clone_to_owned()?
+            self.root_descriptor()?.try_clone_to_owned()?
         } else {
-            self.open(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?
+            self.open_beneath(folder, OFlags::RDONLY | OFlags::DIRECTORY, 0)?
         };
         Ok((opened, name))
     }
@@ -122,14 +152,14 @@ impl Confinement {
         path.strip_prefix(&self.root).map_err(io::Error::other)
     }
 
-    fn root(&self) -> io::Result<BorrowedFd<'_>> {
+    fn root_descriptor(&self) -> io::Result<BorrowedFd<'_>> {
         let link = if self.is_strict { OFlags::NOFOLLOW } else { OFlags::empty() };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | link;
         Ok(self.descriptor.get_or_try_init(|| rustix::fs::open(&self.root, flags, Mode::empty()))?.as_fd())
     }
 
-    fn open(&self, relative: &Path, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
-        let (root, flags) = (self.root()?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
+    fn open_beneath(&self, relative: &Path, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
+        let (root, flags) = (self.root_descriptor()?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
         let mode = Mode::from_raw_mode(mode);
         loop {
             let opened = match resolve(root, relative, flags, mode) {
@@ -194,56 +224,6 @@ pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
     (Node::of(Arc::new(store)), data)
 }
 
-impl LocalStore {
-    /// Writes a whole object under a temporary name in its folder, then renames it.
-    pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
-        let temporary = path.with_extension("zarrcast-partial");
-        let mut file = self.create_file(&temporary, self.modes.file)?;
-        write_all(&mut file, bytes, &temporary)?;
-        if syncs {
-            sync_all(&file, &temporary)?;
-        }
-        let folder = self.beneath.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
-        if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
-    }
-
-    /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.
-    ///
-    /// The file is written under another name first. A hard link is atomic even on network file systems, where locks
-    /// and renames are not reliable.
-    pub(super) fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
-        let folder = path.parent().unwrap_or(&self.root);
-        let temporary = folder.join(format!(".{}", machine::unique_name()));
-        let mut file = self.create_file(&temporary, self.modes.file)?;
-        let made = write_all(&mut file, bytes, &temporary)
-            .and_then(|()| sync_all(&file, &temporary))
-            .and_then(|()| self.give_new_name(&file, &temporary, path));
-        // If this fails, the run still removes the whole folder at its end.
-        let _ = self.beneath.remove_file(&temporary);
-        let made = made?;
-        let leading = path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
-        leading.into_iter().try_for_each(tree::sync_folder)?;
-        Ok(made)
-    }
-
-    fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
-        let Err(error) = self.beneath.link_file(from, to) else { return Ok(true) };
-        if error.kind() == io::ErrorKind::AlreadyExists {
-            // A network server may have received the call twice because its first answer was lost.
-            let names = file.metadata().map_err(io_error("look at", to))?.nlink();
-            return Ok(names > 1);
-        }
-        let without_links = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::MLINK];
-        if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
-            return Err(io_error("create", to)(error));
-        }
-        match tree::rename(from, to, false) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            renamed => renamed,
-        }
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests write and read files")]
 mod tests {
@@ -269,16 +249,16 @@ mod tests {
     #[test]
     fn files_and_folders_are_made_below_the_root_and_through_no_link() {
         let (_folder, root, outside) = with_links();
-        let confined = Confinement::new(&root, true);
-        confined.create_folders(&root.join("d/e/f"), 0o777).unwrap();
-        drop(confined.create_file(&root.join("d/e/f/0"), 0o666).unwrap());
+        let confined = LocalStore::new(&root).confined();
+        confined.make_folders(&root.join("d/e/f")).unwrap();
+        drop(confined.make_file(&root.join("d/e/f/0"), 0o666).unwrap());
         assert!(root.join("d/e/f/0").is_file());
         for path in ["folder/x", "folder/mine", "file", "new", "c/deep/x"] {
-            let error = confined.create_file(&root.join(path), 0o666).unwrap_err();
+            let error = confined.make_file(&root.join(path), 0o666).unwrap_err();
             assert!(error.to_string().contains("a symbolic link is in the path"), "{path}: {error}");
         }
-        assert!(confined.create_folders(&root.join("folder/x/y"), 0o777).is_err());
-        assert!(confined.create_folder(&root.join("c/deep/x"), 0o777).is_err());
+        assert!(confined.make_folders(&root.join("folder/x/y")).is_err());
+        assert!(confined.make_folder(&root.join("c/deep/x")).is_err());
         assert!(confined.remove_file(&root.join("folder/mine")).is_err());
         let names: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["mine"]);
@@ -291,8 +271,8 @@ mod tests {
     #[test]
     fn steps_refuse_what_the_kernel_refuses() {
         let (_folder, root, _outside) = with_links();
-        let confined = Confinement::new(&root, true);
-        let root = confined.root().unwrap();
+        let confined = LocalStore::new(&root).confined();
+        let root = confined.root_descriptor().unwrap();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW;
         let open = |path: &str| {
             let mode = Mode::from_raw_mode(0o600);

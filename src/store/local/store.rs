@@ -5,12 +5,15 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
-use super::confined::{Confinement, beside};
+use once_cell::sync::OnceCell;
+
+use super::confined::beside;
 use super::object::{FileReader, FileWriter, LogFile, copy, write_all};
 use super::tree;
 use crate::store::{
@@ -27,8 +30,13 @@ pub struct LocalStore {
     /// Number of consecutive objects that each needed a new folder. After some, the next one likely needs one too.
     folders_missing: AtomicU32,
     pub(super) modes: Modes,
-    /// Folder that no write leaves through a link.
-    pub(super) beneath: Arc<Confinement>,
+    /// If set, the root itself must not be a link, and writes do not create it.
+    pub(super) is_strict: bool,
+    /// Descriptor of the root. It is opened at the first write, as the folder may not exist before.
+    pub(super) descriptor: OnceCell<OwnedFd>,
+    /// Parent of the last folder that was created. The next one is often next to it. If each object needs a folder,
+    /// this saves a sixth of the system's time.
+    pub(super) last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
 }
 
 /// Permissions of new entries, before the umask.
@@ -75,16 +83,15 @@ impl LocalStore {
     /// Returns the store in a folder. Does not access it.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        let beneath = Arc::new(Confinement::new(&root, false));
-        let (name, folders_missing) = (root.display().to_string(), AtomicU32::new(0));
-        LocalStore { name, root, folders_missing, modes: Modes::default(), beneath }
+        let (name, modes, folders_missing) = (root.display().to_string(), Modes::default(), AtomicU32::new(0));
+        let (descriptor, last) = (OnceCell::new(), Mutex::default());
+        LocalStore { root, name, folders_missing, modes, is_strict: false, descriptor, last }
     }
 
     /// Returns the store with a root that must not be a link, and that writes do not create.
     #[must_use]
-    pub fn confined(mut self) -> Self {
-        self.beneath = Arc::new(Confinement::new(&self.root, true));
-        self
+    pub fn confined(self) -> Self {
+        LocalStore { is_strict: true, ..self }
     }
 
     /// Returns the path of a key.
@@ -99,17 +106,17 @@ impl LocalStore {
     pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File> {
         let folder = path.parent().unwrap_or(&self.root);
         if self.folders_missing.load(Ordering::Relaxed) > 1
-            && let Err(error) = self.beneath.create_folder(folder, self.modes.folder)
+            && let Err(error) = self.make_folder(folder)
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             self.folders_missing.store(0, Ordering::Relaxed);
         }
-        match self.beneath.create_file(path, mode) {
+        match self.make_file(path, mode) {
             Ok(file) => Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.beneath.create_folders(folder, self.modes.folder).map_err(io_error("create", folder))?;
+                self.make_folders(folder).map_err(io_error("create", folder))?;
                 self.folders_missing.fetch_add(1, Ordering::Relaxed);
-                self.beneath.create_file(path, mode).map_err(io_error("create", path))
+                self.make_file(path, mode).map_err(io_error("create", path))
             }
             Err(error) => Err(io_error("create", path)(error)),
         }
@@ -227,7 +234,7 @@ impl Store for LocalStore {
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
         let path = self.path(key);
         let removed = match what {
-            Tree::Object => self.beneath.remove_file(&path),
+            Tree::Object => self.remove_file(&path),
             Tree::All => std::fs::remove_dir_all(&path),
             Tree::AllBut(_) => return Err(StoreError::unsupported("remove", path.display().to_string())),
         };
@@ -298,8 +305,7 @@ impl Store for LocalStore {
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
-        let (root, name, beneath) = (self.root.clone(), self.name.clone(), self.beneath.clone());
-        Some(Arc::new(LocalStore { root, name, folders_missing: AtomicU32::new(0), modes, beneath }))
+        Some(Arc::new(LocalStore { modes, is_strict: self.is_strict, ..LocalStore::new(&self.root) }))
     }
 
     fn as_local(&self) -> Option<&LocalStore> {
