@@ -27,12 +27,9 @@ struct Run {
 
 impl ChunkSet {
     /// Creates a set of ranges in any order. They may overlap.
-    pub fn from_ranges(ranges: Vec<Range<u64>>) -> Self {
-        let mut builder = ChunkSetBuilder::default();
-        for range in ranges {
-            builder.insert_run(range);
-        }
-        builder.finish()
+    pub fn from_ranges(mut ranges: Vec<Range<u64>>) -> Self {
+        ranges.retain(|range| !range.is_empty());
+        ChunkSetBuilder { runs: ranges, sorted: 0 }.finish()
     }
 
     /// Creates the set of all chunks of a grid of `total` chunks.

@@ -11,7 +11,7 @@ pub const RUN_FOLDER: Key<'static> = Key::known(".zarrcast");
 /// Log of a run, in its folder.
 pub const JOURNAL: Key<'static> = Key::known("journal");
 
-/// Marker file in the data of a [`Destination::Beside`]. It moves with them: its folder shows whether they are
+/// Marker file in data that are written next to their final path. It moves with them: its folder shows whether they are
 /// published.
 const MARK: &str = ".zarrcast/new";
 
@@ -20,85 +20,63 @@ const OLD: &str = "old";
 
 /// Destination of a hierarchy.
 #[derive(Debug, Clone)]
-pub enum Destination {
-    /// Written at its final path. It opens once its documents exist.
-    InPlace(Node),
-    /// Written in the folder of the run, which is next to the final path.
-    Beside {
-        /// Folder of the run.
-        run: Node,
-        /// Data being written: a folder or a zip file in the folder of the run.
-        data: Node,
-        /// Final node.
-        place: Node,
-    },
+pub struct Destination {
+    /// Final node. It opens once its documents exist.
+    pub place: Node,
+    /// Data being written: the final node itself, or a folder or a zip file in the folder of the run next to it.
+    pub data: Node,
+    /// Folder of the run if it is next to the final node.
+    pub beside: Option<Node>,
 }
 
 impl Destination {
-    /// Returns the final node.
-    pub fn place(&self) -> &Node {
-        match self {
-            Destination::InPlace(place) | Destination::Beside { place, .. } => place,
-        }
-    }
-
-    /// Returns the node that is written.
-    pub fn data(&self) -> &Node {
-        match self {
-            Destination::InPlace(data) | Destination::Beside { data, .. } => data,
-        }
+    /// Returns the destination of data that are written at their final path.
+    pub(super) fn in_place(place: Node) -> Self {
+        Destination { data: place.clone(), place, beside: None }
     }
 
     /// Returns the folder of the run.
     pub fn run(&self) -> Node {
-        match self {
-            Destination::InPlace(place) => place.below(&RUN_FOLDER),
-            Destination::Beside { run, .. } => run.clone(),
-        }
+        self.beside.clone().unwrap_or_else(|| self.data.below(&RUN_FOLDER))
     }
 
     /// Sets the permissions of new data as `cp` would. See [`Node::with_permissions_of`].
     #[must_use]
-    pub fn with_permissions_of(mut self, source: &Node, document: &str) -> Self {
-        let (Destination::InPlace(data) | Destination::Beside { data, .. }) = &mut self;
-        *data = data.clone().with_permissions_of(source, document);
-        self
+    pub fn with_permissions_of(self, source: &Node, document: &str) -> Self {
+        Destination { data: self.data.with_permissions_of(source, document), ..self }
     }
 
     /// Returns true if another run can resume this one. An incomplete zip file cannot be resumed.
     pub fn keeps_unfinished(&self) -> bool {
-        matches!(self, Destination::InPlace(_)) || self.data().is_local()
+        self.beside.is_none() || self.data.is_local()
     }
 
     /// Returns true if the data are already published. The run then only needs to clean up.
     pub fn has_taken_place(&self) -> Result<bool> {
-        let Destination::Beside { run, data, place } = self else { return Ok(false) };
+        let Some(run) = &self.beside else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
-        Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(place)? && !is_marked(data)?)
+        Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(&self.place)? && !is_marked(&self.data)?)
     }
 
     /// Returns the destination after its data are published.
     #[must_use]
-    pub fn in_its_place(mut self) -> Self {
-        if let Destination::Beside { data, place, .. } = &mut self {
-            data.clone_from(place);
-        }
-        self
+    pub fn in_its_place(self) -> Self {
+        Destination { data: self.place.clone(), ..self }
     }
 
     /// Moves the old hierarchy back, if a run ended after it had moved it away.
     pub fn restore(&self) -> Result<()> {
-        let Destination::Beside { run, place, .. } = self else { return Ok(()) };
+        let Some(run) = &self.beside else { return Ok(()) };
         let old = run.child(OLD)?;
-        if old.exists()? && !place.exists()? {
-            old.rename(place, false)?;
+        if old.exists()? && !self.place.exists()? {
+            old.rename(&self.place, false)?;
         }
         Ok(())
     }
 
     /// Creates the data next to the final path from scratch. The folder of the run must be locked.
     pub fn begin(&self) -> Result<()> {
-        let Destination::Beside { run, data, place } = self else { return Ok(()) };
+        let Destination { place, data, beside: Some(run) } = self else { return Ok(()) };
         run.remove_entries_but(JOURNAL.as_str())?;
         data.create_root()?;
         if self.keeps_unfinished() {
@@ -112,7 +90,7 @@ impl Destination {
     /// Publishes the complete data at the final path. It must be free unless `replaces` is set. The old hierarchy stays
     /// until then.
     pub fn take_place(&self, replaces: bool) -> Result<()> {
-        let Destination::Beside { run, data, place } = self else { return Ok(()) };
+        let Destination { place, data, beside: Some(run) } = self else { return Ok(()) };
         // If `replaces` is unset, an entry that appeared meanwhile must not be replaced.
         if !replaces || !place.exists()? {
             return data.rename(place, false).map(drop);
@@ -131,17 +109,17 @@ impl Destination {
 
     /// Removes the data of the run and the old hierarchy. The entry that marks the run as unfinished is removed last.
     pub fn clear(&self) -> Result<()> {
-        if let Destination::Beside { run, .. } = self {
+        if let Some(run) = &self.beside {
             run.remove_with_last(JOURNAL.as_str())?;
         }
-        if self.keeps_unfinished() { clear_run_folder(self.place()) } else { Ok(()) }
+        if self.keeps_unfinished() { clear_run_folder(&self.place) } else { Ok(()) }
     }
 
     /// Removes everything that was written.
     pub fn remove(&self) -> Result<()> {
-        match self {
-            Destination::InPlace(place) => place.remove_root(),
-            Destination::Beside { run, .. } => run.remove_with_last(JOURNAL.as_str()),
+        match &self.beside {
+            Some(run) => run.remove_with_last(JOURNAL.as_str()),
+            None => self.place.remove_root(),
         }
     }
 }

@@ -102,12 +102,16 @@ impl StoreError {
 
     /// Returns the error for an object that ended during a copy.
     pub(super) fn cut_short(object: String, copied: u64, length: u64) -> Self {
-        let source = std::io::Error::other(format!("{copied} of {length} bytes were copied"));
-        StoreError::Io { action: "copy", object, source }
+        Self::io("copy", object, std::io::Error::other(format!("{copied} of {length} bytes were copied")))
+    }
+
+    /// Returns the error of a call of the operating system, or one of that kind.
+    pub(super) fn io(action: &'static str, object: String, source: impl Into<std::io::Error>) -> Self {
+        StoreError::Io { action, object, source: source.into() }
     }
 
     /// Returns the error for an operation that this kind of store does not have.
     pub(super) fn unsupported(action: &'static str, object: String) -> Self {
-        StoreError::Io { action, object, source: std::io::ErrorKind::Unsupported.into() }
+        Self::io(action, object, std::io::ErrorKind::Unsupported)
     }
 }

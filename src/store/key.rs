@@ -1,7 +1,6 @@
 //! Names of objects in a store.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::{Result, StoreError};
 
@@ -12,7 +11,7 @@ pub const MAX_KEY_BYTES: usize = 4096;
 ///
 /// A key is checked once, when it is created. No name in it is empty, `.` or `..`, or contains a control character. So
 /// a key never leaves the store.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key<'a>(Cow<'a, str>);
 
 impl<'a> Key<'a> {
@@ -76,12 +75,6 @@ impl<'a> Key<'a> {
     /// Returns the key as an owned value.
     pub fn into_owned(self) -> Key<'static> {
         Key(Cow::Owned(self.0.into_owned()))
-    }
-}
-
-impl fmt::Debug for Key<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

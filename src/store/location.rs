@@ -203,14 +203,10 @@ impl Location {
 
     /// Returns true if a file has, or would have, the local path of the location or a path inside it.
     pub fn holds_file(&self, file: &Path) -> bool {
+        let is_url = || self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
         match &self.target {
             Target::Folder(place) => file::is_inside(file, place),
-            Target::Open(_) => {
-                let has_scheme = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
-                !has_scheme && file::is_inside(file, &self.text)
-            }
-            #[cfg(feature = "remote")]
-            Target::Remote(_) => false,
+            _ => !is_url() && file::is_inside(file, &self.text),
         }
     }
 

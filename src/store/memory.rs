@@ -10,8 +10,8 @@ use once_cell::sync::OnceCell;
 
 use super::destination::NoLog;
 use super::{
-    Depth, Entry, EntryKind, Key, Log, ObjectReader, ObjectWriter, Put, ReadObject, Result, Store, StoreError, Tree,
-    Visit, WriteObject, check_absent, held, object_name, part,
+    Depth, Entry, EntryKind, Key, Log, ObjectReader, ObjectWriter, Part, Put, ReadObject, Result, Store, StoreError,
+    Tree, Visit, WriteObject, check_absent, held, object_name, part,
 };
 
 /// Store of objects in memory. Clones share the objects. It has no empty folders.
@@ -110,10 +110,9 @@ impl ReadObject for MemoryReader {
     }
 
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
-        let short = || StoreError::too_short(self.name.clone(), self.length(), (offset, length));
-        let part = part(&self.bytes, offset, length).ok_or_else(short)?;
+        Part::Range { offset, length }.of(self.length(), u64::MAX, || self.name.clone())?;
         bytes.clear();
-        bytes.extend_from_slice(part);
+        bytes.extend_from_slice(part(&self.bytes, offset, length).unwrap_or_default());
         Ok(())
     }
 }
@@ -132,9 +131,7 @@ impl WriteObject for MemoryWriter {
     }
 
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
-        let length = bytes.len().min(self.bytes.len());
-        self.bytes[..length].copy_from_slice(&bytes[..length]);
-        self.bytes.extend_from_slice(&bytes[length..]);
+        self.bytes.splice(..bytes.len().min(self.bytes.len()), bytes.iter().copied());
         Ok(())
     }
 

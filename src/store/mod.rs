@@ -404,8 +404,7 @@ fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     if store.kind(key)?.is_none() {
         return Ok(());
     }
-    let source = std::io::ErrorKind::AlreadyExists.into();
-    Err(StoreError::Io { action: "create", object: store.shown(key), source })
+    Err(StoreError::io("create", store.shown(key), std::io::ErrorKind::AlreadyExists))
 }
 
 /// Size of a read in a copy through memory, in bytes.

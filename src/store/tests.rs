@@ -213,19 +213,19 @@ fn what_is_whole_takes_the_place_of_what_is_there() {
             beside
         };
         let first = begun();
-        first.data().write("a", b"new").unwrap();
+        first.data.write("a", b"new").unwrap();
         assert!(!first.has_taken_place().unwrap());
         first.take_place(true).unwrap();
         assert!(first.has_taken_place().unwrap());
         assert_eq!(content().unwrap(), b"new");
         let second = begun();
         assert!(!second.has_taken_place().unwrap());
-        second.data().write("a", b"newer").unwrap();
+        second.data.write("a", b"newer").unwrap();
         assert!(second.take_place(false).is_err());
         assert_eq!(content().unwrap(), b"new");
         second.take_place(true).unwrap();
         assert_eq!(content().unwrap(), b"newer");
-        assert_eq!(second.data().read_document("a").unwrap().unwrap(), b"new");
+        assert_eq!(second.data.read_document("a").unwrap().unwrap(), b"new");
         assert!(second.has_taken_place().unwrap());
         second.clear().unwrap();
         assert_eq!(place.list("").unwrap().folders, Vec::<String>::new());

@@ -41,7 +41,7 @@ pub(super) struct Output {
 impl Output {
     /// Returns the node to which the run writes.
     pub(super) fn data(&self) -> &Node {
-        self.destination.data()
+        &self.destination.data
     }
 
     /// Returns whether another run can continue an unfinished one.
@@ -74,16 +74,16 @@ impl Output {
             if let Some(journal) = journal.upgrade() {
                 journal.flush_in_time(PATIENCE);
             }
-            destination.data().release_on_exit();
+            destination.data.release_on_exit();
         })
     }
 
     /// Claims DEST: everything that is written from now on belongs to this run.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<LockedDestination> {
         // The folder of the journal, unless it exists.
-        let folder = match &self.destination {
-            Destination::InPlace(place) => (self.existing == Existing::Nothing).then_some(place),
-            Destination::Beside { run, .. } => (!run.exists().map_err(cannot_write)?).then_some(run),
+        let folder = match &self.destination.beside {
+            None => (self.existing == Existing::Nothing).then_some(self.data()),
+            Some(run) => (!run.exists().map_err(cannot_write)?).then_some(run),
         };
         let is_made = folder.map(Node::create_root).transpose().map_err(cannot_write)?.is_some();
         let failed = |error: JournalError| {
@@ -95,7 +95,7 @@ impl Output {
         };
         let journal = self.open(fingerprint).map_err(failed)?;
         let is_begun = journal.is_begun();
-        if matches!(self.destination, Destination::Beside { .. }) {
+        if self.destination.beside.is_some() {
             self.begin_beside(&journal).map_err(failed)?;
             let is_published = self.has_taken_place;
             return Ok(self.claimed(journal, is_begun, is_published));
@@ -122,10 +122,8 @@ impl Output {
     }
 
     fn open(&self, fingerprint: &Fingerprint) -> Result<Journal, JournalError> {
-        if let Destination::Beside { place, .. } = &self.destination
-            && self.keeps_unfinished()
-            && has_run_folder(place)
-        {
+        let place = &self.destination.place;
+        if self.destination.beside.is_some() && self.keeps_unfinished() && has_run_folder(place) {
             // Nobody else may write what is to be replaced.
             Journal::check_free(&place.below(&RUN_FOLDER))?;
         }

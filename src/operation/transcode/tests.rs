@@ -116,8 +116,8 @@ fn write_whole(node: &Node, kind: Kind, files: &Files) {
     }
     let destination = node.destination(false).unwrap();
     destination.run().create_root().unwrap();
-    write(destination.data(), files);
-    destination.data().publish("zarr.json", &files["zarr.json"]).unwrap();
+    write(&destination.data, files);
+    destination.data.publish("zarr.json", &files["zarr.json"]).unwrap();
     destination.take_place(false).unwrap();
     destination.clear().unwrap();
 }

@@ -46,14 +46,11 @@ pub struct Modes {
     pub(super) folder: u32,
 }
 
-impl Default for Modes {
-    fn default() -> Self {
-        Modes { file: 0o666, folder: 0o777 }
-    }
-}
+/// Permissions of an entry that anyone may read and write.
+const ALL: Modes = Modes { file: 0o666, folder: 0o777 };
 
 pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError::Io { action, object: path.display().to_string(), source }
+    move |source| StoreError::io(action, path.display().to_string(), source)
 }
 
 /// Converts the result of a call. `None` means that the path does not exist.
@@ -83,7 +80,7 @@ impl LocalStore {
     /// Returns the store in a folder. Does not access it.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        let (name, modes, folders_missing) = (root.display().to_string(), Modes::default(), AtomicU32::new(0));
+        let (name, modes, folders_missing) = (root.display().to_string(), ALL, AtomicU32::new(0));
         let (descriptor, last) = (OnceCell::new(), Mutex::default());
         LocalStore { root, name, folders_missing, modes, is_strict: false, descriptor, last }
     }
@@ -125,8 +122,8 @@ impl LocalStore {
     /// Returns the permissions of a folder and an object. The owner can always write.
     pub(crate) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
         let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
-        let Modes { file, folder: of_folder } = Modes::default();
-        Modes { file: (mode_of(object, file) & 0o666) | 0o600, folder: (mode_of(folder, of_folder) & 0o777) | 0o700 }
+        let (file, folder) = (mode_of(object, ALL.file) & ALL.file, mode_of(folder, ALL.folder) & ALL.folder);
+        Modes { file: file | 0o600, folder: folder | 0o700 }
     }
 
     /// Returns the parent folder of the store.
@@ -257,7 +254,7 @@ impl Store for LocalStore {
     fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         let path = self.path(key);
         if let Some(parent) = path.parent() {
-            tree::create_folders(parent, Modes::default().folder).map_err(io_error("create", parent))?;
+            tree::create_folders(parent, ALL.folder).map_err(io_error("create", parent))?;
         }
         tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
     }
@@ -279,10 +276,10 @@ impl Store for LocalStore {
     fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
         let place = tree::resolved(&self.path(below))?;
         if !replaces {
-            return Ok(Destination::InPlace(Node::confined(place)));
+            return Ok(Destination::in_place(Node::confined(place)));
         }
         let (run, data) = beside(&place);
-        Ok(Destination::Beside { run, data: Node::confined(data), place: Node::confined(place) })
+        Ok(Destination { place: Node::confined(place), data: Node::confined(data), beside: Some(run) })
     }
 
     fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {

@@ -4,6 +4,7 @@ mod document;
 #[cfg(test)]
 mod tests;
 
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -209,11 +210,8 @@ impl ReferenceStore {
     /// Returns the object of a target. `key` is that of its reference, for messages. Targets that may not be read are
     /// errors.
     fn target<'d>(&self, document: &'d Document, place: usize, key: &Key<'_>) -> Result<&'d Node> {
-        let refused = |reason: &str| StoreError::Io {
-            action: "read",
-            object: self.shown(key),
-            source: std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason),
-        };
+        let refused =
+            |reason: &str| StoreError::io("read", self.shown(key), Error::new(ErrorKind::PermissionDenied, reason));
         let (text, node) = document.targets.get(place).ok_or_else(|| refused("it points at nothing"))?;
         node.get_or_init(|| self.open_target(text)).as_ref().map_err(|reason| refused(reason))
     }

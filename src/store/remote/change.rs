@@ -74,6 +74,30 @@ impl Client {
         Ok(())
     }
 
+    /// Removes objects by bulk requests if the store supports them. Returns the keys that are left. Their removal one
+    /// by one shows the reason.
+    async fn delete_together(&self, keys: &[String]) -> Vec<String> {
+        if !self.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
+            return keys.to_vec();
+        }
+        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
+        let removed = self.stores.objects.delete_stream(stream::iter(paths).boxed());
+        let mut gone = BTreeSet::new();
+        let work = removed.for_each(|removed| {
+            gone.extend(removed.ok().map(String::from));
+            ready(())
+        });
+        // This is the result of only one of several requests, so it is ignored.
+        let _ = self.service.run(Call::new(None, MOST_NAMES), work.map(Ok)).await;
+        if gone.is_empty() {
+            self.deletes_together.store(false, Ordering::Relaxed);
+        }
+        for key in &gone {
+            self.service.forget_lock(key);
+        }
+        keys.iter().filter(|key| !gone.contains(*key)).cloned().collect()
+    }
+
     /// Starts the removal of an object, which continues after this call.
     pub(super) fn begin_delete(self: &Arc<Self>, key: String) -> Result<()> {
         let client = self.clone();
@@ -162,32 +186,6 @@ impl RemoteStore {
             client.writes.finish()?;
         }
         Ok(())
-    }
-}
-
-impl Client {
-    /// Removes objects by bulk requests if the store supports them. Returns the keys that are left. Their removal one
-    /// by one shows the reason.
-    async fn delete_together(&self, keys: &[String]) -> Vec<String> {
-        if !self.deletes_together.load(Ordering::Relaxed) || keys.len() < 2 {
-            return keys.to_vec();
-        }
-        let paths: Vec<_> = keys.iter().map(|key| path(key)).collect();
-        let removed = self.stores.objects.delete_stream(stream::iter(paths).boxed());
-        let mut gone = BTreeSet::new();
-        let work = removed.for_each(|removed| {
-            gone.extend(removed.ok().map(String::from));
-            ready(())
-        });
-        // This is the result of only one of several requests, so it is ignored.
-        let _ = self.service.run(Call::new(None, MOST_NAMES), work.map(Ok)).await;
-        if gone.is_empty() {
-            self.deletes_together.store(false, Ordering::Relaxed);
-        }
-        for key in &gone {
-            self.service.forget_lock(key);
-        }
-        keys.iter().filter(|key| !gone.contains(*key)).cloned().collect()
     }
 }
 

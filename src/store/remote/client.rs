@@ -53,11 +53,10 @@ impl Stores {
 pub(super) struct Client {
     /// Name in messages.
     name: String,
-    pub(super) kind: Kind,
+    pub(super) options: RemoteOptions,
     pub(super) runtime: &'static Runtime,
     pub(super) stores: Stores,
     pub(super) service: Arc<Service>,
-    refused_is_absent: bool,
     /// Keys of refused objects that count as absent.
     refused: Mutex<BTreeSet<String>>,
     /// Prefixes that the server refuses to list.
@@ -65,8 +64,6 @@ pub(super) struct Client {
     /// True if the server copies objects. Empty until the first copy.
     pub(super) copies: OnceCell<bool>,
     pub(super) sizes: Mutex<Sizes>,
-    /// Limit of concurrent requests.
-    pub(super) requests: usize,
     /// Announced parts, in the order of their requests.
     pub(super) prefetched: Mutex<Vec<Prefetched>>,
     pub(super) writes: Arc<InFlightWrites>,
@@ -109,9 +106,8 @@ impl Client {
         let runtime = runtime().map_err(|error| error.to_string())?;
         Ok(Client {
             name: address.shown(),
-            kind: address.kind,
+            options: options.clone(),
             runtime,
-            requests: options.requests.get(),
             prefetched: Mutex::default(),
             writes: InFlightWrites::new(runtime, options.requests.get()),
             stores,
@@ -119,7 +115,6 @@ impl Client {
             // Azure has no suffix ranges.
             gives_ends: AtomicBool::new(address.kind != Kind::Azure),
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
-            refused_is_absent: options.refused_is_absent,
             copies: OnceCell::new(),
             sizes: Mutex::default(),
             refused: Mutex::default(),
@@ -259,7 +254,7 @@ impl Client {
             let name = key.rsplit('/').next().unwrap_or(key);
             // A refused document must not count as an absent node: the rest would be a different hierarchy.
             let is_node = matches!(name, "zarr.json" | ".zarray" | ".zgroup");
-            if self.refused_is_absent && is_refused(answer) && !is_node {
+            if self.options.refused_is_absent && is_refused(answer) && !is_node {
                 if !matches!(name, ".zattrs" | ".zmetadata") {
                     held(&self.refused).insert(key.to_owned());
                 }
@@ -276,7 +271,7 @@ impl Client {
     /// Returns the first key with a prefix.
     pub(super) async fn first_key(&self, prefix: &str) -> Result<Option<String>> {
         let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
-        let first = |page: Page| page.objects.into_iter().map(|(key, _)| key).chain(page.left_out).next();
+        let first = |page: Page| page.entries.into_iter().next().map(|(key, ..)| key);
         // A page may be empty without being the last.
         let mut keys = pin!(self.pages(prefix, options).try_filter_map(|page| ready(Ok(first(page)))));
         keys.try_next().await
@@ -285,7 +280,7 @@ impl Client {
     /// Returns all objects with a prefix, and their sizes in bytes.
     pub(super) async fn objects(&self, prefix: &str) -> Result<Vec<(String, u64)>> {
         let pages = self.pages(prefix, PaginatedListOptions::default());
-        pages.map_ok(|page| iter(page.objects.into_iter().map(Ok))).try_flatten().try_collect().await
+        pages.map_ok(|page| iter(page.objects().map(Ok))).try_flatten().try_collect().await
     }
 
     /// Returns the number of refused objects with a prefix that count as absent.
@@ -320,9 +315,7 @@ impl Client {
             let help = "check that the address is that of a store, and its endpoint";
             return Err(self.error("list", below, "the answer is not a listing", help));
         };
-        page.objects.retain(|(key, _)| key.starts_with(prefix));
-        page.folders.retain(|key| key.starts_with(prefix));
-        page.left_out.retain(|key| key.starts_with(prefix));
+        page.entries.retain(|(key, ..)| key.starts_with(prefix));
         Ok(page)
     }
 

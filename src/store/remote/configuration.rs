@@ -40,8 +40,7 @@ const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
 /// Returns the stores at an address, and their service.
 pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Stores, Arc<Service>), String> {
-    let user = address.user.as_ref().map(|(name, password)| STANDARD.encode(format!("{name}:{password}")));
-    let authorization = user.map(|user| format!("Basic {user}"));
+    let authorization = address.user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
     let service = Arc::new(Service::new(options.requests.get(), address.kind, authorization.as_deref())?);
     let connector = Connector(HttpClient::new(Caller(service.clone())));
     let stores = match address.kind {
@@ -320,8 +319,8 @@ pub(crate) struct Address {
     pub(super) path: String,
     /// Query of a web server's URL, which is appended to every request. It may be a secret.
     pub(super) query: Option<String>,
-    /// User and password, percent-decoded.
-    pub(super) user: Option<(String, String)>,
+    /// `user:password`, percent-decoded.
+    pub(super) user: Option<String>,
 }
 
 /// Omits fields that may contain secrets.
@@ -370,12 +369,9 @@ impl Address {
         if host.is_empty() {
             return Err("the name of a server follows ://");
         }
-        let decoded = |text| percent_decoded(text).ok_or(BAD_PERCENT);
-        let user = user.map(|user| user.split_once(':').unwrap_or((user, "")));
-        let user = match user {
-            Some((name, password)) => Some((decoded(name)?, decoded(password)?)),
-            None => None,
-        };
+        let decoded = |text: &str| percent_decoded(text).ok_or(BAD_PERCENT);
+        let user = user.map(|user| if user.contains(':') { user.to_owned() } else { format!("{user}:") });
+        let user = user.map(|user| decoded(&user)).transpose()?;
         decoded(path)?;
         if path.split('/').any(|name| matches!(name, "." | "..")) {
             return Err("the URL of a store has no `.` and no `..` in its path");
@@ -446,7 +442,7 @@ mod tests {
         let found = address("HTTPS://us%65r:se%63ret@host:8080/a%20b/c.zarr/?signature=secret").unwrap();
         assert_eq!(found.shown(), "https://host:8080/a%20b/c.zarr");
         assert_eq!(format!("{found:?}"), r#"Address("https://host:8080/a%20b/c.zarr")"#);
-        assert_eq!(found.user, Some(("user".to_owned(), "secret".to_owned())));
+        assert_eq!(found.user.as_deref(), Some("user:secret"));
         assert_eq!(found.query.as_deref(), Some("signature=secret"));
         for text in ["http://", "http:///a", "http://h/a#b", "http://h/%2", "http://h/%ff", "http://h/a/../b"] {
             assert!(address(text).is_err(), "{text}");

@@ -45,8 +45,8 @@ impl RemoteStore {
     /// options, so that they are one store. The server must not have declined a copy yet.
     ///
     /// It is false if refused objects count as absent, as only a read shows the refusal.
-    pub(super) fn may_copy_from(&self, source: &RemoteStore) -> bool {
-        std::ptr::eq(self, source)
+    pub(super) fn may_copy_from(&self, source: &dyn Store) -> bool {
+        source.network().is_some_and(|source| std::ptr::eq(self, source.as_remote()))
             && self.address.kind != Kind::Http
             && !self.options.anonymous
             && !self.options.refused_is_absent
@@ -77,6 +77,28 @@ impl RemoteStore {
         }
         Ok(Some(bytes))
     }
+
+    /// Returns the decoded path of a key on a web server.
+    fn path_of(&self, key: &Key<'_>) -> String {
+        let base = percent_decoded(&self.address.path).unwrap_or_default();
+        let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
+        format!("{base}{separator}{}", key.as_str())
+    }
+
+    /// Requests the description of an object. Returns `None` if the server answers with an error status.
+    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
+        let client = self.client()?;
+        // Some addresses are signed for GET only, so HEAD is not used.
+        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+        let (bytes, answer) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
+            Ok(answer) => (answer.object_bytes, answer),
+            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), *answer),
+            Err(Failure::Answered(_)) => return Ok(None),
+            Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
+        };
+        let text = |name| answer.header(name).map(str::to_owned);
+        Ok(Some([bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
+    }
 }
 
 impl Client {
@@ -92,7 +114,7 @@ impl Client {
             return Ok(Some(bytes));
         }
         let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
-        let is_azure = self.kind == Kind::Azure;
+        let is_azure = self.service.kind == Kind::Azure;
         let (mut prefix, mut after) = (folder, just_before(key));
         if is_azure {
             // Azure cannot list from a given key. Neighbours share a prefix.
@@ -103,10 +125,10 @@ impl Client {
         if !self.refuses_to_list(folder) && (after.is_some() || is_azure) {
             let options = PaginatedListOptions { offset: after, ..PaginatedListOptions::default() };
             let page = self.wait(self.list(prefix, options))?;
-            if known.0.len() + page.objects.len() > MOST_SIZES {
+            if known.0.len() + page.entries.len() > MOST_SIZES {
                 known.0.clear();
             }
-            known.0.extend(page.objects);
+            known.0.extend(page.objects());
             known.1 = Some(Instant::now());
             listed = known.0.remove(key);
         }
@@ -212,30 +234,6 @@ fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
 fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {
     let mut names = names.into_iter().filter(|name| !name.is_empty());
     names.try_fold(prefix.clone().into_owned(), |key, name| Ok(key.join(name)?.into_owned()))
-}
-
-impl RemoteStore {
-    /// Returns the decoded path of a key on a web server.
-    fn path_of(&self, key: &Key<'_>) -> String {
-        let base = percent_decoded(&self.address.path).unwrap_or_default();
-        let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
-        format!("{base}{separator}{}", key.as_str())
-    }
-
-    /// Requests the description of an object. Returns `None` if the server answers with an error status.
-    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
-        let client = self.client()?;
-        // Some addresses are signed for GET only, so HEAD is not used.
-        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
-        let (bytes, answer) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
-            Ok(answer) => (answer.object_bytes, answer),
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), *answer),
-            Err(Failure::Answered(_)) => return Ok(None),
-            Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
-        };
-        let text = |name| answer.header(name).map(str::to_owned);
-        Ok(Some([bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
-    }
 }
 
 #[cfg(test)]

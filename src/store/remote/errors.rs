@@ -92,7 +92,7 @@ impl Client {
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
             Failure::Answered(answer) => self.answered(&answer),
-            Failure::Passing(why, _) => (why, unreachable_help(self.kind).to_owned()),
+            Failure::Passing(why, _) => (why, unreachable_help(self.service.kind).to_owned()),
             Failure::Final(why, help) => (why, help.to_owned()),
         };
         StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
@@ -128,11 +128,11 @@ impl Client {
 
     fn help(&self, code: &str, status: StatusCode) -> String {
         let help = match (known(code), status.as_u16()) {
-            (Some(CREDENTIALS), _) | (None, 401) => credentials_help(self.kind),
+            (Some(CREDENTIALS), _) | (None, 401) => credentials_help(self.service.kind),
             (Some(help), _) => help,
             (None, 403) => {
                 let who = if self.stores.is_anonymous {
-                    credentials_help(self.kind)
+                    credentials_help(self.service.kind)
                 } else {
                     "the credentials do not allow it; public data may need `--anonymous`"
                 };

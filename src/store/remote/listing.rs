@@ -2,16 +2,13 @@
 
 use serde::Deserialize;
 
-use crate::store::Key;
+use crate::store::{EntryKind, Key};
 
 /// Page of a listing with whole keys.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Objects and their sizes in bytes.
-    pub(super) objects: Vec<(String, u64)>,
-    pub(super) folders: Vec<String>,
-    /// Keys of objects and folders that are not valid paths.
-    pub(super) left_out: Vec<String>,
+    /// Objects with their sizes in bytes, and folders. Those with invalid keys are [`EntryKind::Unnamed`].
+    pub(super) entries: Vec<(String, EntryKind, Option<u64>)>,
     /// Token of the next page, if there is one.
     pub(super) next: Option<String>,
 }
@@ -81,29 +78,37 @@ impl Page {
         let objects = objects.filter(|entry| entry.properties.kind != "directory");
         let objects = objects.map(|entry| (entry.key.key(), entry.size.max(entry.properties.bytes)));
         let folders = document.common_prefixes.into_iter().chain(document.blobs.blob_prefix);
-        let mut page = Page::default();
+        let mut entries = Vec::new();
         for (key, bytes) in objects {
             if Key::new(&key).is_ok() {
-                page.objects.push((key, bytes));
+                entries.push((key, EntryKind::File, Some(bytes)));
             } else if bytes > 0 || !key.ends_with('/') {
                 // Other tools create empty objects to make a folder visible.
-                page.left_out.push(key);
+                entries.push((key, EntryKind::Unnamed, None));
             }
         }
         for key in folders.map(|entry| entry.key.key()) {
             match key.strip_suffix('/').filter(|folder| Key::new(folder).is_ok()) {
-                Some(folder) => page.folders.push(folder.to_owned()),
-                None => page.left_out.push(key),
+                Some(folder) => entries.push((folder.to_owned(), EntryKind::Folder, None)),
+                None => entries.push((key, EntryKind::Unnamed, None)),
             }
         }
-        page.next = document.next_continuation_token.filter(|next| !next.is_empty());
-        Some(page)
+        Some(Page { entries, next: document.next_continuation_token.filter(|next| !next.is_empty()) })
+    }
+
+    /// Returns the keys and the sizes in bytes of the objects.
+    pub(super) fn objects(self) -> impl Iterator<Item = (String, u64)> {
+        self.entries.into_iter().filter_map(|(key, _, bytes)| Some((key, bytes?)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn keys(page: &Page, of: EntryKind) -> Vec<&str> {
+        page.entries.iter().filter(|(_, kind, _)| *kind == of).map(|(key, ..)| key.as_str()).collect()
+    }
 
     #[test]
     fn keys_that_are_no_paths_are_apart_from_others() {
@@ -125,16 +130,17 @@ mod tests {
         let text =
             format!("<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name>{}</ListBucketResult>", entries.concat());
         let page = Page::parse(text.as_bytes()).unwrap();
-        assert_eq!(page.objects, [("a/b& c".to_owned(), 0), ("a/[ä]%2F".to_owned(), 7)]);
-        assert_eq!((page.folders, page.next), (vec!["a/c".to_owned()], None));
-        assert_eq!(page.left_out, ["a//x", "/a", "a/../b", "a\u{1}", "d/", "a//"]);
+        assert_eq!((keys(&page, EntryKind::Folder), &page.next), (vec!["a/c"], &None));
+        assert_eq!(keys(&page, EntryKind::Unnamed), ["a//x", "/a", "a/../b", "a\u{1}", "d/", "a//"]);
+        assert!(page.objects().eq([("a/b& c".to_owned(), 0), ("a/[ä]%2F".to_owned(), 7)]));
         let text = "\u{feff}<EnumerationResults><Blobs><Blob><Name>a</Name><Properties><Content-Length>3</Content-Length>\
             </Properties></Blob><BlobPrefix><Name>c/</Name></BlobPrefix><Blob><Name Encoded=\"true\">b%01</Name><Properties>\
             <Content-Length>1</Content-Length></Properties></Blob><Blob><Name>c</Name><Properties><ResourceType>directory\
             </ResourceType></Properties></Blob></Blobs><NextMarker>m</NextMarker></EnumerationResults>";
         let page = Page::parse(text.as_bytes()).unwrap();
-        assert_eq!((page.objects, page.folders), (vec![("a".to_owned(), 3)], vec!["c".to_owned()]));
-        assert_eq!((page.left_out, page.next), (vec!["b%01\u{1}".to_owned()], Some("m".to_owned())));
+        assert_eq!((keys(&page, EntryKind::Unnamed), keys(&page, EntryKind::Folder)), (vec!["b%01\u{1}"], vec!["c"]));
+        assert_eq!(page.next.as_deref(), Some("m"));
+        assert!(page.objects().eq([("a".to_owned(), 3)]));
     }
 
     #[test]

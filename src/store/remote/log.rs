@@ -177,21 +177,15 @@ struct LockConfirmation {
     renewed: (Instant, SystemTime),
 }
 
-/// Contents of the lock object.
-#[derive(Debug, Serialize, Deserialize)]
+/// Contents of the lock object. One of another format has no known owner. It is respected until it expires.
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Text {
     id: String,
     note: String,
-    expires_after: u64,
+    /// Seconds without a renewal. `None` means [`EXPIRES_AFTER`].
+    expires_after: Option<u64>,
     /// Server time at which the lock was taken. `None` if the server has not sent it yet.
     taken: Option<u64>,
-}
-
-/// A lock object of another format has no known owner. It is respected until it expires.
-impl Default for Text {
-    fn default() -> Self {
-        Text { id: String::new(), note: String::new(), expires_after: EXPIRES_AFTER, taken: None }
-    }
 }
 
 /// Existing lock, from an answer of the server.
@@ -211,7 +205,7 @@ impl RemoteLock {
     /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
     async fn ask(client: Arc<Client>, key: String, asker: &LockRequest<'_>) -> Result<(Lock, Option<RemoteLock>)> {
         let (id, note) = (machine::unique_name(), asker.note.to_owned());
-        let text = Text { id, note, expires_after: EXPIRES_AFTER, taken: None };
+        let text = Text { id, note, expires_after: Some(EXPIRES_AFTER), taken: None };
         let known = Mutex::new(LockConfirmation { version: None, renewed: (Instant::now(), SystemTime::now()) });
         let is_lost = AtomicBool::new(false);
         let owner = LockOwner { client, key, text, heeds_versions: false, is_lost, known };
@@ -387,13 +381,14 @@ impl LockState {
 
     /// Returns true if the owner has certainly ended, or has not renewed the lock in time.
     fn is_free(&self, asker: &LockRequest<'_>) -> bool {
-        self.idle.is_some_and(|idle| idle > self.text.expires_after) || (asker.has_ended)(&self.text.note)
+        self.idle.is_some_and(|idle| idle > self.text.expires_after.unwrap_or(EXPIRES_AFTER))
+            || (asker.has_ended)(&self.text.note)
     }
 
     fn holding(self) -> Lock {
         let Text { note, expires_after, taken, .. } = self.text;
         let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
-        Lock::Elsewhere(Some(ForeignLock { note, age, expires_after }))
+        Lock::Elsewhere(Some(ForeignLock { note, age, expires_after: expires_after.unwrap_or(EXPIRES_AFTER) }))
     }
 }
 

@@ -218,10 +218,7 @@ impl Store for RemoteStore {
         client.writes.finish()?;
         let mut pages = pin!(client.pages(&prefix, options));
         while let Some(page) = client.wait(pages.try_next())? {
-            let objects = page.objects.iter().map(|(key, bytes)| (key, EntryKind::File, Some(*bytes)));
-            let folders = page.folders.iter().map(|key| (key, EntryKind::Folder, None));
-            let others = page.left_out.iter().map(|key| (key, EntryKind::Unnamed, None));
-            for (key, kind, bytes) in objects.chain(folders).chain(others) {
+            for (key, kind, bytes) in page.entries {
                 let name = key.strip_prefix(prefix.as_str()).filter(|name| !name.is_empty());
                 if name.is_some_and(|name| each(Entry { name, kind, bytes }).is_break()) {
                     return Ok(());
@@ -252,10 +249,10 @@ impl Store for RemoteStore {
     }
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
-        match source.network().map(Network::as_remote).filter(|source| self.may_copy_from(source)) {
-            Some(_) => self.copy_inside((from, to), most),
-            None => self.copy_in_pieces(source, (from, to), most),
+        if !self.may_copy_from(source) {
+            return self.copy_in_pieces(source, (from, to), most);
         }
+        self.copy_inside((from, to), most)
     }
 
     fn sync(&self, _below: &Key<'_>) -> Result<()> {
@@ -302,7 +299,7 @@ impl Store for RemoteStore {
     /// Writes in place, as no store replaces a hierarchy atomically.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         self.check_writable("write", below)?;
-        Ok(Destination::InPlace(node(&self.address, &self.options).below(&below.clone().into_owned())))
+        Ok(Destination::in_place(node(&self.address, &self.options).below(&below.clone().into_owned())))
     }
 
     fn network(&self) -> Option<&dyn Network> {
@@ -330,7 +327,7 @@ impl Network for RemoteStore {
     }
 
     fn copies_from(&self, source: &dyn Store) -> bool {
-        source.network().is_some_and(|source| self.may_copy_from(source.as_remote()))
+        self.may_copy_from(source)
     }
 
     fn next_write(&self) -> u64 {

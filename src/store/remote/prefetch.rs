@@ -49,7 +49,7 @@ impl Client {
             return;
         }
         let come: u64 = parts.iter().map(|asked| asked.bytes.load(Ordering::Acquire)).sum();
-        if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.requests.saturating_mul(4) {
+        if length > MOST_OF_ONE || come >= MOST_BYTES || parts.len() >= self.options.requests.get().saturating_mul(4) {
             return;
         }
         let (client, name, bytes) = (self.clone(), key.to_owned(), Arc::new(AtomicU64::new(0)));

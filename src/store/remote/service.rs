@@ -89,7 +89,7 @@ pub(super) struct Service {
     is_in_contact: AtomicBool,
     /// Reason why the store was given up.
     given_up: OnceLock<String>,
-    kind: Kind,
+    pub(super) kind: Kind,
     /// Incomplete multipart uploads: their keys and ids.
     pub(super) uploads: Mutex<Vec<(String, String)>>,
     /// Locks of this process.

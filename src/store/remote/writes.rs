@@ -133,7 +133,7 @@ impl InFlightWrites {
 
 /// Returns the error of a task that panicked.
 fn ended_early(object: String, error: JoinError) -> StoreError {
-    StoreError::Io { action: "write", object, source: std::io::Error::other(error) }
+    StoreError::io("write", object, std::io::Error::other(error))
 }
 
 #[derive(Debug)]
@@ -215,8 +215,7 @@ impl WriteObject for RemoteWriter {
     fn write_at_start(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(start) = self.first.get_mut(..bytes.len()) else {
             let why = format!("its first {} bytes cannot be written again, at most {PART}", bytes.len());
-            let (object, source) = (self.client.shown(&self.key), std::io::Error::other(why));
-            return Err(StoreError::Io { action: "write", object, source });
+            return Err(StoreError::io("write", self.client.shown(&self.key), std::io::Error::other(why)));
         };
         start.copy_from_slice(bytes);
         Ok(())

@@ -290,12 +290,8 @@ impl Store for Faulty {
 
     fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
         let wrap = |node: &Node| self.faults.wrap(node);
-        Ok(match self.call(Call::Open, below, || self.inner.destination(below, replaces))? {
-            Destination::InPlace(place) => Destination::InPlace(wrap(&place)),
-            Destination::Beside { run, data, place } => {
-                Destination::Beside { run: wrap(&run), data: wrap(&data), place: wrap(&place) }
-            }
-        })
+        let found = self.call(Call::Open, below, || self.inner.destination(below, replaces))?;
+        Ok(Destination { place: wrap(&found.place), data: wrap(&found.data), beside: found.beside.as_ref().map(wrap) })
     }
 
     fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {

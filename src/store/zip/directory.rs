@@ -50,7 +50,7 @@ pub(super) struct Directory {
     /// First names that are not keys, in a printable form.
     unnamed: Vec<String>,
     /// Common top folder of all members, if there is one.
-    top: Option<String>,
+    top: Option<Key<'static>>,
     /// Offset of the directory. Members end before it.
     pub start: u64,
 }
@@ -221,14 +221,14 @@ impl Directory {
     }
 
     /// Returns the common top folder of all members, if there is one.
-    fn only_folder<'d>(&'d self) -> Option<String> {
+    fn only_folder<'d>(&'d self) -> Option<Key<'static>> {
         let top = |member: &'d Member| match member.name.split_once('/') {
             Some((top, _)) => Some(top),
             None => Some(&*member.name).filter(|_| member.is_folder),
         };
         let mut tops = self.members.iter().map(top).filter(|top| *top != Some(BESIDE_A_FOLDER));
         let first = tops.next()??;
-        tops.all(|top| top == Some(first)).then(|| first.to_owned())
+        if tops.all(|top| top == Some(first)) { Key::new(first).map(Key::into_owned).ok() } else { None }
     }
 
     /// Converts a key of the store to a key in the file. If all members have a common top folder, keys are relative to
@@ -237,11 +237,10 @@ impl Directory {
     /// A key may also begin with that folder's name, unless the folder contains an entry of the same name.
     pub(super) fn resolve<'k>(&self, key: &'k Key<'_>) -> Key<'k> {
         let borrowed = || Key::new(key.as_str()).unwrap_or(Key::ROOT);
-        let Some(top) = self.top.as_deref() else { return borrowed() };
-        let Ok(top_key) = Key::new(top) else { return borrowed() };
-        let begins = |key: &str| key.split('/').next() == Some(top);
-        let has_another = || top_key.join(top).is_ok_and(|key| self.kind(&key).is_some());
-        if begins(key.as_str()) && !has_another() { borrowed() } else { top_key.below(key) }
+        let Some(top) = &self.top else { return borrowed() };
+        let begins = key.as_str().split('/').next() == Some(top.as_str());
+        let has_another = || top.join(top.as_str()).is_ok_and(|key| self.kind(&key).is_some());
+        if begins && !has_another() { borrowed() } else { top.below(key) }
     }
 
     fn first_from(&self, text: &str) -> usize {

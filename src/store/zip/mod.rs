@@ -126,9 +126,9 @@ impl Store for ZipStore {
         let Some(file) = file else { return Err(StoreError::unsupported("write", self.shown(below))) };
         let place = local::resolved(&file)?;
         let (run, data) = local::beside(&place);
-        let (file, name) = (Node::new(data.as_path()), data.display().to_string());
-        let data = Node::of(Arc::new(StagedZip { file, name, writer: Arc::new(ZipWriter::new(data)) }));
-        Ok(Destination::Beside { run, data, place: Node::of(Arc::new(ZipStore::new(Node::new(place)))) })
+        let file = Node::new(data.as_path());
+        let data = Node::of(Arc::new(StagedZip { file, writer: Arc::new(ZipWriter::new(data)) }));
+        Ok(Destination { place: Node::of(Arc::new(ZipStore::new(Node::new(place)))), data, beside: Some(run) })
     }
 }
 
@@ -137,7 +137,6 @@ impl Store for ZipStore {
 struct StagedZip {
     /// The file as an object.
     file: Node,
-    name: String,
     writer: Arc<ZipWriter>,
 }
 
@@ -149,7 +148,7 @@ impl StagedZip {
 
 impl Store for StagedZip {
     fn name(&self) -> &str {
-        &self.name
+        self.file.store.name()
     }
 
     fn open(&self, key: &Key<'_>, _most: u64) -> Result<Option<ObjectReader>> {

@@ -274,7 +274,7 @@ fn writer_knows_zip64_and_keeps_the_last_of_a_name() {
     let node = Node::of(Arc::new(ZipStore::new(Node::new(&path))));
     let destination = node.destination(false).unwrap();
     destination.run().create_root().unwrap();
-    let staging = destination.data();
+    let staging = &destination.data;
     for index in 0..70_000 {
         staging.write(&format!("c/{index}"), b"").unwrap();
     }

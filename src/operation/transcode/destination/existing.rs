@@ -37,7 +37,7 @@ impl Output {
         let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
         let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
         for other in std::iter::once(source).chain(&targets) {
-            check_apart(destination.place(), other, &shown)?;
+            check_apart(&destination.place, other, &shown)?;
         }
         let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
         let mut existing = existing(&destination)?;
@@ -51,7 +51,7 @@ impl Output {
         }
         let mut resumes = run.resume && destination.keeps_unfinished();
         if run.overwrite {
-            refuse_unreplaceable(existing, (destination.place(), source), &shown)?;
+            refuse_unreplaceable(existing, (&destination.place, source), &shown)?;
         } else if run.partitions.is_some() {
             let folder = destination.run();
             let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
@@ -63,7 +63,7 @@ impl Output {
             refuse_existing(existing, resumes, &shown)
                 .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
         } else {
-            let plan = || destination.place().below(&RUN_FOLDER).kind_of(PLAN);
+            let plan = || destination.place.below(&RUN_FOLDER).kind_of(PLAN);
             if existing == Existing::Unfinished && matches!(plan(), Ok(Some(EntryKind::File))) {
                 let help = "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it";
                 let message = format!("`{shown}` is an unfinished job in parts");
@@ -71,7 +71,7 @@ impl Output {
             }
             refuse_existing(existing, run.resume, &shown)?;
         }
-        if let Destination::Beside { run, .. } = &destination {
+        if let Some(run) = &destination.beside {
             refuse_others(run, &shown)?;
         }
         let has_taken_place = resumes && destination.has_taken_place().map_err(unreadable)?;
@@ -220,7 +220,7 @@ fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
 
 /// Returns what exists at the path of DEST.
 fn existing(destination: &Destination) -> Result<Existing> {
-    let node = destination.place();
+    let node = &destination.place;
     match node.kind() {
         Ok(Some(EntryKind::Folder)) => {}
         Ok(Some(_)) => return Ok(Existing::Other),

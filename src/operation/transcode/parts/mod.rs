@@ -33,7 +33,7 @@ use script::{ScriptedJob, script};
 /// Returns the node of DEST, to which all parts write.
 fn place(options: &TranscodeOptions) -> Result<Node> {
     let destination = options.destination.node().destination(false).map_err(cannot_write)?;
-    Ok(destination.place().clone())
+    Ok(destination.place)
 }
 
 /// Returns DEST, and the plan of its unfinished job in parts. `None` if DEST is published. Fails if no such job was
