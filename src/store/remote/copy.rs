@@ -41,18 +41,6 @@ enum CopyOutcome {
 }
 
 impl RemoteStore {
-    /// Returns true if the server may be able to copy objects from `source`. Both must be the same bucket with the same
-    /// options, so that they are one store. The server must not have declined a copy yet.
-    ///
-    /// It is false if refused objects count as absent, as only a read shows the refusal.
-    pub(super) fn may_copy_from(&self, source: &dyn Store) -> bool {
-        source.network().is_some_and(|source| std::ptr::eq(self, source.as_remote()))
-            && self.address.kind != Kind::Http
-            && !self.options.anonymous
-            && !self.options.refused_is_absent
-            && self.used().is_none_or(|client| client.copies.get() != Some(&false))
-    }
-
     /// Copies an object by the server. If the server declines, the object is read and written.
     pub(super) fn copy_inside(&self, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let client = self.client()?;

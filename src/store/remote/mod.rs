@@ -249,7 +249,7 @@ impl Store for RemoteStore {
     }
 
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
-        if !self.may_copy_from(source) {
+        if !self.copies_from(source) {
             return self.copy_in_pieces(source, (from, to), most);
         }
         self.copy_inside((from, to), most)
@@ -326,8 +326,16 @@ impl Network for RemoteStore {
         }
     }
 
+    /// Returns true if the server may be able to copy objects from `source`. Both must be the same bucket with the same
+    /// options, so that they are one store. The server must not have declined a copy yet.
+    ///
+    /// It is false if refused objects count as absent, as only a read shows the refusal.
     fn copies_from(&self, source: &dyn Store) -> bool {
-        self.may_copy_from(source)
+        source.network().is_some_and(|source| std::ptr::eq(self, source.as_remote()))
+            && self.address.kind != Kind::Http
+            && !self.options.anonymous
+            && !self.options.refused_is_absent
+            && self.used().is_none_or(|client| client.copies.get() != Some(&false))
     }
 
     fn next_write(&self) -> u64 {
