@@ -35,29 +35,19 @@ pub(super) struct BlockReader<'a, 'p> {
 }
 
 impl BlockReader<'_, '_> {
-    /// Reads all source subchunks that overlap a block into its subchunks of shape `subchunk_shape`. Returns their
-    /// encoded size in bytes.
-    pub(super) fn read<V: Default + Send>(
-        &self,
-        block: &Region,
-        subchunk_shape: &[u64],
-        decoded: &mut DecodedBlock,
-        workers: &Workers<'_, V>,
-    ) -> Result<u64> {
-        let skipped = &self.source.side.metadata.skipped;
-        decoded.begin(block, subchunk_shape, skipped);
-        let shared: &DecodedBlock = decoded;
-        let count = shared.num_subchunks() as u64;
+    /// Reads all source subchunks that overlap a block that has begun. Returns their encoded size in bytes.
+    pub(super) fn read<V: Default + Send>(&self, decoded: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
+        let count = decoded.num_subchunks() as u64;
         let prepare = |_: &mut _, item| {
-            shared.prepare(as_index(item), self.filling, |part| self.may_be_absent(part));
+            decoded.prepare(as_index(item), self.filling, |part| self.may_be_absent(part));
             Ok(())
         };
         workers.each(count, prepare, |_, ()| ())?;
-        let bytes = self.read_all(&block.moved_by(skipped), shared, workers)?;
+        let bytes = self.read_all(decoded, workers)?;
         if let Some(origin) = self.origin {
             let reconsider = |buffers: &mut Buffers<V>, item| {
                 let is_stored = |part: &Region| holds_any(origin, part, &mut buffers.source);
-                shared.reconsider(as_index(item), self.filling, is_stored)
+                decoded.reconsider(as_index(item), self.filling, is_stored)
             };
             workers.each(count, reconsider, |_, ()| ())?;
         }
@@ -91,21 +81,34 @@ impl BlockReader<'_, '_> {
         }
     }
 
-    fn read_all<V: Default + Send>(&self, block: &Region, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
-        let side = self.source.side;
-        let subchunks = side.subchunk_grid.chunks_in(block);
+    fn read_all<V: Default + Send>(&self, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
+        let (side, block) = (self.source.side, to.in_source());
+        let subchunks = side.subchunk_grid.chunks_in(&block);
         self.progress.start("", Some(subchunks.num_elements()));
         if !self.source.reads_indexes() {
-            return self.read_subchunks(&subchunks, to, workers);
+            return self.read_box(&subchunks, to, workers);
         }
         // Shard by shard, so that each index is read only once.
         let mut bytes = 0;
-        for object in side.objects_in(block) {
+        for object in side.objects_in(&block) {
             let subchunks = subchunks.common(&side.subchunks_of(object));
             let expect = |buffers: &mut Buffers<V>, _| self.source.expect(&subchunks, &mut buffers.source);
             workers.each(1, expect, |_, ()| ())?;
-            bytes += self.read_subchunks(&subchunks, to, workers)?;
+            bytes += self.read_box(&subchunks, to, workers)?;
         }
+        Ok(bytes)
+    }
+
+    /// Reads a box of subchunks.
+    fn read_box<V: Default + Send>(&self, part: &Region, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
+        let mut bytes = 0;
+        let read = |buffers: &mut Buffers<V>, item| {
+            let subchunk = part.position(item);
+            let read = guarded(|| self.read_subchunk(&subchunk, to, &mut buffers.source));
+            self.progress.advance(1);
+            read.map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk)))
+        };
+        workers.each(part.num_elements(), read, |_, read| bytes += read)?;
         Ok(bytes)
     }
 
@@ -120,24 +123,6 @@ impl BlockReader<'_, '_> {
         let source = self.source.side;
         let block = block.moved_by(&source.metadata.skipped);
         source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
-    }
-
-    fn read_subchunks<V: Default + Send>(
-        &self,
-        subchunks: &Region,
-        to: &DecodedBlock,
-        workers: &Workers<'_, V>,
-    ) -> Result<u64> {
-        let mut bytes = 0;
-        let read = |buffers: &mut Buffers<V>, item| {
-            let subchunk = subchunks.position(item);
-            let read = guarded(|| self.read_subchunk(&subchunk, to, &mut buffers.source))
-                .map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk)));
-            self.progress.advance(1);
-            read
-        };
-        workers.each(subchunks.num_elements(), read, |_, read| bytes += read)?;
-        Ok(bytes)
     }
 
     fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
@@ -167,7 +152,7 @@ impl BlockReader<'_, '_> {
             return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
         let mut bytes = 0;
-        for piece in pieces(&region.shape, to.needed(&region).relative_to(&region.start), size) {
+        for piece in pieces(&region.shape, to.in_source().common(&region).relative_to(&region.start), size) {
             let length = piece.num_elements() * size;
             let offset = ravel(&piece.start, &region.shape) * size;
             reader.read_at(offset, length, own).map_err(|error| in_source(error.into()))?;

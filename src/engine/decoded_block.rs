@@ -81,7 +81,7 @@ pub(super) struct DecodedSubchunk {
 impl DecodedBlock {
     /// Starts another block with subchunks of this shape. `skipped` is the number of elements that the source has
     /// before the destination.
-    pub(super) fn begin(&mut self, block: &Region, subchunk_shape: &[u64], skipped: &[u64]) {
+    pub(super) fn begin(&mut self, block: &Region, subchunk_shape: &[u64], skipped: &[u64]) -> &Self {
         self.skipped = skipped.to_vec();
         self.subchunks = block.chunks(subchunk_shape);
         self.subchunk_shape = subchunk_shape.to_vec();
@@ -90,6 +90,7 @@ impl DecodedBlock {
         if self.decoded.len() < count {
             self.decoded.resize_with(count, Mutex::default);
         }
+        self
     }
 
     /// Returns the number of subchunks.
@@ -147,14 +148,14 @@ impl DecodedBlock {
         Ok(())
     }
 
-    /// Returns the part of a box of the source that the block needs.
-    pub(super) fn needed(&self, region: &Region) -> Region {
-        self.block.moved_by(&self.skipped).common(region)
+    /// Returns the block as a box of the source.
+    pub(super) fn in_source(&self) -> Region {
+        self.block.moved_by(&self.skipped)
     }
 
     /// Copies a box of elements of the source into the subchunks that it overlaps.
     pub(super) fn scatter(&self, elements: &[u8], source: &Region, element_size: usize) {
-        let part = self.needed(source);
+        let part = self.in_source().common(source);
         if part.is_empty() {
             return;
         }

@@ -19,6 +19,9 @@ const TURNS: usize = 64;
 /// Most chunks that a thread fetches at once. It knows its next chunks this far in advance.
 const MOST_AT_ONCE: usize = 16;
 
+/// The result of work on chunks. The fault is that of the first chunk.
+pub type ChunkResult<T = ()> = std::result::Result<T, ChunkFault>;
+
 /// Thread pool with an interrupt.
 #[derive(Debug, Clone)]
 pub struct Driver {
@@ -130,7 +133,7 @@ impl Driver {
         reads: &[PrefetchPlan<'_>],
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
-    ) -> Result<(), ChunkFault> {
+    ) -> ChunkResult {
         let batch = BATCH.max(BATCH_OF_A_THREAD * self.num_threads()) as u64;
         let work = |workspace: &mut W, index| self.checked(|| work(workspace, index));
         self.run_batches(chunks, &ReadAhead::for_sources(reads, chunks), (batch, &self.workspaces()), work, fold)
@@ -160,7 +163,7 @@ impl Driver {
         (batch, workspaces): (u64, &[Mutex<W>]),
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(u64, R),
-    ) -> Result<(), ChunkFault> {
+    ) -> ChunkResult {
         let failed_at = AtomicU64::new(u64::MAX);
         let (mut first, mut waiting) = (0, Vec::new());
         while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
@@ -214,7 +217,7 @@ impl Driver {
 }
 
 /// Calls `fold` with the indices of chunks and their results in order, up to the first fault.
-fn fold_all<R>(results: Vec<Option<(u64, Result<R>)>>, fold: &mut impl FnMut(u64, R)) -> Result<(), ChunkFault> {
+fn fold_all<R>(results: Vec<Option<(u64, Result<R>)>>, fold: &mut impl FnMut(u64, R)) -> ChunkResult {
     results.into_iter().flatten().try_for_each(|(index, result)| {
         fold(index, result.map_err(|fault| ChunkFault { index, fault })?);
         Ok(())

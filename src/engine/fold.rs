@@ -1,8 +1,8 @@
 //! Pass over the elements of an array. Each chunk is read once, in parallel, for all accumulators. The result does not
 //! depend on the number of threads.
 
-use super::{Buffers, Driver, PrefetchPlan, Progress, Workers, reads_of_object};
-use crate::array::{ChunkFault, ChunkSet, InPieces, OpenedObject, Result, StoredArray};
+use super::{Buffers, ChunkResult, Driver, PrefetchPlan, Progress, Workers, reads_of_object};
+use crate::array::{ChunkSet, InPieces, OpenedObject, Result, StoredArray};
 use crate::codec::as_index;
 use crate::grid::Region;
 
@@ -41,6 +41,9 @@ pub trait Accumulator: Sync {
         None
     }
 }
+
+/// Threads with the buffers of an accumulator.
+type WorkersOf<'w, A> = Workers<'w, <A as Accumulator>::Buffers>;
 
 /// Two accumulators in one pass.
 impl<A: Accumulator, B: Accumulator> Accumulator for (A, B) {
@@ -115,23 +118,18 @@ pub struct Fold<'a> {
 
 impl Fold<'_> {
     /// Runs the pass over all existing objects. `name` is its name in the progress display.
-    pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> Result<Folded<A>, ChunkFault> {
+    pub fn run<A: Accumulator>(&self, name: &str, accumulator: &A) -> ChunkResult<Folded<A>> {
         self.run_over(&self.array.objects(), name, accumulator)
     }
 
     /// Runs the pass over some objects.
-    pub fn run_over<A: Accumulator>(
-        &self,
-        objects: &ChunkSet,
-        name: &str,
-        accumulator: &A,
-    ) -> Result<Folded<A>, ChunkFault> {
+    pub fn run_over<A: Accumulator>(&self, objects: &ChunkSet, name: &str, accumulator: &A) -> ChunkResult<Folded<A>> {
         let object_bytes = self.array.chunk_bytes();
         self.progress.start(name, Some(objects.len().saturating_mul(object_bytes)));
         let mut all = Folded::new(accumulator, &self.array.selection());
         // There are too few shards for all threads, so they share the inner chunks of each.
         let shares_units = self.array.layout.is_some() && self.driver.outnumbers(objects);
-        let work = |workers: &Workers<'_, A::Buffers>, index| {
+        let work = |workers: &WorkersOf<'_, A>, index| {
             let found = self.object(accumulator, workers, index)?;
             self.progress.advance(object_bytes);
             Ok(found)
@@ -143,12 +141,7 @@ impl Fold<'_> {
         outcome.map(|()| all)
     }
 
-    fn object<A: Accumulator>(
-        &self,
-        accumulator: &A,
-        workers: &Workers<'_, A::Buffers>,
-        index: u64,
-    ) -> Result<Folded<A>> {
+    fn object<A: Accumulator>(&self, accumulator: &A, workers: &WorkersOf<'_, A>, index: u64) -> Result<Folded<A>> {
         let region = self.array.inside(&self.array.region_of(index));
         let mut found = Folded::new(accumulator, &region);
         let mut first = workers.first();
@@ -188,12 +181,7 @@ impl<A: Accumulator> Folded<A> {
         accumulator.add(&mut self.part, chunk, buffers)
     }
 
-    fn add_chunks(
-        &mut self,
-        accumulator: &A,
-        object: &OpenedObject<'_>,
-        workers: &Workers<'_, A::Buffers>,
-    ) -> Result<()> {
+    fn add_chunks(&mut self, accumulator: &A, object: &OpenedObject<'_>, workers: &WorkersOf<'_, A>) -> Result<()> {
         let positions = accumulator.positions(object);
         if positions.is_none() {
             object.expect_all();

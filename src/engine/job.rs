@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{
-    CopyJob, Driver, Intermediate, ObjectReport, Pass, PassContext, Rechunk, Route, Staged, SubchunkChange, Transfer,
+    ChunkResult, CopyJob, Intermediate, Pass, PassContext, Rechunk, Reports, Route, Staged, SubchunkChange, Transfer,
 };
-use crate::array::{ChunkFault, ChunkSet};
+use crate::array::ChunkSet;
 use crate::metadata::array::num_elements;
 
 /// Work on the objects of an array.
@@ -23,60 +23,34 @@ impl Job {
         if let Job::Objects(job) = self { Some(job) } else { None }
     }
 
-    /// Writes every object of the destination. Calls `fold` with the reports in order. The units of `part` are objects
-    /// of the destination, and finished ones are skipped. Intermediate data are reported as temporary.
-    pub fn run(
-        &self,
-        driver: &Driver,
-        told: PassContext<'_>,
-        mut fold: impl FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let between = self.run_first(driver, told, &mut fold)?;
-        self.run_second(between, driver, told, fold)
-    }
-
-    /// Runs only the first of two passes. Its units are those of the pass
-    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `part`. Returns what it and the runs that it continues have
-    /// written. That is nothing for a job with one pass.
-    pub fn run_first(
-        &self,
-        driver: &Driver,
-        told: PassContext<'_>,
-        mut fold: impl FnMut(ObjectReport),
-    ) -> Result<Intermediate, ChunkFault> {
-        match self {
-            Job::Objects(job) if let Route::Staged(staged) = &job.route => {
-                staged.run_first(&job.transfer, told, driver, &mut fold)
-            }
-            _ => Ok(Intermediate::default()),
-        }
-    }
-
-    /// Runs only the second pass, after [`Job::run_first`]. All data of the first pass must exist.
-    pub fn run_second(
-        &self,
-        between: Intermediate,
-        driver: &Driver,
-        told: PassContext<'_>,
-        mut fold: impl FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let fold = &mut fold;
-        let job = match self {
-            Job::Copy(job) => return job.run(told, driver, fold),
-            Job::Objects(job) => job,
+    /// Writes every object of the destination. Calls `fold` with the reports in order. The units of the pass are objects
+    /// of the destination, and finished ones are skipped. Intermediate data are reported as temporary. If the first of
+    /// two passes was run before, `between` is what [`Job::run_first`] returned. All its data must exist.
+    pub fn run(&self, between: Option<Intermediate>, told: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult {
+        let between = between.map_or_else(|| self.run_first(told, fold), Ok)?;
+        let ObjectJob { transfer, route } = match self {
+            Job::Copy(job) => return job.run(told, fold),
+            Job::Objects(job) => &**job,
         };
-        let ObjectJob { transfer, route } = &**job;
         let run = match route {
-            Route::Move(conversion) => Pass::new(transfer, &**conversion, told).by_subchunks().run(driver, fold),
-            Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(driver, fold),
-            Route::Staged(staged) => staged.run_second(transfer, between, told, driver, fold),
-            Route::VariableSize(variable_size) => {
-                Pass::new(transfer, &**variable_size, told).by_subchunks().run(driver, fold)
-            }
+            Route::Move(conversion) => Pass::new(transfer, &**conversion, told).by_subchunks().run(fold),
+            Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(fold),
+            Route::Staged(staged) => staged.run_second(transfer, between, told, fold),
+            Route::VariableSize(variable_size) => Pass::new(transfer, &**variable_size, told).by_subchunks().run(fold),
         };
         // It may still contain chunks of objects that an earlier run had written.
         transfer.source.cache.clear();
         run
+    }
+
+    /// Runs only the first of two passes. Its units are those of the pass
+    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `told`. Returns what it and the runs that it continues have
+    /// written. That is nothing for a job with one pass.
+    pub fn run_first(&self, told: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult<Intermediate> {
+        match self.objects() {
+            Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.run_first(transfer, told, fold),
+            _ => Ok(Intermediate::default()),
+        }
     }
 
     /// Returns the two passes, or `None` for a job with one pass.

@@ -6,11 +6,11 @@ mod tests;
 use std::ops::AddAssign;
 
 use super::{
-    BlockReader, BudgetTooSmall, Buffers, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids, PrefetchPlan,
-    RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box, reads_of_object,
-    sources,
+    BlockReader, BudgetTooSmall, Buffers, ChunkResult, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids,
+    PrefetchPlan, RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box,
+    reads_of_object, sources,
 };
-use crate::array::{ChunkFault, ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
+use crate::array::{ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
 use crate::grid::{Grid, Region};
 
@@ -52,13 +52,6 @@ struct PieceBuffers<W> {
     made: [Vec<u8>; 2],
     filled: [Vec<u8>; 2],
     visitor: W,
-}
-
-/// Sources of the subchunks of both sides for a unit.
-struct Reading<'u, 'a> {
-    subchunks: [&'u SubchunkSource<'a>; 2],
-    /// Objects of the destination to read. `None` means all.
-    objects: Option<&'u ChunkSet>,
 }
 
 impl<'a> Pairs<'a> {
@@ -135,7 +128,7 @@ impl<'a> Pairs<'a> {
         (units, objects): (&ChunkSet, Option<&ChunkSet>),
         visit: impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
-    ) -> Result<(), ChunkFault> {
+    ) -> ChunkResult {
         let Transfer { source, destination, .. } = self.transfer;
         let mut from = sources(self.transfer).0;
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
@@ -145,7 +138,7 @@ impl<'a> Pairs<'a> {
             // Each unit has its own source, so that only the index of one shard is kept.
             let mut to = SubchunkSource::new(destination);
             to.reads_all = true;
-            self.unit(unit, &Reading { subchunks: [&from, &to], objects }, workers, &visit)
+            UnitReader { pairs: self, subchunks: [&from, &to], objects, visit: &visit }.read(unit, workers)
         };
         driver.run_units(units, &self.reads_ahead(&from), self.schedule.shares_blocks || are_few, work, fold)
     }
@@ -169,95 +162,6 @@ impl<'a> Pairs<'a> {
         [of_source, of_destination]
     }
 
-    fn unit<W: Default + Send, R: Default + AddAssign + Send>(
-        &self,
-        unit: u64,
-        reading: &Reading<'_, '_>,
-        workers: &Workers<'_, PieceBuffers<W>>,
-        visit: &(impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync),
-    ) -> Result<R> {
-        let mut all = R::default();
-        let Some(plan) = &self.blocks else {
-            let subchunks = self.transfer.destination.subchunks_of(unit);
-            let piece = |buffers: &mut Buffers<_>, item| {
-                self.piece(&subchunks.position(item), reading, [None; 2], (buffers, visit))
-            };
-            workers.each(subchunks.num_elements(), piece, |_, piece| all += piece)?;
-            return Ok(all);
-        };
-        workers.with_blocks(|blocks| {
-            for block in plan.blocks(unit) {
-                let num_held = if self.is_direct { 1 } else { 2 };
-                for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
-                    let reader = self.reader(reading.subchunks[side], side);
-                    reader
-                        .read(&block, self.pieces.largest(), decoded, workers)
-                        .map_err(|fault| of_side(fault, side))?;
-                }
-                let held = [Some(&blocks[0]), (!self.is_direct).then_some(&blocks[1])];
-                let piece = |buffers: &mut Buffers<_>, item| {
-                    self.piece(&blocks[0].position(as_index(item)), reading, held, (buffers, visit))
-                };
-                workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)?;
-            }
-            Ok(())
-        })?;
-        Ok(all)
-    }
-
-    /// Visits a piece. Its elements come from the blocks in memory, else they are read.
-    fn piece<W, R: Default>(
-        &self,
-        position: &[u64],
-        reading: &Reading<'_, '_>,
-        held: [Option<&DecodedBlock>; 2],
-        (buffers, visit): (&mut Buffers<PieceBuffers<W>>, &impl Fn(&mut W, &Pair<'_>) -> Result<R>),
-    ) -> Result<R> {
-        let Transfer { source, destination, .. } = self.transfer;
-        if reading.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
-            return Ok(R::default());
-        }
-        let region = destination.inside(&self.pieces.region_of(position));
-        if region.is_empty() {
-            return Ok(R::default());
-        }
-        let of_source = if held[0].is_none() { self.transfer.source_subchunk(position) } else { position.into() };
-        let Buffers { source: read_from, visitor: own, .. } = buffers;
-        let PieceBuffers { written: read_to, made: [made_from, made_to], filled, visitor } = own;
-        let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
-        let found = [
-            if let Some(held) = &held[0] {
-                self.held(0, held, &region, made_from)
-            } else {
-                let start = source.subchunk_grid.start_of(&of_source);
-                let own = Region { start, shape: region.shape.clone() };
-                let read = read_from.read_subchunk(reading.subchunks[0], &of_source, &own);
-                read.map_err(|fault| fault.of_source(source.object_of(&of_source)))?
-            },
-            if let Some(held) = &held[1] {
-                self.held(1, held, &region, made_to)
-            } else {
-                let read = read_to.read_subchunk(reading.subchunks[1], position, &region);
-                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position)))?
-            },
-        ];
-        let is_stored = found.map(|elements| elements.is_some());
-        let mut elements: [&[u8]; 2] = [&[]; 2];
-        if is_stored != [false; 2] {
-            for ((side, filled), (elements, found)) in filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
-            {
-                *elements = found.unwrap_or_else(|| {
-                    filled.resize(as_index(region.num_elements()) * self.fillings[side].element_size(), 0);
-                    self.fillings[side].fill(filled, &region.shape, &region.shape);
-                    filled
-                });
-            }
-        }
-        let pair = Pair { region: &region, elements, is_stored };
-        guarded(|| visit(visitor, &pair))
-            .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
-    }
-
     /// Returns the elements in memory of a piece, cropped to the array. Returns `None` if nothing of it is stored.
     fn held<'b>(
         &self,
@@ -277,6 +181,98 @@ impl<'a> Pairs<'a> {
 
     fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
         BlockReader { source: subchunks, origin: None, filling: &self.fillings[side], progress: &Silent }
+    }
+}
+
+/// Reads of the pieces of a unit.
+struct UnitReader<'u, 'a, W, R> {
+    pairs: &'u Pairs<'a>,
+    /// Subchunks of both sides.
+    subchunks: [&'u SubchunkSource<'a>; 2],
+    /// Objects of the destination to read. `None` means all.
+    objects: Option<&'u ChunkSet>,
+    visit: &'u (dyn Fn(&mut W, &Pair<'_>) -> Result<R> + Sync),
+}
+
+impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> {
+    /// Visits all pieces of a unit. Returns the sum of the results.
+    fn read(&self, unit: u64, workers: &Workers<'_, PieceBuffers<W>>) -> Result<R> {
+        let Pairs { transfer, blocks, pieces, is_direct, .. } = self.pairs;
+        let mut all = R::default();
+        let Some(plan) = blocks else {
+            let subchunks = transfer.destination.subchunks_of(unit);
+            let piece = |buffers: &mut _, item| self.piece(&subchunks.position(item), [None; 2], buffers);
+            workers.each(subchunks.num_elements(), piece, |_, piece| all += piece)?;
+            return Ok(all);
+        };
+        workers.with_blocks(|blocks| {
+            for block in plan.blocks(unit) {
+                let num_held = if *is_direct { 1 } else { 2 };
+                for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
+                    let subchunks = self.subchunks[side];
+                    let decoded = decoded.begin(&block, pieces.largest(), &subchunks.side.metadata.skipped);
+                    let read = self.pairs.reader(subchunks, side).read(decoded, workers);
+                    read.map_err(|fault| of_side(fault, side))?;
+                }
+                let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
+                let piece = |buffers: &mut _, item| self.piece(&blocks[0].position(as_index(item)), held, buffers);
+                workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)?;
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Visits a piece. Its elements come from the blocks in memory, else they are read.
+    fn piece(
+        &self,
+        position: &[u64],
+        held: [Option<&DecodedBlock>; 2],
+        Buffers { source: read_from, visitor: own, .. }: &mut Buffers<PieceBuffers<W>>,
+    ) -> Result<R> {
+        let Pairs { transfer, pieces, fillings, .. } = self.pairs;
+        let Transfer { source, destination, .. } = transfer;
+        if self.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
+            return Ok(R::default());
+        }
+        let region = destination.inside(&pieces.region_of(position));
+        if region.is_empty() {
+            return Ok(R::default());
+        }
+        let of_source = if held[0].is_none() { transfer.source_subchunk(position) } else { position.into() };
+        let PieceBuffers { written: read_to, made: [made_from, made_to], filled, visitor } = own;
+        let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
+        let found = [
+            if let Some(held) = &held[0] {
+                self.pairs.held(0, held, &region, made_from)
+            } else {
+                let start = source.subchunk_grid.start_of(&of_source);
+                let own = Region { start, shape: region.shape.clone() };
+                let read = read_from.read_subchunk(self.subchunks[0], &of_source, &own);
+                read.map_err(|fault| fault.of_source(source.object_of(&of_source)))?
+            },
+            if let Some(held) = &held[1] {
+                self.pairs.held(1, held, &region, made_to)
+            } else {
+                let read = read_to.read_subchunk(self.subchunks[1], position, &region);
+                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position)))?
+            },
+        ];
+        let is_stored = found.map(|elements| elements.is_some());
+        let mut elements: [&[u8]; 2] = [&[]; 2];
+        if is_stored != [false; 2] {
+            for ((side, filled), (elements, found)) in filled.iter_mut().enumerate().zip(elements.iter_mut().zip(found))
+            {
+                *elements = found.unwrap_or_else(|| {
+                    filled.resize(as_index(region.num_elements()) * fillings[side].element_size(), 0);
+                    fillings[side].fill(filled, &region.shape, &region.shape);
+                    filled
+                });
+            }
+        }
+        let pair = Pair { region: &region, elements, is_stored };
+        guarded(|| (self.visit)(visitor, &pair))
+            .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
     }
 }
 

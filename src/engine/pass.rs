@@ -3,17 +3,18 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::{
-    BATCH_OF_A_THREAD, DecodedBlock, Driver, ObjectReport, PassProgress, PrefetchPlan, Progress, Transfer, reads_all,
+    BATCH_OF_A_THREAD, ChunkResult, DecodedBlock, Driver, ObjectReport, PassProgress, PrefetchPlan, Progress, Transfer,
+    reads_all,
 };
 use crate::array::{ChunkFault, ChunkSet, ReadBuffers, Result, SubchunkSource};
 use crate::codec::ConversionBuffers;
 use crate::store::held;
 
-/// The units of a pass, finished and unfinished, and the receiver of its progress.
-pub type PassContext<'t> = (&'t PassProgress<'t>, &'t dyn Progress);
+/// The threads of a pass, its units, finished and unfinished, and the receiver of its progress.
+pub type PassContext<'t> = (&'t Driver, &'t PassProgress<'t>, &'t dyn Progress);
 
 /// Takes the reports of a pass.
-pub(super) type Reports<'r> = dyn FnMut(ObjectReport) + 'r;
+pub type Reports<'r> = dyn FnMut(ObjectReport) + 'r;
 
 pub(super) struct Pass<'a, R> {
     pub(super) transfer: &'a Transfer,
@@ -22,6 +23,7 @@ pub(super) struct Pass<'a, R> {
     pub(super) source: SubchunkSource<'a>,
     /// Subchunks of the original array, if the source is intermediate data.
     pub(super) origin: Option<SubchunkSource<'a>>,
+    pub(super) driver: &'a Driver,
     /// Finished objects of the destination.
     pub(super) progress: &'a PassProgress<'a>,
     /// Observer of reads and writes.
@@ -29,9 +31,9 @@ pub(super) struct Pass<'a, R> {
 }
 
 impl<'a, R> Pass<'a, R> {
-    pub(super) fn new(transfer: &'a Transfer, route: &'a R, (progress, listener): PassContext<'a>) -> Self {
+    pub(super) fn new(transfer: &'a Transfer, route: &'a R, (driver, progress, listener): PassContext<'a>) -> Self {
         let (source, origin) = sources(transfer);
-        Pass { transfer, route, source, origin, progress, listener }
+        Pass { transfer, route, source, origin, driver, progress, listener }
     }
 
     /// Returns the pass for reads by subchunks. Reads in blocks announce their parts themselves.
@@ -42,7 +44,7 @@ impl<'a, R> Pass<'a, R> {
 
     /// Returns the result of a pass. Adds the size of the shard indexes that were read. A fault without an object
     /// belongs to the object that was being written.
-    pub(super) fn ended(&self, run: Result<(), ChunkFault>, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+    pub(super) fn ended(&self, run: ChunkResult, fold: &mut Reports<'_>) -> ChunkResult {
         let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
         let noted = self.progress.finished(0..0, &indexes);
         fold(indexes);
@@ -69,6 +71,8 @@ pub(super) struct Buffers<V = ()> {
     pub(super) conversion: ConversionBuffers,
     /// Blocks of both sides. If threads share a unit, those of the first thread.
     pub(super) blocks: [DecodedBlock; 2],
+    /// Counts of the thread's work that are not yet in the report of an object.
+    pub(super) report: ObjectReport,
     /// Buffers of the user of the elements.
     pub(super) visitor: V,
 }
@@ -133,7 +137,7 @@ impl Driver {
         shares_units: bool,
         work: impl Fn(&Workers<'_, V>, u64) -> Result<R> + Sync,
         fold: impl FnMut(u64, R),
-    ) -> Result<(), ChunkFault> {
+    ) -> ChunkResult {
         let alone = self.alone();
         if shares_units {
             let workers = Workers { driver: self, buffers: &self.workspaces() };

@@ -1,15 +1,16 @@
 //! Encoder of the destination's subchunks from decoded elements of the source, and writer of the objects that contain
 //! them.
 
+use std::mem::take;
+
 use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
 use crate::array::shard::ShardWriter;
-use crate::array::{Result, StoredArray, at, position};
+use crate::array::{Result, StoredArray, position};
 use crate::codec::{
-    BindError, BoundChain, Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueChange, as_index, beyond_edge,
+    BindError, BoundChain, ChainFault, Conversion, Converted, PartlyDecoded, ValueChange, as_index, beyond_edge,
     is_filled_with, num_rounded, repeat,
 };
 use crate::grid::Region;
-use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Object};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
@@ -44,7 +45,8 @@ pub(super) struct SubchunkWriter<'a> {
     side: &'a StoredArray,
     pub(super) object: u64,
     shard: Option<ShardWriter<'a>>,
-    report: ObjectReport,
+    /// Counts of the object, and of the objects before it.
+    pub(super) report: ObjectReport,
 }
 
 impl<'a> SubchunkWriter<'a> {
@@ -54,18 +56,17 @@ impl<'a> SubchunkWriter<'a> {
     }
 
     /// Writes subchunks in order. `make` encodes each and passes it on unless it is omitted. Several are encoded in
-    /// parallel.
+    /// parallel. If there is only one thread, its counts stay in its buffers.
     pub(super) fn write_each(
         &mut self,
         mut subchunks: impl Iterator<Item = Vec<u64>>,
         workers: &Workers<'_>,
-        report: &mut ObjectReport,
-        make: &(impl Fn(&[u64], &mut Buffers, &mut ObjectReport, &mut Put<'_>) -> Result<()> + Sync),
+        make: &(impl Fn(&[u64], &mut Buffers, &mut Put<'_>) -> Result<()> + Sync),
     ) -> Result<()> {
         if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
                 workers.driver.interrupt().check()?;
-                make(&subchunk, &mut own, report, &mut |encoded| self.write(&subchunk, encoded))
+                make(&subchunk, &mut own, &mut |encoded| self.write(&subchunk, encoded))
             });
         }
         loop {
@@ -75,16 +76,16 @@ impl<'a> SubchunkWriter<'a> {
             }
             let mut made = Vec::with_capacity(batch.len());
             let make_one = |buffers: &mut Buffers, item| {
-                let (mut bytes, mut report) = (None, ObjectReport::default());
-                make(&batch[as_index(item)], buffers, &mut report, &mut |encoded| {
+                let mut bytes = None;
+                make(&batch[as_index(item)], buffers, &mut |encoded| {
                     bytes = Some(encoded.to_vec());
                     Ok(())
                 })?;
-                Ok((bytes, report))
+                Ok((bytes, take(&mut buffers.report)))
             };
             workers.each(batch.len() as u64, make_one, |_, one| made.push(one))?;
-            for (subchunk, (bytes, of_subchunk)) in batch.iter().zip(made) {
-                report.add(&of_subchunk);
+            for (subchunk, (bytes, report)) in batch.iter().zip(made) {
+                self.report.add(&report);
                 if let Some(bytes) = bytes {
                     self.write(subchunk, Encoded::whole(&bytes))?;
                 }
@@ -222,16 +223,14 @@ impl SubchunkEncoder {
         self.filling.element_size()
     }
 
-    /// Encodes a subchunk that starts at `start`. `elements` end with the last one inside the array. Returns `None` if
-    /// it contains only the fill value and is omitted.
+    /// Encodes a subchunk. `elements` end with the last one inside the array. Returns `None` if it contains only the
+    /// fill value and is omitted.
     pub(super) fn encode<'b>(
         &'b self,
         elements: &'b mut Vec<u8>,
-        start: &[u64],
         valid: Option<&[u64]>,
-        (written, work): (&'b mut Vec<u8>, &mut ConversionBuffers),
-        figures: &mut QuantizeFigures,
-    ) -> Result<Option<Encoded<'b>>> {
+        Buffers { written, conversion: work, report, .. }: &'b mut Buffers,
+    ) -> Result<Option<Encoded<'b>>, ChainFault> {
         if self.left_out.as_ref().is_some_and(|fill| is_filled_with(elements, fill)) {
             return Ok(None);
         }
@@ -244,8 +243,7 @@ impl SubchunkEncoder {
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
         let elements = PartlyDecoded { bytes: elements, place: self.conversion.source().codecs().len() };
-        let converted = self.conversion.run(elements, valid, written, work, figures);
-        let converted = converted.map_err(|fault| at(fault, start))?;
+        let converted = self.conversion.run(elements, valid, written, work, &mut report.figures)?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 }

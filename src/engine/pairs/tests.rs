@@ -103,7 +103,7 @@ fn panic_over_a_block_names_its_first_chunk() {
     let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
     let journal = Journal::open((&node.child("run").unwrap(), node), &fingerprint, false).unwrap();
     let driver = Driver::new(1).unwrap();
-    let fault = Job::Objects(job).run(&driver, (&journal.pass("/"), &Third::default()), |_| {}).unwrap_err();
+    let fault = Job::Objects(job).run(None, (&driver, &journal.pass("/"), &Third::default()), &mut |_| {}).unwrap_err();
     let Fault::At { of, index, fault } = fault.fault else { panic!("{fault:?}") };
     assert_eq!((of, index), (ObjectOf::Destination, 2));
     assert!(fault.to_string().contains("a bug"), "{fault}");

@@ -2,20 +2,22 @@
 //! sides are copied encoded, or converted one by one. They are inner chunks, or chunks without shards. They may be in
 //! different objects than in the source.
 
+use std::mem::take;
+
 use crate::array::{
     ChunkFault, ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound,
 };
 use crate::codec::{ChainFault, Conversion, Converted, OfShape, PartlyDecoded, as_index};
 use crate::engine::{
-    Buffers, Driver, Encoded, ObjectReport, Pass, PassContext, PrefetchPlan, Progress, Put, Reports, SubchunkWriter,
-    Transfer, Workers, all_in_order, reads_in,
+    Buffers, ChunkResult, Encoded, ObjectReport, Pass, PassContext, PrefetchPlan, Progress, Put, Reports,
+    SubchunkWriter, Transfer, Workers, all_in_order, reads_in,
 };
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, Part};
 
 impl Pass<'_, Conversion> {
     /// Converts every object, including absent ones if they must not stay absent.
-    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+    pub(crate) fn run(&self, fold: &mut Reports<'_>) -> ChunkResult {
         let Transfer { source, destination, .. } = self.transfer;
         let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned.as_ref());
         let reads = PrefetchPlan::of_array(source, |object, each| {
@@ -24,85 +26,68 @@ impl Pass<'_, Conversion> {
             }
         });
         // If there are too few shards for all threads, they share the subchunks of each.
-        let are_few = destination.layout.is_some() && driver.outnumbers(&objects);
-        let work = |workers: &Workers<'_>, object| self.object(object, workers);
-        self.ended(driver.run_units(&objects, &[reads], are_few, work, |_, report| fold(report)), fold)
+        let are_few = destination.layout.is_some() && self.driver.outnumbers(&objects);
+        let work = |workers: &Workers<'_>, object| self.progress.do_once(object, || self.object(object, workers));
+        self.ended(self.driver.run_units(&objects, &[reads], are_few, work, |_, report| fold(report)), fold)
     }
 
     fn object(&self, object: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
-        self.progress.do_once(object, || {
-            let destination = &self.transfer.destination;
-            let mut report = ObjectReport::default();
-            let mut writer = SubchunkWriter::new(destination, object);
-            // Most inner chunks of a large shard may be absent. Those are not distributed to the threads.
-            let source = &self.transfer.source;
-            let may_be_there = |subchunk: &[u64]| {
-                destination.layout.is_none()
-                    || self.transfer.absent_element.is_some()
-                    || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)))
-            };
-            let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
-            let bytes = self.transfer.source.subchunk_chain().decoded_bytes();
-            writer.write_each(subchunks, workers, &mut report, &|subchunk, buffers, report, put| {
-                self.subchunk(subchunk, object, buffers, report, put)?;
-                self.listener.advance(bytes);
-                Ok(())
-            })?;
-            report.add(&writer.finish()?);
-            Ok(report)
-        })
+        let Transfer { source, destination, absent_element, .. } = self.transfer;
+        let mut writer = SubchunkWriter::new(destination, object);
+        // Most inner chunks of a large shard may be absent. Those are not distributed to the threads.
+        let may_be_there = |subchunk: &[u64]| {
+            destination.layout.is_none()
+                || absent_element.is_some()
+                || source.may_hold(source.object_of(&self.transfer.source_subchunk(subchunk)))
+        };
+        let subchunks = all_in_order(destination, object).filter(|subchunk| may_be_there(subchunk));
+        let bytes = source.subchunk_chain().decoded_bytes();
+        writer.write_each(subchunks, workers, &|subchunk, buffers, put| {
+            self.subchunk(subchunk, buffers, put)?;
+            self.listener.advance(bytes);
+            Ok(())
+        })?;
+        writer.report.add(&take(&mut workers.first().report));
+        writer.finish()
     }
 
     /// Converts one subchunk and calls `put` with it, unless it is absent from the destination.
-    fn subchunk(
-        &self,
-        place: &[u64],
-        object: u64,
-        buffers: &mut Buffers,
-        report: &mut ObjectReport,
-        put: &mut Put<'_>,
-    ) -> Result<()> {
+    fn subchunk(&self, place: &[u64], buffers: &mut Buffers, put: &mut Put<'_>) -> Result<()> {
         let source = &self.transfer.source;
         let subchunk = &*self.transfer.source_subchunk(place);
         let conversion = &*self.conversion_of(subchunk)?;
-        let (region, chain) = (source.subchunk_grid.region_of(subchunk), conversion.source());
-        let start = &region.start;
+        let region = source.subchunk_grid.region_of(subchunk);
         let valid = source.cropped(&region);
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // The whole subchunk is beyond the edge of the array.
         }
         let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
-        if let (None, None, None, Some(sizes)) = (&kept, &source.layout, &valid, conversion.streams()) {
-            let index = source.object_of(subchunk);
-            let streamed = self.stream(conversion, sizes, buffers, (index, start), report);
-            return match streamed.map_err(|fault| fault.of_source(index))? {
-                Some(Converted::Written) => put(Encoded::whole(&buffers.written)),
-                Some(Converted::Empty) => Ok(()),
-                None => self.fill((conversion, place, object), buffers, put),
+        let can_stream = kept.is_none() && source.layout.is_none() && valid.is_none();
+        let converted = if let Some(sizes) = conversion.streams().filter(|_| can_stream) {
+            let streamed = self.stream(conversion, sizes, subchunk, buffers);
+            streamed.map_err(|fault| fault.of_source(source.object_of(subchunk)))?
+        } else if self.is_stored(subchunk, kept.is_some(), &mut buffers.source)? {
+            let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, report, .. } = buffers;
+            let chain = conversion.source();
+            let (chunk, bytes_read) = match &kept {
+                Some(kept) => (PartlyDecoded { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
+                None => (PartlyDecoded { bytes: read, place: chain.codecs().len() }, read.len() as u64),
             };
-        }
-        if kept.is_some() {
-            // The index of its shard counts as read, cached or not.
-            self.source.holds(subchunk, &mut buffers.source)?;
-        } else if !self.source.read(subchunk, &mut buffers.source)? {
-            return self.fill((conversion, place, object), buffers, put);
-        }
-        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
-        let (chunk, bytes_read) = match &kept {
-            Some(kept) => (PartlyDecoded { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
-            None => (PartlyDecoded { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+            report.bytes_read += bytes_read;
+            let figures = &mut report.figures;
+            let converted = match &valid {
+                Some(valid) if source.metadata.cuts(&region) => {
+                    conversion.run_whole(chunk, Some(valid), written, work, figures)
+                }
+                _ if conversion.is_copy() => return put(Encoded::whole(read)),
+                _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
+            };
+            Some(converted.map_err(|fault| at(fault, &region.start).of_source(source.object_of(subchunk)))?)
+        } else {
+            None
         };
-        report.bytes_read += bytes_read;
-        let figures = &mut report.figures;
-        let converted = match &valid {
-            Some(valid) if source.metadata.cuts(&region) => {
-                conversion.run_whole(chunk, Some(valid), written, work, figures)
-            }
-            _ if conversion.is_copy() => return put(Encoded::whole(read)),
-            _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
-        };
-        match converted.map_err(|fault| at(fault, start).of_source(source.object_of(subchunk)))? {
-            Converted::Written => put(Encoded::whole(written)),
+        match converted.map_or_else(|| self.fill(conversion, place, buffers), Ok)? {
+            Converted::Written => put(Encoded::whole(&buffers.written)),
             Converted::Empty => Ok(()),
         }
     }
@@ -117,21 +102,24 @@ impl Pass<'_, Conversion> {
         self.route.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
-    /// Writes a subchunk full of `absent_element`, if absent subchunks must not stay absent.
-    fn fill(
-        &self,
-        (conversion, place, object): (&Conversion, &[u64], u64),
-        buffers: &mut Buffers,
-        put: &mut Put<'_>,
-    ) -> Result<()> {
-        let Some(absent) = &self.transfer.absent_element else { return Ok(()) };
-        let elements = filled(absent, conversion.destination());
+    /// Reads an encoded subchunk unless it is cached. Returns false if it is absent.
+    fn is_stored(&self, subchunk: &[u64], is_kept: bool, read: &mut ReadBuffers) -> Result<bool> {
+        if !is_kept {
+            return self.source.read(subchunk, read);
+        }
+        // The index of its shard counts as read, cached or not.
+        self.source.holds(subchunk, read).map(|_| true)
+    }
+
+    /// Encodes a subchunk full of `absent_element`, if absent subchunks must not stay absent.
+    fn fill(&self, conversion: &Conversion, place: &[u64], buffers: &mut Buffers) -> Result<Converted> {
+        let Some(absent) = &self.transfer.absent_element else { return Ok(Converted::Empty) };
+        let (destination, chain) = (&self.transfer.destination, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
-        let encoded = conversion.destination().encode(&elements, written, &mut work.workspace);
-        encoded.map_err(|fault| {
-            at(fault, &self.transfer.destination.subchunk_grid.start_of(place)).of_destination(object)
-        })?;
-        put(Encoded::whole(&buffers.written))
+        let encoded = chain.encode(&filled(absent, chain), written, &mut work.workspace);
+        encoded.map(|_| Converted::Written).map_err(|fault| {
+            at(fault, &destination.subchunk_grid.start_of(place)).of_destination(destination.object_of(place))
+        })
     }
 
     /// Converts an object in pieces during the read, so that each piece stays in the level 2 cache. Returns `None` if
@@ -140,21 +128,22 @@ impl Pass<'_, Conversion> {
         &self,
         conversion: &Conversion,
         (source_size, target_size): (usize, usize),
+        subchunk: &[u64],
         buffers: &mut Buffers,
-        (index, start): (u64, &[u64]),
-        report: &mut ObjectReport,
     ) -> Result<Option<Converted>> {
-        let Some(mut reader) = self.transfer.source.open_object(index)? else { return Ok(None) };
+        let source = &self.transfer.source;
+        let Some(mut reader) = source.open_object(source.object_of(subchunk))? else { return Ok(None) };
         let (expected, found) = (conversion.source().encoded_bytes(), reader.length());
         if expected != found {
             return Err(Fault::Chain(ChainFault::of_stored_size(&reader, expected)));
         }
-        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, .. } = buffers;
+        let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, report, .. } = buffers;
         written.resize(as_index(expected) / source_size * target_size, 0);
         each_piece_of(&mut reader, expected, read, |offset, piece| {
             let target = as_index(offset) / source_size * target_size;
             let target = &mut written[target..target + piece.len() / source_size * target_size];
-            conversion.run_piece(piece, offset, target, work, &mut report.figures).map_err(|fault| at(fault, start))
+            let converted = conversion.run_piece(piece, offset, target, work, &mut report.figures);
+            converted.map_err(|fault| at(fault, &source.subchunk_grid.start_of(subchunk)))
         })?;
         report.bytes_read += expected;
         Ok(Some(if conversion.is_streamed_empty(written) { Converted::Empty } else { Converted::Written }))
@@ -203,12 +192,7 @@ impl CopyJob {
     }
 
     /// Copies every object. Reports the progress per object.
-    pub(crate) fn run(
-        &self,
-        (progress, listener): PassContext<'_>,
-        driver: &Driver,
-        fold: &mut Reports<'_>,
-    ) -> Result<(), ChunkFault> {
+    pub(crate) fn run(&self, (driver, progress, listener): PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult {
         let [source, destination] = &self.nodes;
         // Objects that the store copies itself are not read here.
         let reads = self.reads_of(0, |object| !progress.is_done(object) && !destination.copies_server_side(source));

@@ -1,11 +1,13 @@
 //! Conversion between any two chunk grids. Each block of the destination is read from the overlapping source subchunks.
 //! It is kept decoded in memory, and written subchunk by subchunk.
 
-use crate::array::{ChunkFault, ChunkSet, Result};
+use std::mem::take;
+
+use crate::array::{ChunkFault, ChunkSet, Result, at};
 use crate::codec::as_index;
 use crate::engine::{
-    BlockReader, Buffers, DecodedBlock, Driver, Encoded, ObjectReport, Pass, PrefetchPlan, Progress, Put, RechunkPlan,
-    Reports, Share, Silent, SubchunkEncoder, SubchunkWriter, Transfer, Workers, guarded, in_order,
+    BlockReader, Buffers, ChunkResult, DecodedBlock, ObjectReport, Pass, PrefetchPlan, Progress, Put, RechunkPlan,
+    Reports, Share, Silent, SubchunkEncoder, SubchunkWriter, Workers, guarded, in_order,
 };
 use crate::grid::Region;
 
@@ -51,7 +53,7 @@ impl Schedule {
 
 impl<'a> Pass<'a, Rechunk> {
     /// Writes every group of objects.
-    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+    pub(crate) fn run(&self, fold: &mut Reports<'_>) -> ChunkResult {
         let Rechunk { plan, schedule, .. } = self.route;
         let groups = plan.groups_among(self.transfer, self.progress.assigned.as_ref());
         let reads = PrefetchPlan::of_array(&self.transfer.source, |group, each| {
@@ -60,7 +62,7 @@ impl<'a> Pass<'a, Rechunk> {
             }
         });
         let work = |workers: &Workers<'_>, group| self.group(group, workers);
-        let run = driver.run_units(&groups, &[reads], schedule.shares_blocks, work, |_, report| fold(report));
+        let run = self.driver.run_units(&groups, &[reads], schedule.shares_blocks, work, |_, report| fold(report));
         let first_object = |ChunkFault { index, fault }| {
             let index = plan.groups().objects(index).next().map_or(0, |objects| objects.start);
             ChunkFault { index, fault }
@@ -69,61 +71,28 @@ impl<'a> Pass<'a, Rechunk> {
     }
 
     fn group(&self, number: u64, workers: &Workers<'_>) -> Result<ObjectReport> {
-        let plan = &self.route.plan;
         let left = self.objects_left(number);
         if left.is_empty() {
             return Ok(ObjectReport::default());
         }
-        let mut report = ObjectReport::default();
+        let mut group = Group { pass: self, workers, open: None, report: ObjectReport::default() };
         workers.with_blocks(|[decoded, _]| {
-            // A shard that is larger than a block stays open for the next block.
-            let mut open = None;
-            for block in plan.blocks(number) {
-                self.block(&block, decoded, workers, &mut open, &mut report)?;
-            }
-            finish(open, &mut report)
+            let blocks = self.route.plan.blocks(number);
+            blocks.iter().try_for_each(|block| group.block(block, decoded))?;
+            group.close_shard()
         })?;
+        group.report.add(&take(&mut workers.first().report));
         // The counts belong to all runs of objects together, so they are recorded with the first.
-        let mut counted = report;
+        let mut counted = group.report;
         for (first, end) in left.runs() {
-            self.progress.finished(first..end, &std::mem::take(&mut counted))?;
+            self.progress.finished(first..end, &take(&mut counted))?;
         }
-        Ok(report)
+        Ok(group.report)
     }
 
     fn reader<'p>(&'p self, progress: &'p dyn Progress) -> BlockReader<'a, 'p> {
         let (origin, filling) = (self.origin.as_ref(), &self.route.encoder.filling);
         BlockReader { source: &self.source, origin, filling, progress }
-    }
-
-    /// Writes the part of a block in the objects of a group.
-    fn block(
-        &self,
-        block: &Region,
-        decoded: &mut DecodedBlock,
-        workers: &Workers<'_>,
-        open: &mut Option<SubchunkWriter<'a>>,
-        report: &mut ObjectReport,
-    ) -> Result<()> {
-        let Transfer { destination, absent_element, origin, .. } = self.transfer;
-        let bytes = block.num_elements().saturating_mul(self.route.encoder.element_size() as u64);
-        // A read block counts as half done, as one block may be the whole array.
-        let share = Share::new(self.listener, bytes / 2, 1);
-        let reader = self.reader(&share);
-        if absent_element.is_none() && !reader.has_object(block, true) {
-            return Ok(());
-        }
-        let bytes_read = reader.read(block, destination.subchunk_shape(), decoded, workers)?;
-        share.finish();
-        // Bytes of intermediate data do not count as read from the source.
-        report.bytes_read += if origin.is_none() { bytes_read } else { 0 };
-        if destination.layout.is_some() {
-            self.write_shards(block, decoded, workers, open, report)?;
-        } else {
-            self.write_chunks(decoded, workers, report)?;
-        }
-        self.listener.advance(bytes - bytes / 2);
-        Ok(())
     }
 
     /// Returns the objects of a group that must be written.
@@ -132,80 +101,100 @@ impl<'a> Pass<'a, Rechunk> {
         self.progress.left(objects).without(&self.progress.done)
     }
 
-    /// Writes chunks without shards. The threads share them.
-    fn write_chunks(&self, decoded: &DecodedBlock, workers: &Workers<'_>, report: &mut ObjectReport) -> Result<()> {
-        let write = |buffers: &mut Buffers, item| {
-            let (mut report, item) = (ObjectReport::default(), as_index(item));
-            let object = self.transfer.destination.object_of(&decoded.position(item));
-            // With another budget the groups of an earlier run were different.
-            if self.progress.is_done(object) {
-                return Ok(report);
-            }
-            let mut writer = SubchunkWriter::new(&self.transfer.destination, object);
-            let put = &mut |encoded: Encoded<'_>| writer.write(&[], encoded);
-            self.encoded(decoded, item, object, buffers, &mut report, put)?;
-            report.add(&writer.finish()?);
-            Ok(report)
-        };
-        workers.each(decoded.num_subchunks() as u64, write, |_, of_subchunk| report.add(&of_subchunk))
-    }
-
-    /// Writes the subchunks of shards, shard by shard, in the order of each shard.
-    fn write_shards(
-        &self,
-        block: &Region,
-        decoded: &DecodedBlock,
-        workers: &Workers<'_>,
-        open: &mut Option<SubchunkWriter<'a>>,
-        report: &mut ObjectReport,
-    ) -> Result<()> {
-        let destination = &self.transfer.destination;
-        for object in destination.objects_in(block) {
-            if self.progress.is_done(object) {
-                continue;
-            }
-            if open.as_ref().is_none_or(|writer| writer.object != object) {
-                finish(open.replace(SubchunkWriter::new(destination, object)), report)?;
-            }
-            let Some(writer) = open else { continue };
-            let subchunks = in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
-            writer.write_each(subchunks, workers, report, &|subchunk, buffers, report, put| {
-                self.encoded(decoded, decoded.item(subchunk), object, buffers, report, put)
-            })?;
-        }
-        Ok(())
-    }
-
     /// Encodes a subchunk of a block and calls `put` with it, unless it stays absent.
-    fn encoded(
-        &self,
-        decoded: &DecodedBlock,
-        item: usize,
-        object: u64,
-        buffers: &mut Buffers,
-        report: &mut ObjectReport,
-        put: &mut Put<'_>,
-    ) -> Result<()> {
+    fn encoded(&self, decoded: &DecodedBlock, item: usize, buffers: &mut Buffers, put: &mut Put<'_>) -> Result<()> {
         let destination = &self.transfer.destination;
-        let region = destination.subchunk_grid.region_of(&decoded.position(item));
+        let position = decoded.position(item);
+        let region = destination.subchunk_grid.region_of(&position);
         let valid = destination.cropped(&region);
         let mut subchunk = decoded.lock(item);
         if !subchunk.is_stored && self.transfer.absent_element.is_none() {
             return Ok(());
         }
-        let encoder = &self.route.encoder;
-        let figures = &mut report.figures;
-        let work = (&mut buffers.written, &mut buffers.conversion);
-        let elements = &mut subchunk.elements;
-        let encoded = guarded(move || encoder.encode(elements, &region.start, valid.as_deref(), work, figures))
-            .map_err(|fault| fault.of_destination(object))?;
-        encoded.map_or(Ok(()), put)
+        let (encoder, elements) = (&self.route.encoder, &mut subchunk.elements);
+        let encoded = guarded(move || {
+            let encoded = encoder.encode(elements, valid.as_deref(), buffers);
+            encoded.map_err(|fault| at(fault, &region.start))
+        });
+        encoded.map_err(|fault| fault.of_destination(destination.object_of(&position)))?.map_or(Ok(()), put)
     }
 }
 
-fn finish(open: Option<SubchunkWriter<'_>>, report: &mut ObjectReport) -> Result<()> {
-    if let Some(writer) = open {
-        report.add(&writer.finish()?);
+/// Group of objects that is being written.
+struct Group<'p, 'a> {
+    pass: &'p Pass<'a, Rechunk>,
+    workers: &'p Workers<'p>,
+    /// A shard that is larger than a block stays open for the next block.
+    open: Option<SubchunkWriter<'p>>,
+    report: ObjectReport,
+}
+
+impl Group<'_, '_> {
+    /// Reads a block, and writes its part of the objects.
+    fn block(&mut self, block: &Region, decoded: &mut DecodedBlock) -> Result<()> {
+        let Pass { transfer, route, listener, .. } = self.pass;
+        let bytes = block.num_elements().saturating_mul(route.encoder.element_size() as u64);
+        // A read block counts as half done, as one block may be the whole array.
+        let share = Share::new(*listener, bytes / 2, 1);
+        let reader = self.pass.reader(&share);
+        if transfer.absent_element.is_none() && !reader.has_object(block, true) {
+            return Ok(());
+        }
+        let decoded = decoded.begin(block, transfer.destination.subchunk_shape(), &transfer.source.metadata.skipped);
+        let bytes_read = reader.read(decoded, self.workers)?;
+        share.finish();
+        // Bytes of intermediate data do not count as read from the source.
+        self.report.bytes_read += if transfer.origin.is_none() { bytes_read } else { 0 };
+        if transfer.destination.layout.is_some() {
+            self.write_shards(block, decoded)?;
+        } else {
+            self.write_chunks(decoded)?;
+        }
+        listener.advance(bytes - bytes / 2);
+        Ok(())
     }
-    Ok(())
+
+    /// Writes chunks without shards. The threads share them.
+    fn write_chunks(&mut self, decoded: &DecodedBlock) -> Result<()> {
+        let (pass, destination) = (self.pass, &self.pass.transfer.destination);
+        let write = |buffers: &mut Buffers, item| {
+            let item = as_index(item);
+            let object = destination.object_of(&decoded.position(item));
+            // With another budget the groups of an earlier run were different.
+            if pass.progress.is_done(object) {
+                return Ok(ObjectReport::default());
+            }
+            let mut writer = SubchunkWriter::new(destination, object);
+            pass.encoded(decoded, item, buffers, &mut |encoded| writer.write(&[], encoded))?;
+            writer.report.add(&take(&mut buffers.report));
+            writer.finish()
+        };
+        self.workers.each(decoded.num_subchunks() as u64, write, |_, report| self.report.add(&report))
+    }
+
+    /// Writes the subchunks of shards, shard by shard, in the order of each shard.
+    fn write_shards(&mut self, block: &Region, decoded: &DecodedBlock) -> Result<()> {
+        let (pass, destination) = (self.pass, &self.pass.transfer.destination);
+        for object in destination.objects_in(block).filter(|object| !pass.progress.is_done(*object)) {
+            if self.open.as_ref().is_none_or(|writer| writer.object != object) {
+                self.close_shard()?;
+            }
+            let writer = self.open.get_or_insert_with(|| SubchunkWriter::new(destination, object));
+            // Errors are added up in the order of the subchunks, whatever their shards are.
+            writer.report.add(&take(&mut self.report));
+            let subchunks = in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
+            writer.write_each(subchunks, self.workers, &|subchunk, buffers, put| {
+                pass.encoded(decoded, decoded.item(subchunk), buffers, put)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Completes the open shard.
+    fn close_shard(&mut self) -> Result<()> {
+        if let Some(writer) = self.open.take() {
+            self.report.add(&writer.finish()?);
+        }
+        Ok(())
+    }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::rechunk::Rechunk;
 use crate::array::{ChunkFault, Fault, ObjectOf, Result, StoredArray};
 use crate::engine::{
-    Driver, ObjectReport, Pass, PassContext, PassProgress, Transfer, bytes_of, digest, list_with_sizes,
-    remove_unfinished,
+    ChunkResult, Driver, ObjectReport, Pass, PassContext, PassProgress, Reports, Transfer, bytes_of, digest,
+    list_with_sizes, remove_unfinished,
 };
 use crate::metadata::Json;
 use crate::store::{Key, Node, StoreError};
@@ -140,10 +140,9 @@ impl Staged {
     pub(crate) fn run_first(
         &self,
         transfer: &Transfer,
-        (part, progress): PassContext<'_>,
-        driver: &Driver,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<Intermediate, ChunkFault> {
+        (driver, part, progress): PassContext<'_>,
+        fold: &mut Reports<'_>,
+    ) -> ChunkResult<Intermediate> {
         let into = self.begin(part.other(FIRST_PASS), driver);
         let into = into.map_err(|fault| ChunkFault { index: 0, fault })?;
         let mut between = Intermediate::default();
@@ -155,8 +154,8 @@ impl Staged {
         };
         count(&into.before);
         let first = self.first_transfer(transfer);
-        let pass = Pass::new(&first, &self.first, (&into, progress));
-        pass.run(driver, &mut |report| count(&report)).map_err(Staged::of_first)?;
+        let pass = Pass::new(&first, &self.first, (driver, &into, progress));
+        pass.run(&mut |report| count(&report)).map_err(Staged::of_first)?;
         Ok(between)
     }
 
@@ -166,12 +165,11 @@ impl Staged {
         transfer: &Transfer,
         between: Intermediate,
         told: PassContext<'_>,
-        driver: &Driver,
-        fold: &mut dyn FnMut(ObjectReport),
-    ) -> Result<(), ChunkFault> {
-        let second = self.second_transfer(transfer, Some(between), driver);
+        fold: &mut Reports<'_>,
+    ) -> ChunkResult {
+        let second = self.second_transfer(transfer, Some(between), told.0);
         let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        Pass::new(&second, &self.second, told).run(driver, fold).map_err(Staged::of_second)
+        Pass::new(&second, &self.second, told).run(fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, which another run needs for their grid. Removes unfinished

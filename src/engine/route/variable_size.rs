@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Mutex;
 
-use crate::array::{ChunkFault, ChunkSet, Fault, Interrupt, Result, StoredArray};
+use crate::array::{ChunkFault, ChunkSet, Fault, Result, StoredArray};
 use crate::codec::{Recoding, VlenChain, VlenElements};
 use crate::engine::{
-    Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, Reports, SubchunkWriter, Transfer, all_in_order,
-    reads_in,
+    ChunkResult, Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, Reports, SubchunkWriter, Transfer,
+    all_in_order, reads_in,
 };
 use crate::grid::{Region, lcm};
 use crate::store::held;
@@ -98,7 +98,7 @@ impl MemoryShare {
         (groups, objects, reads): (&Groups, &ChunkSet, &[PrefetchPlan<'_>]),
         work: impl Fn(&mut VariableSizeBuffers, u64) -> Result<R> + Sync,
         mut fold: impl FnMut(R),
-    ) -> Result<(), ChunkFault> {
+    ) -> ChunkResult {
         let (too_large, failed) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
         let mut run = |most: u64, driver: &Driver, objects: &ChunkSet, reads: &[PrefetchPlan<'_>]| {
             let of_group = |buffers: &mut VariableSizeBuffers, group| {
@@ -134,15 +134,14 @@ impl MemoryShare {
 
 impl Pass<'_, VariableSize> {
     /// Writes every object of the destination.
-    pub(crate) fn run(&self, driver: &Driver, fold: &mut Reports<'_>) -> Result<(), ChunkFault> {
+    pub(crate) fn run(&self, fold: &mut Reports<'_>) -> ChunkResult {
         let Transfer { source, destination, .. } = self.transfer;
         // Objects that need the same subchunks are in the same group.
         let (groups, reader) = (Groups::new(destination, source), ElementReader::new(&self.source, 0));
         let objects = self.transfer.overlapped_among(&destination.metadata.grid, self.progress.assigned.as_ref());
         let work = |buffers: &mut VariableSizeBuffers, object| {
             self.progress.do_once(object, || {
-                let from = (reader.as_ref(), &*groups.start_beside(object));
-                let report = self.object(object, from, driver.interrupt(), buffers)?;
+                let report = self.object(object, (reader.as_ref(), &groups.start_beside(object)), buffers)?;
                 self.listener.advance(report.bytes_read);
                 Ok(report)
             })
@@ -153,7 +152,7 @@ impl Pass<'_, VariableSize> {
                 reads_in(self.transfer, &groups.region(group), each);
             }
         });
-        let run = self.route.memory_share.run(driver, (&groups, &objects, &[reads]), work, &mut *fold);
+        let run = self.route.memory_share.run(self.driver, (&groups, &objects, &[reads]), work, &mut *fold);
         self.ended(run, fold)
     }
 
@@ -161,26 +160,33 @@ impl Pass<'_, VariableSize> {
     fn object(
         &self,
         object: u64,
-        from: (Option<&ElementReader<'_, '_>>, &[u64]),
-        interrupt: &Interrupt,
+        (reader, from): (Option<&ElementReader<'_, '_>>, &[u64]),
         buffers: &mut VariableSizeBuffers,
     ) -> Result<ObjectReport> {
         let destination = &self.transfer.destination;
-        let mut report = ObjectReport::default();
         let mut writer = SubchunkWriter::new(destination, object);
+        buffers.source.bytes_read = 0;
         for subchunk in subchunks_inside(destination, object) {
-            interrupt.check()?;
+            self.driver.interrupt().check()?;
             buffers.next();
-            let encoded = match &self.route.way {
-                SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers, &mut report)?,
-                SubchunkChange::Compose => self.compose(&subchunk, from, buffers, &mut report)?,
+            let is_written = match &self.route.way {
+                SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers)?,
+                SubchunkChange::Compose => {
+                    let (chain, block) = (self.destination_chain(&subchunk)?, block_of(destination, &subchunk));
+                    let elements = reader.ok_or_else(not_taken_apart)?.read(&block, from, buffers)?;
+                    let is_written = self.route.write_empty || !elements.are_all(chain.fill_value());
+                    if is_written {
+                        buffers.encode(&chain, &elements, &block.shape, chain.fill_value())?;
+                    }
+                    is_written
+                }
             };
-            if let Some(encoded) = encoded {
-                writer.write(&subchunk, Encoded::whole(encoded))?;
+            if is_written {
+                writer.write(&subchunk, Encoded::whole(&buffers.written))?;
             }
         }
-        report.add(&writer.finish()?);
-        Ok(report)
+        writer.report.bytes_read = buffers.source.bytes_read;
+        writer.finish()
     }
 
     /// Returns the chain that builds a subchunk of the destination.
@@ -189,52 +195,27 @@ impl Pass<'_, VariableSize> {
         chain_of(&self.transfer.destination, subchunk, chain)
     }
 
-    /// Returns a subchunk with other bytes->bytes codecs, or `None` if it is absent.
-    fn recode<'b>(
-        &self,
-        recoding: &Recoding,
-        subchunk: &[u64],
-        buffers: &'b mut VariableSizeBuffers,
-        report: &mut ObjectReport,
-    ) -> Result<Option<&'b [u8]>> {
-        let source = &self.transfer.source;
+    /// Encodes a subchunk with other bytes->bytes codecs. Returns false if it is absent.
+    fn recode(&self, recoding: &Recoding, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<bool> {
+        let Transfer { source, destination, absent_element, .. } = self.transfer;
         let located = |fault: Fault| fault.of_source(source.object_of(subchunk));
         if !buffers.read(&self.source, subchunk)? {
-            let Some(absent) = &self.transfer.absent_element else { return Ok(None) };
+            let Some(absent) = absent_element else { return Ok(false) };
             let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
             buffers.encode(chain, &elements, &nothing, absent)?;
-            return Ok(Some(&buffers.written));
+            return Ok(true);
         }
-        report.bytes_read += buffers.source.bytes.len() as u64;
-        let own = recoding_of([source, &self.transfer.destination], subchunk)?;
+        buffers.source.bytes_read += buffers.source.bytes.len() as u64;
+        let own = recoding_of([source, destination], subchunk)?;
         let recoding = own.as_ref().unwrap_or(recoding);
         if recoding.is_copy() {
-            return Ok(Some(&buffers.source.bytes));
+            std::mem::swap(&mut buffers.source.bytes, &mut buffers.written);
+        } else {
+            buffers.undo(recoding, true).and_then(|()| buffers.redo(recoding)).map_err(located)?;
         }
-        buffers.undo(recoding, true).map_err(located)?;
-        buffers.redo(recoding).map_err(located)?;
-        Ok(Some(&buffers.written))
-    }
-
-    /// Builds a subchunk from elements of any source subchunks. Returns `None` if all are the fill value.
-    fn compose<'b>(
-        &self,
-        subchunk: &[u64],
-        (reader, from): (Option<&ElementReader<'_, '_>>, &[u64]),
-        buffers: &'b mut VariableSizeBuffers,
-        report: &mut ObjectReport,
-    ) -> Result<Option<&'b [u8]>> {
-        let chain = &*self.destination_chain(subchunk)?;
-        let block = block_of(&self.transfer.destination, subchunk);
-        let (elements, bytes) = reader.ok_or_else(not_taken_apart)?.read(&block, from, buffers)?;
-        report.bytes_read += bytes;
-        if !self.route.write_empty && elements.are_all(chain.fill_value()) {
-            return Ok(None);
-        }
-        buffers.encode(chain, &elements, &block.shape, chain.fill_value())?;
-        Ok(Some(&buffers.written))
+        Ok(true)
     }
 }
 
@@ -246,7 +227,7 @@ pub fn fold_subchunks<R: Default + AddAssign + Send>(
     (memory_share, driver): (MemoryShare, &Driver),
     visit: impl Fn(&mut VariableSizeBuffers, &[u64], &Region) -> Result<R> + Sync,
     fold: impl FnMut(R),
-) -> Result<(), ChunkFault> {
+) -> ChunkResult {
     let Transfer { source, destination, .. } = transfer;
     let work = |buffers: &mut VariableSizeBuffers, object| {
         let mut all = R::default();

@@ -446,8 +446,7 @@ pub(super) fn differences(
     block: &Region,
     buffers: &mut VariableSizeBuffers,
 ) -> Result<Tally, Fault> {
-    let (a, _) = a.read(block, &block.start, buffers)?;
-    let (b, _) = b.read(block, &block.start, buffers)?;
+    let (a, b) = (a.read(block, &block.start, buffers)?, b.read(block, &block.start, buffers)?);
     let mut differing = (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index));
     let first = differing.next();
     let place = first.map(|index| Mismatch {

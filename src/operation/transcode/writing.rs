@@ -224,7 +224,7 @@ impl<'a> Writing<'a> {
     ) -> Result<ObjectReport, Ended> {
         let part = self.claim.journal.pass(&of.path);
         let mut bytes_read = 0;
-        let run = of.plan.job.run_first(driver, (&part, progress), |report| bytes_read += report.bytes_read);
+        let run = of.plan.job.run_first((driver, &part, progress), &mut |report| bytes_read += report.bytes_read);
         let Intermediate { objects, bytes } = run.map_err(|fault| of.plan.explain(fault))?;
         Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
@@ -248,11 +248,7 @@ impl<'a> Writing<'a> {
             let metadata = &plan.destination.metadata;
             unfinished::remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
         }
-        let fold = |report: ObjectReport| tally.add(&report);
-        let run = match between {
-            Some(between) => plan.job.run_second(between, driver, (&part, progress), fold),
-            None => plan.job.run(driver, (&part, progress), fold),
-        };
+        let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally.add(&report));
         run.map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
             Ended { error: plan.explain(fault), is_for_good }
@@ -275,7 +271,7 @@ impl<'a> Writing<'a> {
         let between = journal.counted(&journal::name_of_pass(path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } =
             between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;
-        let again = plan.job.run_second(Intermediate { objects, bytes }, driver, (&part, &Silent), |_| ());
+        let again = plan.job.run(Some(Intermediate { objects, bytes }), (driver, &part, &Silent), &mut |_| ());
         again.map_err(|fault| plan.explain(fault))
     }
 }

@@ -43,9 +43,9 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         Some(ElementReader { source, chain, number })
     }
 
-    /// Reads a box inside the selected part of the array. Also returns the encoded bytes of its subchunks. If several
-    /// boxes share a subchunk, it counts only for the box that contains its first element, from element `from` on.
-    pub fn read(&self, block: &Region, from: &[u64], buffers: &mut VariableSizeBuffers) -> Result<(VlenElements, u64)> {
+    /// Reads a box inside the selected part of the array. Counts the encoded bytes of its subchunks. If several boxes
+    /// share a subchunk, it counts only for the box that contains its first element, from element `from` on.
+    pub fn read(&self, block: &Region, from: &[u64], buffers: &mut VariableSizeBuffers) -> Result<VlenElements> {
         let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
@@ -65,15 +65,14 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         fallibly(|| elements.places.try_reserve_exact(as_index(count)))
             .map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
         elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
-        let mut bytes = 0_u64;
         self.each_within(&subchunks, |subchunk| {
             if let Some(length) = self.load(subchunk, buffers)? {
-                bytes = bytes.saturating_add(if counts_it(subchunk) { length } else { 0 });
+                buffers.source.bytes_read += if counts_it(subchunk) { length } else { 0 };
                 self.gather(subchunk, block, buffers, &mut elements)?;
             }
             Ok(())
         })?;
-        Ok((elements, bytes))
+        Ok(elements)
     }
 
     /// Visits the subchunks of a box that may exist. If fewer chunks are stored than the box contains, visits the
