@@ -33,14 +33,9 @@ pub struct Driver {
 impl Driver {
     /// Creates a pool of `threads` threads, or of fewer if the system refuses. Each thread needs address space.
     pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let mut threads = threads.max(1);
-        loop {
-            match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-                Err(_) if threads > 1 => threads /= 2,
-                built => {
-                    return built.map(|pool| Driver { pool: Some(Arc::new(pool)), interrupt: Interrupt::default() });
-                }
-            }
+        match rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build() {
+            Err(_) if threads > 1 => Self::new(threads / 2),
+            built => built.map(|pool| Driver { pool: Some(Arc::new(pool)), interrupt: Interrupt::default() }),
         }
     }
 

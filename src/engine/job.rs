@@ -92,14 +92,10 @@ impl Job {
         self.objects().map_or(0, |job| job.transfer.num_filled())
     }
 
-    /// Returns the units of a pass that need work. Pass 0 is the first. Units are the linear indices of written
-    /// objects, or of groups of objects if the grid changes. A unit writes the same objects in every process.
-    pub fn units_of(&self, pass: usize) -> ChunkSet {
-        self.units_among(pass, None)
-    }
-
-    /// Like `units_of`, only units that write some of `objects`.
-    fn units_among(&self, pass: usize, objects: Option<&ChunkSet>) -> ChunkSet {
+    /// Returns the units of a pass that need work, of all objects or only those that write some of `objects`. Pass 0 is
+    /// the first. Units are the linear indices of written objects, or of groups of objects if the grid changes. A unit
+    /// writes the same objects in every process.
+    pub fn units_of(&self, pass: usize, objects: Option<&ChunkSet>) -> ChunkSet {
         match self.blocks_of(pass) {
             Some((transfer, rechunk)) => rechunk.plan.groups_among(transfer, objects),
             None => self.written_among(objects),
@@ -108,7 +104,7 @@ impl Job {
 
     /// Returns the number of units of each pass.
     pub fn units(&self) -> Vec<u64> {
-        self.passes().map(|pass| self.units_of(pass).len()).collect()
+        self.passes().map(|pass| self.units_of(pass, None).len()).collect()
     }
 
     /// Returns the number of units of all passes.
@@ -125,7 +121,8 @@ impl Job {
             };
             return ChunkSet::of_range(units.start.min(end)..units.end.min(end));
         };
-        let (groups, units) = (rechunk.plan.groups(), self.units_of(pass).common(&ChunkSet::of_range(units.clone())));
+        let units = self.units_of(pass, None).common(&ChunkSet::of_range(units.clone()));
+        let groups = rechunk.plan.groups();
         ChunkSet::from_ranges(units.iter().flat_map(|group| groups.objects(group)).collect())
     }
 
@@ -138,7 +135,7 @@ impl Job {
     /// Returns the total progress of a pass in bytes of elements, for all objects or for these. `None` means that it is
     /// not known in advance, as for elements of variable size.
     pub fn bytes_of(&self, pass: usize, objects: Option<&ChunkSet>) -> Option<u64> {
-        self.bytes_of_units(pass, self.units_among(pass, objects).len())
+        self.bytes_of_units(pass, self.units_of(pass, objects).len())
     }
 
     fn bytes_of_units(&self, pass: usize, units: u64) -> Option<u64> {

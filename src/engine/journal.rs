@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::{Line, Noted, OwnLock, PreviousRuns, Run, last_owner, to_line};
+use lines::{Line, Noted, OwnLock, PreviousRuns, Run, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -85,13 +85,10 @@ struct Counts {
 
 impl Counts {
     fn new(known: &BTreeMap<String, Noted>) -> Self {
-        let mut counts = Counts::default();
-        for (pass, (units, report)) in known {
-            counts.noted.insert(pass.clone(), *report);
-            counts.num_units = counts.num_units.saturating_add(units.len());
-            counts.bytes_written = counts.bytes_written.saturating_add(report.bytes_written);
-        }
-        counts
+        let noted = known.iter().map(|(pass, (_, report))| (pass.clone(), *report)).collect();
+        let num_units = known.values().map(|(units, _)| units.len()).fold(0, u64::saturating_add);
+        let bytes_written = known.values().map(|(_, report)| report.bytes_written).fold(0, u64::saturating_add);
+        Counts { waiting: Vec::new(), noted, num_units, bytes_written }
     }
 
     fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
@@ -100,7 +97,8 @@ impl Counts {
         let is_same = |last: &&mut Finished| last.pass == *pass && last.writes == writes;
         if let Some(last) = self.waiting.last_mut().filter(is_same) {
             last.units.insert_run(units);
-            return last.report.add(report);
+            last.report += *report;
+            return;
         }
         let mut builder = ChunkSetBuilder::default();
         builder.insert_run(units);
@@ -152,7 +150,7 @@ impl Journal {
     /// Fails if another process has locked the journal in the folder of a run.
     pub fn check_free(run: &Node) -> Result<()> {
         match run.kind_of(JOURNAL.as_str())? {
-            Some(_) => OwnLock::take(&mut *run.begin_log(&JOURNAL)?, last_owner).map(drop),
+            Some(_) => OwnLock::take(&mut *run.begin_log(&JOURNAL)?).map(drop),
             None => Ok(()),
         }
     }
@@ -164,7 +162,7 @@ impl Journal {
     /// do the same work. Neither reads what the other records meanwhile.
     pub fn open((run, data): (&Node, &Node), fingerprint: &Fingerprint, resumes: bool) -> Result<Self> {
         let mut log = run.begin_log(&JOURNAL)?;
-        let lock = OwnLock::take(&mut *log, last_owner)?;
+        let lock = OwnLock::take(&mut *log)?;
         let left =
             if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
         let (now, counts) = (Instant::now(), Counts::new(&left.known));
@@ -317,12 +315,12 @@ impl Journal {
         for Finished { pass, units, report, .. } in counts.waiting.extract_if(.., is_written) {
             let all = passes.entry(pass).or_default();
             all.0.insert_all(&units.finish());
-            all.1.add(&report);
+            all.1 += report;
         }
         let mut lines = String::new();
         for (pass, (units, counted)) in passes {
             let pass = pass.to_string();
-            counts.noted.entry(pass.clone()).or_default().add(&counted);
+            *counts.noted.entry(pass.clone()).or_default() += counted;
             lines += &to_line(&Line::Done { pass, units: units.finish(), counted, anew: false });
         }
         writer.last_line = Instant::now();

@@ -238,9 +238,7 @@ impl Scanner<'_> {
         let index = self.index(key);
         match (kind, index) {
             (EntryKind::Unnamed, _) => found.push(key, UnexpectedKeyKind::NotUtf8),
-            (EntryKind::Other(other), _) if self.purpose.validates() => {
-                self.not_a_file(key, other, index, found);
-            }
+            (EntryKind::Other(other), _) if self.purpose.validates() => self.not_a_file(key, other, index, found),
             (_, None) => self.no_chunk(key, kind, found),
             (_, Some(index)) => {
                 let is_link = kind == EntryKind::Link;

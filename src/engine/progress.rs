@@ -84,16 +84,6 @@ pub struct ObjectReport {
 }
 
 impl ObjectReport {
-    /// Adds the counts of other objects.
-    pub fn add(&mut self, other: &ObjectReport) {
-        self.written = self.written.saturating_add(other.written);
-        self.written_digest = self.written_digest.wrapping_add(other.written_digest);
-        self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
-        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
-        self.bytes_temporary = self.bytes_temporary.saturating_add(other.bytes_temporary);
-        self.figures.merge(&other.figures);
-    }
-
     /// Counts a written object by its linear index.
     pub fn wrote(&mut self, object: u64, bytes: u64) {
         self.written += 1;
@@ -107,9 +97,15 @@ impl ObjectReport {
     }
 }
 
+/// Adds the counts of other objects.
 impl AddAssign for ObjectReport {
     fn add_assign(&mut self, other: Self) {
-        self.add(&other);
+        self.written = self.written.saturating_add(other.written);
+        self.written_digest = self.written_digest.wrapping_add(other.written_digest);
+        self.bytes_read = self.bytes_read.saturating_add(other.bytes_read);
+        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
+        self.bytes_temporary = self.bytes_temporary.saturating_add(other.bytes_temporary);
+        self.figures.merge(&other.figures);
     }
 }
 

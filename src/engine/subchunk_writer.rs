@@ -1,6 +1,7 @@
 //! Encoder of the destination's subchunks from decoded elements of the source, and writer of the objects that contain
 //! them.
 
+use std::borrow::Cow;
 use std::mem::take;
 
 use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
@@ -78,14 +79,14 @@ impl<'a> SubchunkWriter<'a> {
             let make_one = |buffers: &mut Buffers, item| {
                 let mut bytes = None;
                 make(&batch[as_index(item)], buffers, &mut |encoded| {
-                    bytes = Some(encoded.to_vec());
+                    bytes = Some(encoded.padded().into_owned());
                     Ok(())
                 })?;
                 Ok((bytes, take(&mut buffers.report)))
             };
             workers.each(batch.len() as u64, make_one, |_, one| made.push(one))?;
             for (subchunk, (bytes, report)) in batch.iter().zip(made) {
-                self.report.add(&report);
+                self.report += report;
                 if let Some(bytes) = bytes {
                     self.write(subchunk, Encoded::whole(&bytes))?;
                 }
@@ -101,8 +102,8 @@ impl<'a> SubchunkWriter<'a> {
     fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
         let key = || self.side.key(self.object);
         let Some(layout) = self.side.layout_of(self.object)? else {
-            if let Some(bytes) = encoded.as_slice() {
-                self.side.node.write(&key(), bytes)?;
+            if encoded.missing == 0 {
+                self.side.node.write(&key(), encoded.bytes)?;
             } else {
                 let mut object = self.side.node.create(&key())?;
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
@@ -118,10 +119,7 @@ impl<'a> SubchunkWriter<'a> {
                 none.insert(ShardWriter::new(layout, first, self.side.node.create(&key())?)?)
             }
         };
-        match encoded.as_slice() {
-            Some(bytes) => shard.append(subchunk, bytes)?,
-            None => shard.append(subchunk, &encoded.to_vec())?,
-        }
+        shard.append(subchunk, &encoded.padded())?;
         Ok(())
     }
 
@@ -152,27 +150,20 @@ impl<'a> Encoded<'a> {
     }
 
     /// Returns the bytes in pieces.
-    pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
+    fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
         let Encoded { bytes, padding, missing } = self;
         let rest = (0..missing).step_by(padding.len().max(1));
         std::iter::once(bytes).chain(rest.map(move |begin| &padding[..padding.len().min(missing - begin)]))
     }
 
     /// Returns the number of bytes with padding.
-    pub(super) fn length(self) -> u64 {
+    fn length(self) -> u64 {
         (self.bytes.len() + self.missing) as u64
     }
 
     /// Returns all bytes with padding.
-    pub(super) fn to_vec(self) -> Vec<u8> {
-        let mut all = Vec::with_capacity(self.bytes.len() + self.missing);
-        self.pieces().for_each(|piece| all.extend_from_slice(piece));
-        all
-    }
-
-    /// Returns the bytes if there is no padding.
-    pub(super) fn as_slice(self) -> Option<&'a [u8]> {
-        (self.missing == 0).then_some(self.bytes)
+    fn padded(self) -> Cow<'a, [u8]> {
+        if self.missing == 0 { self.bytes.into() } else { self.pieces().collect::<Vec<_>>().concat().into() }
     }
 }
 

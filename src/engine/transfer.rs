@@ -44,7 +44,9 @@ impl Transfer {
             _ if is_same => present,
             _ if present.len() == side.num_chunks() => full(),
             Some(some) if some.len() < present.len() => {
-                return some.iter().filter(|index| self.overlaps(grid, *index, &present)).collect();
+                let region = |index| self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
+                let is_present = |index| self.source.objects_in(&region(index)).any(|object| present.contains(object));
+                return some.iter().filter(|index| is_present(*index)).collect();
             }
             _ => self.under(grid, &present),
         };
@@ -54,12 +56,6 @@ impl Transfer {
     /// Returns the grid of boxes of `shape` elements.
     pub fn grid_of(&self, shape: &[u64]) -> Grid {
         Grid::regular(&self.destination.metadata.shape, shape)
-    }
-
-    /// Returns true if a chunk of a grid overlaps an existing object.
-    fn overlaps(&self, grid: &Grid, index: u64, present: &ChunkSet) -> bool {
-        let region = self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
-        self.source.objects_in(&region).any(|object| present.contains(object))
     }
 
     /// Converts a box of the destination to the source, and crops it to the array.

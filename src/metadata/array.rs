@@ -4,7 +4,7 @@ pub use super::chunk_grid::{ChunkGrid, MAX_RANK, num_elements};
 
 use super::chunk_grid::{read_chunk_grid, read_shape};
 use super::extension::{MAX_FAULTS, read_codecs};
-use super::group::{read_attributes, read_head, read_unknown, required};
+use super::group::{read_attributes, read_head, read_object, read_unknown, required};
 use super::{ChunkKeyEncoding, CodecMetadata, Findings, Json, Object};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
@@ -82,8 +82,7 @@ impl ArrayDocument {
     pub fn read(document: &Json) -> Self {
         let mut diagnostics = Vec::new();
         let found = &mut diagnostics;
-        let Some(object) = document.as_object() else {
-            found.wrong_type::<()>(document, "an object", "");
+        let Some(object) = read_object(document, found) else {
             return ArrayDocument { diagnostics, ..Self::default() };
         };
         read_head(object, "array", found);

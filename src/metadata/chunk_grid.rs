@@ -82,19 +82,18 @@ pub(super) fn read_chunk_grid(json: &Json, shape: Option<&[u64]>, found: &mut Ve
         return found.refuse(code::GRID_CONFIGURATION, POINTER, "`chunk_shape` is missing");
     };
     let pointer = "/chunk_grid/configuration/chunk_shape";
-    let mut chunk_shape = read_sizes(json, pointer, code::GRID_CONFIGURATION, found)?;
-    let fits = check_chunk_shape(&mut chunk_shape, shape, pointer, found);
-    fits.then_some(ChunkGrid::Regular { chunk_shape })
+    read_chunk_shape((json, pointer), code::GRID_CONFIGURATION, shape, found)
 }
 
-/// Returns true if the rank, the lengths and the product of a chunk shape are valid. A length of 0 along a dimension of
-/// length 0, which zarr-python 3.1.6 and 3.2.1 write, becomes 1.
-pub(super) fn check_chunk_shape(
-    chunk_shape: &mut [u64],
+/// Reads the chunk shape at `pointer`, and checks its rank, lengths and product. If it is no list of lengths, the fault
+/// is of code `fault`. A length of 0 along a dimension of length 0, which zarr-python 3.1.6 and 3.2.1 write, becomes 1.
+pub(super) fn read_chunk_shape(
+    (json, pointer): (&Json, &str),
+    fault: Code,
     shape: Option<&[u64]>,
-    pointer: &str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> bool {
+) -> Option<ChunkGrid> {
+    let mut chunk_shape = read_sizes(json, pointer, fault, diagnostics)?;
     let before = diagnostics.len();
     if let Some(shape) = shape
         && shape.len() != chunk_shape.len()
@@ -108,24 +107,23 @@ pub(super) fn check_chunk_shape(
         if shape.and_then(|shape| shape.get(index)) == Some(&0) {
             *size = 1;
             let message = format!("the chunk shape is 0 in dimension {index}, of length 0, and is read as 1");
-            let found = Diagnostic::new(code::CHUNK_SHAPE_ZERO_EMPTY, message);
-            empty.push(found.with_help("write 1: not every reader opens the array").at_pointer(pointer));
+            empty.advise(code::CHUNK_SHAPE_ZERO_EMPTY, pointer, message, "write 1: not every reader opens the array");
         } else {
             let message = format!("the chunk shape is 0 in dimension {index}, expected at least 1");
             diagnostics.add(code::CHUNK_SHAPE_ZERO, pointer, message);
         }
     }
-    if num_elements(chunk_shape).is_none() {
+    if num_elements(&chunk_shape).is_none() {
         let message = format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
         diagnostics.add(code::CHUNK_SHAPE_OVERFLOW, pointer, message);
     }
     let is_sound = diagnostics.len() == before;
     diagnostics.extend(empty);
-    is_sound
+    is_sound.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
 /// A list of integers from 0 to 2^64-1, at most [`MAX_RANK`] of them; a list that is no such one is of code `fault`.
-pub(super) fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
+fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
     let Some(elements) = json.as_array() else { return found.unexpected(fault, json, "an array of integers", pointer) };
     if elements.len() > MAX_RANK {
         let message = format!("{} dimensions; at most {MAX_RANK} are supported", elements.len());

@@ -146,9 +146,8 @@ impl ChunkKeyEncoding {
             "v2" => Self::v2(Separator::Dot),
             _ => {
                 let message = format!("the chunk key encoding {name:?} is not supported");
-                let found = Diagnostic::new(code::KEY_ENCODING_UNKNOWN, message);
-                let found = found.with_help("supported are \"default\" and \"v2\"");
-                diagnostics.push(found.at_pointer(format!("{pointer}/name")));
+                let help = "supported are \"default\" and \"v2\"";
+                diagnostics.advise(code::KEY_ENCODING_UNKNOWN, format!("{pointer}/name"), message, help);
                 return None;
             }
         };

@@ -78,8 +78,7 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
             num_faults += 1;
             let message = format!("{} is not a path below the group", Json::from(path).excerpt());
             let help = "a path is made of names with `/` between them, none of them empty, `.` or `..`";
-            let found = Diagnostic::new(code::CONSOLIDATED_PATH, message).with_help(help);
-            diagnostics.push(found.at_pointer(consolidated.pointer_of(path)));
+            diagnostics.advise(code::CONSOLIDATED_PATH, consolidated.pointer_of(path), message, help);
         }
     }
     Some(consolidated)

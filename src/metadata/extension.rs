@@ -97,8 +97,8 @@ pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -
     let Some(elements) = codecs.as_array() else { return faults.wrong_type(codecs, "an array of codecs", pointer) };
     if elements.is_empty() {
         let message = "`codecs` is empty: at least one codec must turn the array into bytes";
-        let found = Diagnostic::new(code::CODECS_EMPTY, message).at_pointer(pointer);
-        faults.push(found.with_help("add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}"));
+        let help = "add {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
+        faults.advise(code::CODECS_EMPTY, pointer, message, help);
     }
     if elements.len() > MAX_CODECS {
         let message = format!("there are {} codecs; at most {MAX_CODECS} are supported", elements.len());
@@ -113,15 +113,15 @@ pub fn read_codecs(codecs: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -
 pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<CodecMetadata> {
     if let Some(name) = json.as_str() {
         let message = format!("{name:?} is written as only its name, which most readers reject");
-        let found = Diagnostic::new(code::EXTENSION_STRING, message).at_pointer(pointer);
-        diagnostics.push(found.with_help(format!("write {{\"name\": {}}}", Json::from(name))));
+        let help = format!("write {{\"name\": {}}}", Json::from(name));
+        diagnostics.advise(code::EXTENSION_STRING, pointer, message, help);
         return Some(CodecMetadata::new(name, None).at(pointer));
     }
     let Some(object) = json.as_object() else { return diagnostics.wrong_type(json, "an object with a name", pointer) };
     for name in object.unknown_names(&["name", "configuration", "must_understand"]).take(MAX_FAULTS) {
-        let found = Diagnostic::new(code::MEMBER_UNKNOWN, format!("unknown member {}", Json::from(name).excerpt()));
-        let found = found.at_pointer(member_pointer(pointer, name));
-        diagnostics.push(found.with_help("known are name, configuration, must_understand"));
+        let message = format!("unknown member {}", Json::from(name).excerpt());
+        let help = "known are name, configuration, must_understand";
+        diagnostics.advise(code::MEMBER_UNKNOWN, member_pointer(pointer, name), message, help);
     }
     let name = match object.get("name") {
         Some(Json::String(name)) => Some(name.to_string()),
@@ -146,6 +146,9 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
 pub(super) trait Findings {
     /// Adds a finding at a pointer.
     fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>);
+
+    /// Adds a finding at a pointer, with the next step.
+    fn advise(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>, help: impl Into<String>);
 
     /// Adds a finding about a value that could not be read, and returns `None`.
     fn refuse<T>(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) -> Option<T> {
@@ -174,6 +177,10 @@ pub(super) trait Findings {
 impl Findings for Vec<Diagnostic> {
     fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) {
         self.push(Diagnostic::new(code, message).at_pointer(pointer));
+    }
+
+    fn advise(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>, help: impl Into<String>) {
+        self.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
     }
 }
 

@@ -44,8 +44,7 @@ impl GroupDocument {
     /// Reads the members and collects faults in `diagnostics`.
     pub fn read(document: &Json) -> Self {
         let mut diagnostics = Vec::new();
-        let Some(object) = document.as_object() else {
-            diagnostics.wrong_type::<()>(document, "an object", "");
+        let Some(object) = read_object(document, &mut diagnostics) else {
             return GroupDocument { diagnostics, ..Self::default() };
         };
         read_head(object, "group", &mut diagnostics);
@@ -54,6 +53,11 @@ impl GroupDocument {
         let unknown = read_unknown(document, &MEMBERS, &mut diagnostics);
         GroupDocument { attributes, consolidated_metadata, unknown, diagnostics }
     }
+}
+
+/// Returns the members of a document. Reports it if it is not an object.
+pub(super) fn read_object<'a>(document: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option<&'a Object> {
+    document.as_object().or_else(|| diagnostics.wrong_type(document, "an object", ""))
 }
 
 /// Checks `zarr_format` and `node_type`.
@@ -96,10 +100,9 @@ pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Ve
     let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
     for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {
-        let pointer = member_pointer("", name);
         let message = format!("unknown member {}", Json::from(name).excerpt());
         let help = "what may be ignored is an object with \"must_understand\": false; attributes go into `attributes`";
-        diagnostics.push(Diagnostic::new(code::MEMBER_UNKNOWN, message).with_help(help).at_pointer(pointer));
+        diagnostics.advise(code::MEMBER_UNKNOWN, member_pointer("", name), message, help);
     }
     read_repeated(document, false, diagnostics);
     unknown

@@ -98,7 +98,7 @@ impl PreviousRuns {
                     Line::Done { pass, units, counted, .. } => {
                         let (all, report) = passes.entry(pass).or_default();
                         all.insert_all(&units);
-                        report.add(&counted);
+                        *report += counted;
                     }
                 }
             }
@@ -115,7 +115,7 @@ pub(super) fn to_line(line: &Line) -> String {
 }
 
 /// Returns the owner of the last run in a journal.
-pub(super) fn last_owner(text: &[u8]) -> Option<LockOwner> {
+fn last_owner(text: &[u8]) -> Option<LockOwner> {
     let owner = |(line, _)| if let Line::Run(run) = line { Some(run.owner) } else { None };
     lines(text).filter_map(owner).last()
 }
@@ -332,7 +332,7 @@ impl OwnLock {
 
     /// Locks an open log. Without locks in the file system, fails only if the last owner is a running process on this
     /// machine.
-    pub(super) fn take(log: &mut dyn Log, last_owner: impl Fn(&[u8]) -> Option<LockOwner>) -> Result<Self> {
+    pub(super) fn take(log: &mut dyn Log) -> Result<Self> {
         let mut own = Self::new();
         let note = serde_json::to_string(&own.owner).unwrap_or_default();
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());

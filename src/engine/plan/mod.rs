@@ -53,7 +53,8 @@ pub struct Costs {
 pub struct RechunkPlan {
     /// The grids.
     pub grids: Grids,
-    costs: Costs,
+    /// The memory costs of its blocks.
+    pub costs: Costs,
     /// Shape of a block in elements.
     pub block_shape: Vec<u64>,
 }
@@ -114,11 +115,6 @@ impl RechunkPlan {
     /// Returns the memory of a block and one thread in bytes.
     pub fn unit_bytes(&self) -> u64 {
         self.block_bytes().saturating_add(self.costs.worker)
-    }
-
-    /// Returns the memory of each further thread at the same block, in bytes.
-    pub fn worker_bytes(&self) -> u64 {
-        self.costs.worker
     }
 
     /// Returns the number of reads of source subchunks if all exist. Each counts once per block that it overlaps.

@@ -79,9 +79,14 @@ impl StagedPlan {
         let StagedCosts { element, subchunk, workers, subchunks, .. } = costs;
         let worker = |pass: usize| workers[pass].saturating_add(subchunks[pass].saturating_mul(subchunk_bytes));
         let first = Costs { element, subchunk, worker: worker(0).saturating_add(entries) };
-        let first = RechunkPlan::new(shape.into_staging(grids), first, most)?;
+        let (destination_subchunk, destination_object) = (shape.subchunk.clone(), shape.shard.clone());
+        let order = (0..grids.shape.len()).collect();
+        let into = Grids { destination_subchunk, destination_object, order, ..grids.clone() };
+        let first = RechunkPlan::new(into, first, most)?;
         let second = Costs { element, subchunk, worker: worker(1) };
-        let second = RechunkPlan::new(shape.out_of_staging(grids), second, most)?;
+        let skipped = vec![0; grids.shape.len()];
+        let out = Grids { source_subchunk: shape.subchunk.clone(), skipped, ..grids.clone() };
+        let second = RechunkPlan::new(out, second, most)?;
         Ok(StagedPlan { shape, first, second })
     }
 
@@ -110,19 +115,6 @@ impl StagingShape {
         [subchunk.len(), shard.len()] == [shape.len(); 2]
             && shard.iter().zip(subchunk).all(is_whole)
             && num_subchunks(self) <= MOST_SUBCHUNKS_OF_A_SHARD
-    }
-
-    /// Returns the grids of the first pass.
-    pub fn into_staging(&self, grids: &Grids) -> Grids {
-        let (destination_subchunk, destination_object) = (self.subchunk.clone(), self.shard.clone());
-        let order = (0..grids.shape.len()).collect();
-        Grids { destination_subchunk, destination_object, order, ..grids.clone() }
-    }
-
-    /// Returns the grids of the second pass.
-    pub fn out_of_staging(&self, grids: &Grids) -> Grids {
-        let skipped = vec![0; grids.shape.len()];
-        Grids { source_subchunk: self.subchunk.clone(), skipped, ..grids.clone() }
     }
 }
 

@@ -47,7 +47,7 @@ impl Pass<'_, Conversion> {
             self.listener.advance(bytes);
             Ok(())
         })?;
-        writer.report.add(&take(&mut workers.first().report));
+        writer.report += take(&mut workers.first().report);
         writer.finish()
     }
 

@@ -37,7 +37,7 @@ impl Schedule {
     /// Returns the schedule with the most threads that the budget allows, up to `threads`. Shared blocks are preferred
     /// only if they allow more threads.
     pub fn new(plan: &RechunkPlan, threads: usize, budget: u64) -> Self {
-        let (unit, worker) = (plan.unit_bytes(), plan.worker_bytes());
+        let (unit, worker) = (plan.unit_bytes(), plan.costs.worker);
         let threads = threads.max(1) as u64;
         let apart = (budget / unit.max(1)).min(plan.num_groups()).clamp(1, threads);
         let shared = (budget.saturating_sub(unit) / worker.max(1)).saturating_add(1).min(threads);
@@ -81,7 +81,7 @@ impl<'a> Pass<'a, Rechunk> {
             blocks.iter().try_for_each(|block| group.block(block, decoded))?;
             group.close_shard()
         })?;
-        group.report.add(&take(&mut workers.first().report));
+        group.report += take(&mut workers.first().report);
         // The counts belong to all runs of objects together, so they are recorded with the first.
         let mut counted = group.report;
         for (first, end) in left.runs() {
@@ -166,10 +166,10 @@ impl Group<'_, '_> {
             }
             let mut writer = SubchunkWriter::new(destination, object);
             pass.encoded(decoded, item, buffers, &mut |encoded| writer.write(&[], encoded))?;
-            writer.report.add(&take(&mut buffers.report));
+            writer.report += take(&mut buffers.report);
             writer.finish()
         };
-        self.workers.each(decoded.num_subchunks() as u64, write, |_, report| self.report.add(&report))
+        self.workers.each(decoded.num_subchunks() as u64, write, |_, report| self.report += report)
     }
 
     /// Writes the subchunks of shards, shard by shard, in the order of each shard.
@@ -181,7 +181,7 @@ impl Group<'_, '_> {
             }
             let writer = self.open.get_or_insert_with(|| SubchunkWriter::new(destination, object));
             // Errors are added up in the order of the subchunks, whatever their shards are.
-            writer.report.add(&take(&mut self.report));
+            writer.report += take(&mut self.report);
             let subchunks = in_order(destination, decoded.subchunks.common(&destination.subchunks_of(object)));
             writer.write_each(subchunks, self.workers, &|subchunk, buffers, put| {
                 pass.encoded(decoded, decoded.item(subchunk), buffers, put)
@@ -193,7 +193,7 @@ impl Group<'_, '_> {
     /// Completes the open shard.
     fn close_shard(&mut self) -> Result<()> {
         if let Some(writer) = self.open.take() {
-            self.report.add(&writer.finish()?);
+            self.report += writer.finish()?;
         }
         Ok(())
     }

@@ -183,14 +183,13 @@ impl Staged {
         let is_known = left_document(node)?.as_ref() == Some(&document);
         if !is_known && part.assigned.is_none() {
             node.publish(DOCUMENT, &document)?;
-        } else if !is_known && !node.publish_new(DOCUMENT, &document)? {
+        } else if !is_known
+            && !node.publish_new(DOCUMENT, &document)?
             // Another run may have created it meanwhile.
-            if left_document(node)?.as_ref() != Some(&document) {
-                let name = node.name();
-                return Err(Fault::Other(format!(
-                    "the intermediate data at `{name}` belong to another job: remove them"
-                )));
-            }
+            && left_document(node)?.as_ref() != Some(&document)
+        {
+            let name = node.name();
+            return Err(Fault::Other(format!("the intermediate data at `{name}` belong to another job: remove them")));
         }
         remove_unfinished(node, metadata, &part, driver)?;
         if part.done.is_empty() {

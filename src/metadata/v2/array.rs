@@ -4,8 +4,8 @@ use super::dtype::Dtype;
 use super::type_string::tensorstore_finding;
 use super::{chain, fill_value, read_unknown};
 use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::chunk_grid::{ChunkGrid, check_chunk_shape, read_shape, read_sizes};
-use crate::metadata::group::{read_format, read_repeated, required};
+use crate::metadata::chunk_grid::{read_chunk_shape, read_shape};
+use crate::metadata::group::{read_format, read_object, read_repeated, required};
 use crate::metadata::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Findings, Json, Object, Separator};
 
 /// The members of a `.zarray`. All but the last are required.
@@ -19,13 +19,13 @@ const MAX_FILTERS: usize = 256;
 pub fn read_array(document: &Json) -> ArrayDocument {
     let mut diagnostics = Vec::new();
     let found = &mut diagnostics;
-    let Some(object) = document.as_object() else {
-        found.wrong_type::<()>(document, "an object", "");
+    let Some(object) = read_object(document, found) else {
         return ArrayDocument { diagnostics, ..ArrayDocument::default() };
     };
     read_format(object, 2, found);
     let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
-    let chunk_grid = required(object, "chunks", found).and_then(|json| read_chunks(json, shape.as_deref(), found));
+    let chunk_grid = required(object, "chunks", found)
+        .and_then(|json| read_chunk_shape((json, "/chunks"), code::MEMBER_TYPE, shape.as_deref(), found));
     let dtype = required(object, "dtype", found).map(|json| read_dtype(json, found));
     let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
     let written_fill_value = required(object, "fill_value", found);
@@ -69,12 +69,6 @@ pub fn pointer_into(document: &Json, pointer: &str) -> String {
         pointer.truncate(parent);
     }
     pointer
-}
-
-fn read_chunks(json: &Json, shape: Option<&[u64]>, diagnostics: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
-    let mut chunk_shape = read_sizes(json, "/chunks", code::MEMBER_TYPE, diagnostics)?;
-    let fits = check_chunk_shape(&mut chunk_shape, shape, "/chunks", diagnostics);
-    fits.then_some(ChunkGrid::Regular { chunk_shape })
 }
 
 /// Reads a `dtype`. An unreadable one becomes [`Dtype::unknown`]. If it has the form of a type, the chunks can be

@@ -14,8 +14,8 @@ const POINTER: &str = "/fill_value";
 pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if fill_value.is_null() {
         let message = "`fill_value` is null: what absent chunks hold is undefined, and read here as zero";
-        let found = Diagnostic::new(code::V2_FILL_VALUE_NULL, message).at_pointer(POINTER);
-        diagnostics.push(found.with_help("give the array a fill value, so that every reader sees the same"));
+        let help = "give the array a fill value, so that every reader sees the same";
+        diagnostics.advise(code::V2_FILL_VALUE_NULL, POINTER, message, help);
         return zero(dtype);
     }
     if fill_value.is_not_finite() {
@@ -90,8 +90,8 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
 fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
-        let found = Diagnostic::new(code::FILL_VALUE_INVALID, message).at_pointer(POINTER);
-        diagnostics.push(found.with_help("v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3"));
+        let help = "v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3";
+        diagnostics.advise(code::FILL_VALUE_INVALID, POINTER, message, help);
         return zero(dtype);
     }
     if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)

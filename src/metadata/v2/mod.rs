@@ -16,7 +16,7 @@ pub use dtype::write_dtype;
 pub use fill_value::write_fill_value;
 
 use super::extension::{Findings, MAX_FAULTS};
-use super::group::{read_format, read_repeated};
+use super::group::{read_format, read_object, read_repeated};
 use super::json::{Json, Object, member_pointer};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
@@ -86,15 +86,12 @@ impl V2ByteOrder {
 /// Reads a `.zattrs`, which must be an object, else `None`. Faults are added to `diagnostics`.
 pub fn read_attributes(document: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Object> {
     read_repeated(document, true, diagnostics);
-    document.as_object().cloned().or_else(|| diagnostics.wrong_type(document, "an object", ""))
+    read_object(document, diagnostics).cloned()
 }
 
 /// Reads a `.zgroup`, which contains only its format. Faults are added to `diagnostics`.
 pub fn read_group(document: &Json, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(object) = document.as_object() else {
-        diagnostics.wrong_type::<()>(document, "an object", "");
-        return;
-    };
+    let Some(object) = read_object(document, diagnostics) else { return };
     read_format(object, 2, diagnostics);
     read_unknown(object, &["zarr_format"], diagnostics);
     read_repeated(document, false, diagnostics);

@@ -168,7 +168,7 @@ impl Sampler<'_> {
         let log = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
         let log = log.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
         let mut all = ObjectReport::default();
-        let run = plan.job.run(None, (&driver, &log.pass(ARRAY), &Silent), &mut |report| all.add(&report));
+        let run = plan.job.run(None, (&driver, &log.pass(ARRAY), &Silent), &mut |report| all += report);
         run.map(|()| all).map_err(|fault| plan.explain(fault))
     }
 

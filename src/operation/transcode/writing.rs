@@ -239,7 +239,7 @@ impl<'a> Writing<'a> {
     ) -> Result<ObjectReport, Ended> {
         let part = self.claim.journal.pass(path);
         let mut tally = ObjectReport::default();
-        tally.add(&part.before);
+        tally += part.before;
         if self.claim.is_published {
             return Ok(tally);
         }
@@ -248,7 +248,7 @@ impl<'a> Writing<'a> {
             let metadata = &plan.destination.metadata;
             unfinished::remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
         }
-        let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally.add(&report));
+        let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally += report);
         run.map_err(|fault| {
             let is_for_good = fault.fault.is_of_value();
             Ended { error: plan.explain(fault), is_for_good }

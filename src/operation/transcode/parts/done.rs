@@ -168,7 +168,7 @@ impl PartReport {
 
     /// Adds the work of another part on the same array.
     pub(super) fn add(&mut self, other: &PartReport) {
-        self.counted.add(&other.counted);
+        self.counted += other.counted;
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
         self.bound = self.bound.or(other.bound);
         if self.codes.len() < other.codes.len() {

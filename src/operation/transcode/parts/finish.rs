@@ -70,7 +70,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         let between = sums(&done.noted(PassName::Staging)?, job.arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
-            report.counted.add(&ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() });
+            report.counted += ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() };
         }
     }
     let folder = format!("{}/finish", plan.folder());
@@ -142,7 +142,7 @@ fn parts_without(
         let found = job.objects_of(pass.name.number_in(job), &units).common(present);
         let mut written = ObjectReport::default();
         for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == number) {
-            written.add(&report.counted);
+            written += report.counted;
         }
         let bytes = unfinished::bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
         if !written.is_of(&found) || bytes != written.bytes_written {

@@ -126,7 +126,7 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
             (PassName::Range, _) | (PassName::Staging, false) => Work { units: ChunkSet::default(), bytes: 1 },
             (PassName::Staging | PassName::Write, _) => {
                 let number = pass.number_in(job);
-                Work { units: job.units_of(number), bytes: job.unit_bytes(number) }
+                Work { units: job.units_of(number, None), bytes: job.unit_bytes(number) }
             }
         }
     };

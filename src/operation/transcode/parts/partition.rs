@@ -90,7 +90,7 @@ pub fn partition(
         part.clear(&job.plan, &place)?;
         let Some(counted) = counted else { return Ok(PartResult { was_done: true, ..result }) };
         for (_, report) in &counted {
-            all.add(&report.counted);
+            all += report.counted;
         }
     }
     (result.chunks_written, result.bytes_read, result.bytes_written) = (all.written, all.bytes_read, all.bytes_written);
