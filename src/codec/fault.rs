@@ -1,7 +1,8 @@
 //! Faults of encoding and decoding a chunk: the codec, the element, the expected and the found value.
 
-pub use super::kinds::error::{CodecError, element_help, number_text, number_value};
+pub use super::kinds::error::{CodecError, element_help, number_text};
 use crate::element::NumberType;
+pub use crate::element::number_value;
 use crate::grid::zip_with;
 use crate::kernel::FaultKind;
 use crate::store::file::FIRST_BYTES;

@@ -4,7 +4,6 @@ pub mod chain;
 pub mod conversion;
 pub mod elements;
 pub mod fault;
-mod footprint;
 #[cfg(feature = "zarrs")]
 mod from_zarrs;
 pub mod kinds;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::configuration::MAX_ELEMENT_SIZE;
 use super::scalar::{value_from_json, value_to_json};
-use super::{DataType, FillValue, FillValueError, FixedBytes, Read, StructType, base64};
+use super::{DataType, FillValue, FillValueError, FixedBytes, INT64, Read, StructType, base64};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType, element_bits, is_of_type};
+use crate::element::{NumberType, element_bits, is_of_type};
 use crate::metadata::json::{Json, Number, Object};
 
 /// The bytes of a value that was read, or why not.
@@ -45,9 +45,6 @@ fn bytes_of(bits: u64, size: usize) -> Vec<u8> {
     }
     bytes
 }
-
-/// The stored type of `numpy.datetime64` and `numpy.timedelta64`.
-const INT64: NumberType = NumberType::of(ElementType::Int64);
 
 impl DataType {
     /// Returns zero, false, zero bytes, or an empty element. `None` for types that are not decoded.

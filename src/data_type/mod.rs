@@ -6,7 +6,6 @@
 pub(crate) mod base64;
 mod configuration;
 mod fill_value;
-mod float;
 mod layout;
 mod read;
 mod registry;
@@ -15,7 +14,7 @@ mod scalar;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::diagnostic::Diagnostic;
-use crate::element::NumberType;
+use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
 
 pub use configuration::{DataTypeError, Field, FillValueError, StructType};
@@ -56,6 +55,9 @@ pub enum DataType {
     /// Any other type, with its metadata as written. Such arrays are copied, not decoded to elements.
     Other(Json),
 }
+
+/// The stored type of `numpy.datetime64` and `numpy.timedelta64`.
+const INT64: NumberType = NumberType::of(ElementType::Int64);
 
 /// `numpy.datetime64` or `numpy.timedelta64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -173,6 +175,11 @@ impl DataType {
             DataType::Complex(component) => Some((*component, 2)),
             _ => None,
         }
+    }
+
+    /// Returns the components as they are stored: those of [`DataType::components`], and the integer of a time.
+    pub const fn stored_components(&self) -> Option<(NumberType, usize)> {
+        if let DataType::Time(_) = self { Some((INT64, 1)) } else { self.components() }
     }
 
     /// Returns true if a component has fewer than 8 bits.

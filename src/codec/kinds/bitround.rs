@@ -8,7 +8,7 @@ use super::members::{Form, Member};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::NumberType;
 use crate::kernel::bit_round::BitRound;
 use crate::metadata::extension::CodecMetadata;
 
@@ -62,10 +62,7 @@ impl Coder for BitRound {
 /// Returns the bytes of a component and the stored bits of its significand, for the types of the page. The bits are
 /// `None` for integers. The result is `None` for other types.
 fn component_of(data_type: &DataType) -> Option<(usize, Option<u32>)> {
-    let number = match data_type {
-        DataType::Time(_) => NumberType::of(ElementType::Int64),
-        _ => data_type.components()?.0,
-    };
+    let (number, _) = data_type.stored_components()?;
     // The page has only the small floats of 16 bits.
     if !number.is_whole() || number.small_float().is_some_and(|float| float.bits() != 16) {
         return None;

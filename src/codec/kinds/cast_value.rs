@@ -8,9 +8,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, cast};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};

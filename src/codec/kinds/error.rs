@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::BytesSize;
 use crate::diagnostic::quantity::{bytes, noun_of};
-use crate::element::{ElementType, NumberType, element_bits};
+use crate::element::{Element, ElementType, NumberType, element_bits};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::fallibly;
 use crate::with_element;
@@ -137,31 +137,10 @@ pub(crate) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecEr
 
 /// Returns a number as text: the shortest decimal, or the word for NaN and infinities.
 pub fn number_text(number_type: NumberType, bits: u64) -> String {
-    use crate::element::Element;
     if let Some(float) = number_type.small_float() {
         return float.to_f64(bits).map_or_else(|| "NaN".to_owned(), |value| value.to_string());
     }
     with_element!(number_type.element(), T => T::from_bits64(bits).to_string())
-}
-
-/// Returns a number as a float64, for figures. Integers beyond 2^53 are rounded.
-#[inline]
-#[expect(clippy::cast_precision_loss, reason = "figures need no more than 53 bits")]
-pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
-    use crate::element::Element;
-    if let Some(float) = number_type.small_float() {
-        return float.to_f64(bits).unwrap_or(f64::NAN);
-    }
-    match number_type.element() {
-        ElementType::Float16 => half::f16::from_bits64(bits).to_f64(),
-        ElementType::Float32 => f64::from(f32::from_bits64(bits)),
-        ElementType::Float64 => f64::from_bits64(bits),
-        element if element.is_signed_integer() => {
-            let unused = 64 - u32::try_from(element.size() * 8).unwrap_or(64);
-            ((bits << unused).cast_signed() >> unused) as f64
-        }
-        _ => bits as f64,
-    }
 }
 
 /// Returns the range of a type as text.

@@ -81,12 +81,9 @@ fn output(array: &ArrayRepresentation, data_type: DataType) -> ArrayRepresentati
 
 /// Returns a type as numpy calculates with it. Times are integers.
 fn numpy_type(data_type: &DataType) -> Option<NumpyType> {
-    match data_type {
-        DataType::Bool => Some(NumpyType::Bool),
-        DataType::Number(number) if number.is_whole() && !data_type.is_small_float() => {
-            Some(NumpyType::Number(*number))
-        }
-        DataType::Time(_) => Some(NumpyType::Number(NumberType::of(ElementType::Int64))),
+    match data_type.stored_components() {
+        None if *data_type == DataType::Bool => Some(NumpyType::Bool),
+        Some((number, 1)) if number.is_whole() && !data_type.is_small_float() => Some(NumpyType::Number(number)),
         _ => None,
     }
 }

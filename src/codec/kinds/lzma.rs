@@ -27,7 +27,11 @@ pub(crate) static LZMA: BytesKind = BytesKind {
     ..BytesKind::new(
         &[
             Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
-            Member::new("check", Form::Listed(is_check, CHECK_NAMES), Absent::Nothing),
+            Member::new(
+                "check",
+                Form::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES),
+                Absent::Nothing,
+            ),
             PRESET,
             Member::new("filters", Form::Any, Absent::Nothing),
         ],
@@ -83,7 +87,7 @@ const OF_COMPRESSOR: &[Member] = &[
     in_range("pb", 0, 4),
     in_range("mode", 1, 2),
     in_range("nice_len", 2, 273),
-    Member::new("mf", Form::Listed(is_finder, FINDER_NAMES), Absent::Nothing),
+    Member::new("mf", Form::Listed(|number| matches!(number, 3 | 4 | 18..=20), FINDER_NAMES), Absent::Nothing),
     in_range("depth", 0, u32::MAX as i64),
 ];
 const OF_DELTA: &[Member] = &[ID, in_range("dist", 1, 256)];
@@ -108,17 +112,9 @@ const PRESET: Member = Member::new(
 const CHECKS: [Check; 4] = [Check::None, Check::Crc32, Check::Crc64, Check::Sha256];
 const CHECK_NAMES: &str = "-1 (the format's own), 0 (none), 1 (CRC32), 4 (CRC64) or 10 (SHA-256)";
 
-fn is_check(number: i64) -> bool {
-    number == -1 || CHECKS.iter().any(|check| *check as i64 == number)
-}
-
 /// The match finders, whose numbers are those of Python.
 const FINDERS: [MatchFinder; 5] = [HashChain3, HashChain4, BinaryTree2, BinaryTree3, BinaryTree4];
 const FINDER_NAMES: &str = "3, 4 (hash chains), 18, 19 or 20 (binary trees)";
-
-fn is_finder(number: i64) -> bool {
-    FINDERS.iter().any(|finder| *finder as i64 == number)
-}
 
 /// Sets one of the library's options of a compressor.
 type SetOption = fn(&mut LzmaOptions, u32) -> &mut LzmaOptions;

@@ -10,12 +10,9 @@
 
 // Used by every codec.
 pub mod array;
-mod contexts;
 pub(crate) mod error;
 pub(crate) mod members;
 mod representation;
-// Shared by several codecs.
-mod fill;
 // Codecs whose input is an array.
 pub mod bitround;
 pub mod bytes;
@@ -37,10 +34,10 @@ pub mod numcodecs_bytes;
 pub mod zstd;
 
 pub use array::{ArrayKind, Effect};
-pub use contexts::Contexts;
 pub use error::CodecError;
 pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -98,6 +95,25 @@ pub struct Output<'a> {
     pub allowed: BytesSize,
     /// Compressor contexts.
     pub contexts: &'a mut Contexts,
+}
+
+/// Compressor contexts of a thread, and a buffer for a codec that needs one more. There is at most one of each type,
+/// made when a codec first needs it.
+#[derive(Debug, Default)]
+pub struct Contexts {
+    kept: Vec<Box<dyn Any + Send>>,
+}
+
+impl Contexts {
+    /// Runs `work` with the context of this type. If `work` panics, the context is lost, since its state is unknown.
+    fn with<T: Any + Send + Default, R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
+        let place = self.kept.iter().position(|context| context.is::<T>());
+        let context = place.and_then(|place| self.kept.swap_remove(place).downcast::<T>().ok());
+        let mut context = context.unwrap_or_default();
+        let result = work(&mut context);
+        self.kept.push(context);
+        result
+    }
 }
 
 /// A codec with its configuration, bound to a chunk if its input is an array. Elements are in C order, in the byte

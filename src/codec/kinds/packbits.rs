@@ -9,7 +9,7 @@ use super::members::{Absent, Form, Member};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{Element, ElementType, NumberType, with_bits};
+use crate::element::{Element, NumberType, with_bits};
 
 /// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
@@ -66,11 +66,10 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     }
     let array = to.array()?;
     let data_type = &array.data_type;
-    let (number, num_components) = match (data_type, data_type.components()) {
-        (_, Some((number, num_components))) => (Some(number), num_components),
-        (DataType::Time(_), _) => (Some(NumberType::of(ElementType::Int64)), 1),
-        (DataType::Bool, _) => (None, 1),
-        _ => {
+    let (number, num_components) = match data_type.stored_components() {
+        Some((number, num_components)) => (Some(number), num_components),
+        None if *data_type == DataType::Bool => (None, 1),
+        None => {
             to.report(code::CODEC_DATA_TYPE, format!("`packbits` does not encode `{data_type}`"));
             return None;
         }

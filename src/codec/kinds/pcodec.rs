@@ -21,7 +21,7 @@ use super::representation::size;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
-use crate::element::{ElementType, NumberType};
+use crate::element::ElementType;
 use crate::with_element;
 
 pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
@@ -72,16 +72,9 @@ fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
 
 /// Returns the type of the numbers in a supported data type, and how many an element has.
 fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
-    let whole = |number: &NumberType| {
-        let is_taken = number.is_whole() && number.small_float().is_none() && number.size() > 1;
-        is_taken.then_some(number.element())
-    };
-    match data_type {
-        DataType::Number(number) => whole(number).map(|element| (element, 1)),
-        DataType::Complex(component) => whole(component).map(|element| (element, 2)),
-        DataType::Time(_) => Some((ElementType::Int64, 1)),
-        _ => None,
-    }
+    let (number, count) = data_type.stored_components()?;
+    let is_taken = number.is_whole() && number.small_float().is_none() && number.size() > 1;
+    is_taken.then_some((number.element(), count as u64))
 }
 
 /// Reads the configuration, and the most numbers of a page.

@@ -2,9 +2,8 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, convert};
+use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::fill::{encoded_fill_value, scalar};
 use super::members::{Absent, Form, Member, Members, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{value_from_json, value_to_json};

@@ -23,7 +23,7 @@ use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, NumberType};
+use crate::element::ElementType;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
@@ -51,43 +51,44 @@ const GREATEST_BLOCK: usize = 256;
 /// The most dimensions that zfp supports.
 const MAX_DIMENSIONS: usize = 4;
 
-const MODE: Member = Member::required("mode", Form::Any);
+const MODE: Member = Member::required(
+    "mode",
+    Form::Choice(&["reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"]),
+);
 
 const fn whole(name: &'static str) -> Member {
     Member::required(name, Form::Integer(0, u32::MAX as i64))
 }
 
+const fn number(name: &'static str) -> Member {
+    Member::required(name, Form::Number)
+}
+
+const fn any(name: &'static str) -> Member {
+    Member::new(name, Form::Any, Absent::Nothing)
+}
+
+const MINEXP: Member = Member::required("minexp", Form::Integer(i32::MIN as i64, i32::MAX as i64));
+
 /// Each mode and its members.
 const MODES: [(&str, &[Member]); 5] = [
     ("reversible", &[MODE]),
-    (
-        "expert",
-        &[
-            MODE,
-            whole("minbits"),
-            whole("maxbits"),
-            whole("maxprec"),
-            Member::required("minexp", Form::Integer(i32::MIN as i64, i32::MAX as i64)),
-        ],
-    ),
-    ("fixed_accuracy", &[MODE, Member::required("tolerance", Form::Number)]),
-    ("fixed_rate", &[MODE, Member::required("rate", Form::Number)]),
+    ("expert", &[MODE, whole("minbits"), whole("maxbits"), whole("maxprec"), MINEXP]),
+    ("fixed_accuracy", &[MODE, number("tolerance")]),
+    ("fixed_rate", &[MODE, number("rate")]),
     ("fixed_precision", &[MODE, whole("precision")]),
 ];
 
 /// The members of all modes, used for an unknown mode.
 const OF_ANY_MODE: &[Member] = &[
-    Member::required(
-        "mode",
-        Form::Choice(&["reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"]),
-    ),
-    Member::new("minbits", Form::Any, Absent::Nothing),
-    Member::new("maxbits", Form::Any, Absent::Nothing),
-    Member::new("maxprec", Form::Any, Absent::Nothing),
-    Member::new("minexp", Form::Any, Absent::Nothing),
-    Member::new("tolerance", Form::Any, Absent::Nothing),
-    Member::new("rate", Form::Any, Absent::Nothing),
-    Member::new("precision", Form::Any, Absent::Nothing),
+    MODE,
+    any("minbits"),
+    any("maxbits"),
+    any("maxprec"),
+    any("minexp"),
+    any("tolerance"),
+    any("rate"),
+    any("precision"),
 ];
 
 /// Returns a parameter that is a number.
@@ -190,15 +191,12 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     if to.members.diagnostics.len() > reported {
         return None;
     }
-    let number = data_type.number().filter(|number| number.is_whole());
-    let element = match data_type {
-        DataType::Time(_) => Some(ElementType::Int64),
-        _ => number.map(NumberType::element),
-    };
+    let (number, _) = data_type.stored_components()?;
+    let element = (number.is_whole() && number.small_float().is_none()).then_some(number.element());
     let bound = element.and_then(|element| bound(mode, element, to));
     if bound.is_none() && to.members.diagnostics.len() == reported {
         let unsupported = unsupported("zfp", data_type);
-        let is_wide = number.is_some_and(|number| number.bits() >= 32 && !number.is_float());
+        let is_wide = data_type.number().is_some_and(|number| number.bits() >= 32 && !number.is_float());
         to.push(if is_wide { unsupported.with_help(UNSIGNED) } else { unsupported });
     }
     bound
@@ -380,7 +378,7 @@ fn bind_zfpy(to: &mut Binding<'_>) -> Option<BoundArray> {
     let rank = array.shape.len();
     let takes = "`numcodecs.zfpy` takes int32, int64, float32 and float64";
     let number = array.data_type.number().filter(|number| number.is_whole() && number.size() >= 4);
-    let element = number.map(NumberType::element).filter(|element| scalar_type(*element).is_some());
+    let element = number.map(|number| number.element()).filter(|element| scalar_type(*element).is_some());
     let element = element.or_else(|| to.refuse(code::CODEC_DATA_TYPE, takes));
     let takes = (1..=MAX_DIMENSIONS).contains(&rank);
     if !takes {

@@ -334,3 +334,12 @@ pub fn is_of_type(bits: u64, number_type: NumberType) -> bool {
 pub fn low_bits(integer: i128, number_type: NumberType) -> u64 {
     integer_bits(integer as u64, number_type.element())
 }
+
+/// Returns a number as a float64, for figures. Integers beyond 2^53 are rounded.
+#[inline]
+pub fn number_value(number_type: NumberType, bits: u64) -> f64 {
+    if let Some(float) = number_type.small_float() {
+        return float.to_f64(bits).unwrap_or(f64::NAN);
+    }
+    with_element!(number_type.element(), T => T::from_bits64(bits).as_())
+}

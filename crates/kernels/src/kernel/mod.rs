@@ -23,7 +23,6 @@ pub mod differences;
 mod dispatch;
 mod double;
 mod exact;
-mod integer;
 pub mod keep_bits;
 pub mod missing;
 mod narrow;

@@ -4,10 +4,8 @@
 //! equals the real one, including true division. The differences are measured while a tile is in the cache. For readers
 //! that decode by CF attributes, codes are measured afterwards, decoded as these readers do.
 
-mod exact;
 mod figures;
 mod fused;
-mod measured;
 mod straight;
 
 use bytemuck::pod_read_unaligned;
@@ -15,12 +13,15 @@ use num_traits::AsPrimitive;
 
 pub use self::figures::{QuantizeFigures, float_bits};
 
-use self::exact::ExactQuantize;
 use self::fused::FusedKernel;
 use self::straight::{Seen, StraightKernel};
+use super::cast::wrapped;
+use super::exact::{RoundedInteger, Value};
+use super::missing::MissingFilter;
+use super::scale_offset::ScaleOffset;
 use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, write_bits};
-use super::{ElementFault, OutOfRange, Rounding};
-use crate::element::{Element, FloatFormat, NumberType, low_bits};
+use super::{ElementFault, FaultKind, OutOfRange, Rounding};
+use crate::element::{Element, FloatFormat, NumberType, integer_of, low_bits};
 use crate::{with_element, with_float, with_integer};
 
 /// The steps of a quantisation.
@@ -57,7 +58,12 @@ const SPAN: usize = 4 * TILE;
 /// A bound quantisation.
 #[derive(Debug, Clone)]
 pub struct Quantize {
-    exact: ExactQuantize,
+    options: QuantizeOptions,
+    missing: MissingFilter,
+    scale_offset: ScaleOffset,
+    /// The format of the source values.
+    format: FloatFormat,
+    normalizer: f64,
     fused: Option<FusedKernel>,
     straight: Option<StraightKernel>,
 }
@@ -65,23 +71,32 @@ pub struct Quantize {
 impl Quantize {
     /// Binds it to the best loop for this machine.
     pub fn new(options: QuantizeOptions) -> Self {
-        let exact = ExactQuantize::new(options);
-        let fused = fused::bind(&exact.options, exact.normalizer);
-        let straight = fused.as_ref().and_then(|_| straight::bind(&exact.options, exact.normalizer));
-        Quantize { exact, fused, straight }
+        let source = options.source;
+        let scale = options.scale.map_or(1.0, |bits| Value::new(bits, source).to_f64());
+        let normalizer = power_of_two_near(scale.abs());
+        let fused = fused::bind(&options, normalizer);
+        Quantize {
+            missing: MissingFilter::new(source, &options.missing),
+            scale_offset: ScaleOffset::new(source, options.offset, options.scale),
+            format: source.float_format().unwrap_or(FloatFormat::BINARY64),
+            normalizer,
+            straight: fused.as_ref().and_then(|_| straight::bind(&options, normalizer)),
+            fused,
+            options,
+        }
     }
 
     /// Returns the options.
     pub fn options(&self) -> &QuantizeOptions {
-        &self.exact.options
+        &self.options
     }
 
     /// Encodes `source` (native-endian floats) into codes and adds to `figures`.
     ///
     /// After a fault the contents of `target` and `figures` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
-        let (source_size, target_size) = (self.options().source.size(), self.options().target.size());
-        figures.normalizer = self.exact.normalizer;
+        let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
+        figures.normalizer = self.normalizer;
         let count = num_elements(source, source_size, target, target_size);
         let mut expects_nan = false;
         let source_spans = source[..count * source_size].chunks(SPAN * source_size);
@@ -94,12 +109,12 @@ impl Quantize {
                         return Ok(());
                     }
                     convert_each((source, source_size), (target, target_size), span * SPAN + first, |bits| {
-                        self.exact.encode(bits, figures)
+                        self.encode(bits, figures)
                     })
                 })?;
             }
             // The clamped elements are not known any more.
-            if let Some(attributes) = self.options().cf.filter(|_| figures.clamped == before.clamped) {
+            if let Some(attributes) = self.options.cf.filter(|_| figures.clamped == before.clamped) {
                 let (greatest, squares) = self.errors_of_cf(source, target, attributes);
                 figures.max_abs_error = before.max_abs_error.max(greatest);
                 figures.sum_of_squares = before.sum_of_squares + squares;
@@ -113,7 +128,7 @@ impl Quantize {
     fn errors_of_cf(&self, source: &[u8], target: &[u8], (scale_factor, add_offset): (f64, f64)) -> (f64, f64) {
         // Parallel lanes, so that the compiler uses vectors.
         const LANES: usize = 8;
-        let QuantizeOptions { source: from, target: to, nan_code, .. } = *self.options();
+        let QuantizeOptions { source: from, target: to, nan_code, .. } = self.options;
         let (mut greatest, mut squares) = ([0_f64; LANES], [0_f64; LANES]);
         with_float!(from.element(), S => with_integer!(to.element(), T => {
             let nan_code = nan_code.map(|code| T::from_bits64(low_bits(i128::from(code), to)));
@@ -123,7 +138,7 @@ impl Quantize {
                 let error = (decoded - AsPrimitive::<f64>::as_(x)).abs();
                 let error = if has_nan & (code == nan_code) { 0.0 } else { error };
                 greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
-                let normalized = error * self.exact.normalizer;
+                let normalized = error * self.normalizer;
                 squares[lane] += normalized * normalized;
             };
             let rows = source.chunks(LANES * size_of::<S>()).zip(target.chunks(LANES * size_of::<T>()));
@@ -147,7 +162,7 @@ impl Quantize {
         target: &mut [u8],
         (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
     ) -> bool {
-        let Some(kernel) = self.straight.as_ref().filter(|_| self.exact.missing.is_empty()) else { return false };
+        let Some(kernel) = self.straight.as_ref().filter(|_| self.missing.is_empty()) else { return false };
         let before = Seen { greatest: figures.max_abs_error, expects_nan: *expects_nan };
         let tile = kernel.run_after(&before, source, target);
         *expects_nan = tile.is_some_and(|tile| tile.nan > 0);
@@ -157,7 +172,7 @@ impl Quantize {
     /// Runs the fused loop. Returns false with unchanged figures if the tile contains unsupported values.
     fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
         let Some(kernel) = &self.fused else { return false };
-        let tile = if self.exact.missing.is_empty() {
+        let tile = if self.missing.is_empty() {
             kernel.run_after(figures, source, target)
         } else {
             let mut buffer = TileBuffer::new();
@@ -171,8 +186,8 @@ impl Quantize {
 
     /// Adds a tile of `size` bytes to the figures if all of its elements have a code.
     fn accept(&self, tile: &QuantizeFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
-        let is_all = tile.count == (size / self.options().source.size()) as u64;
-        let has_codes = tile.nan == 0 || self.options().nan_code.is_some();
+        let is_all = tile.count == (size / self.options.source.size()) as u64;
+        let has_codes = tile.nan == 0 || self.options.nan_code.is_some();
         let is_measured = tile.max_abs_error.is_finite() && tile.max_abs_error_clamped.is_finite();
         let is_accepted = is_all && has_codes && is_measured;
         if is_accepted {
@@ -183,7 +198,7 @@ impl Quantize {
 
     /// Returns true if the NaN code is inside the range and a number got it.
     fn has_reserved_code(&self, target: &[u8], nan: u64) -> bool {
-        let QuantizeOptions { target: number_type, codes, nan_code, .. } = *self.options();
+        let QuantizeOptions { target: number_type, codes, nan_code, .. } = self.options;
         let Some(code) = nan_code.filter(|code| (codes.0..=codes.1).contains(code)) else { return false };
         let code = low_bits(i128::from(code), number_type);
         let found = with_element!(number_type.element(), T => {
@@ -196,20 +211,106 @@ impl Quantize {
 
     /// Returns a copy of the tile with NaN for each missing value.
     fn without_missing<'b>(&self, source: &[u8], buffer: &'b mut TileBuffer) -> &'b [u8] {
-        let number_type = self.options().source;
-        let nan = number_type.float_format().and_then(FloatFormat::canonical_nan).unwrap_or(0);
+        let number_type = self.options.source;
+        let nan = self.format.canonical_nan().unwrap_or(0);
         let copied = buffer.bytes_mut(source.len());
         copied.copy_from_slice(source);
-        self.exact.missing.each_missing(source, |index| write_bits(copied, number_type.size(), index, nan));
+        self.missing.each_missing(source, |index| write_bits(copied, number_type.size(), index, nan));
         copied
     }
+
+    /// Encodes one element by the exact path, decodes it again, and adds it to the figures.
+    fn encode(&self, bits: u64, figures: &mut QuantizeFigures) -> Result<u64, FaultKind> {
+        let QuantizeOptions { source, target, nan_code, rounding, .. } = self.options;
+        let x = Value::new(bits, source);
+        figures.count += 1;
+        if let Some(code) = self.options.negative_zero_code.filter(|_| bits == self.format.sign()) {
+            return Ok(low_bits(i128::from(code), target));
+        }
+        if matches!(x, Value::NotANumber { .. }) || self.missing.contains(bits) {
+            let code = nan_code.ok_or(FaultKind::NotANumber)?;
+            figures.nan += 1;
+            return Ok(low_bits(i128::from(code), target));
+        }
+        let scaled = Value::new(self.scale_offset.encode_one(bits)?, source);
+        let rounded = match scaled {
+            Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
+            Value::Infinite { .. } => return Err(FaultKind::Infinite),
+            Value::Finite { .. } => scaled.to_integer(rounding).ok_or(FaultKind::OutOfRange)?,
+        };
+        let (code, is_clamped) = self.code(scaled, rounded)?;
+        let decoded = Value::from_integer(code).to_float(self.format, rounding);
+        let decoded = self.scale_offset.decode_one(decoded.map_err(|_| FaultKind::Overflow)?)?;
+        let error = (Value::new(decoded, source).to_f64() - x.to_f64()).abs();
+        if !error.is_finite() {
+            return Err(FaultKind::Overflow);
+        }
+        if is_clamped {
+            figures.clamped += 1;
+            figures.max_abs_error_clamped = figures.max_abs_error_clamped.max(error);
+        } else {
+            figures.max_abs_error = figures.max_abs_error.max(error);
+            let normalized = error * self.normalizer;
+            figures.sum_of_squares += normalized * normalized;
+        }
+        Ok(low_bits(code, target))
+    }
+
+    /// Returns the code of a rounded value, and true if the value was moved to have one.
+    fn code(&self, scaled: Value, rounded: RoundedInteger) -> Result<(i128, bool), FaultKind> {
+        let QuantizeOptions { target, out_of_range, codes, .. } = self.options;
+        let (least, greatest) = (i128::from(codes.0), i128::from(codes.1));
+        let nan_code = self.options.nan_code.map(i128::from);
+        let value = rounded.value;
+        if value.is_some() && value == nan_code {
+            return if out_of_range == OutOfRange::Clamp {
+                Ok((self.beside_nan_code(scaled, rounded), true))
+            } else {
+                Err(FaultKind::ReservedCode)
+            };
+        }
+        if let Some(code) = value.filter(|code| (least..=greatest).contains(code)) {
+            return Ok((code, false));
+        }
+        match out_of_range {
+            OutOfRange::Error => Err(FaultKind::OutOfRange),
+            OutOfRange::Clamp => {
+                let is_below = value.map_or(rounded.negative, |value| value < least);
+                Ok((if is_below { least } else { greatest }, true))
+            }
+            OutOfRange::Wrap => {
+                let code = integer_of(wrapped(rounded.low, target), target.element());
+                if Some(code) == nan_code { Err(FaultKind::ReservedCode) } else { Ok((code, value != Some(code))) }
+            }
+        }
+    }
+
+    /// Returns the code next to an inner NaN code, on the side of the value. At an end of the codes it is the one
+    /// inside.
+    fn beside_nan_code(&self, scaled: Value, rounded: RoundedInteger) -> i128 {
+        let (least, greatest) = (i128::from(self.options.codes.0), i128::from(self.options.codes.1));
+        let code = rounded.value.unwrap_or_default();
+        // Near the code its float is exact, or the value is an integer itself.
+        let is_below = scaled.to_f64() < Value::from_integer(code).to_f64();
+        let beside = if is_below { code - 1 } else { code + 1 };
+        beside.max(least).min(greatest)
+    }
+}
+
+/// Returns the greatest power of two that is not above a positive number, but at least the least normal float64. It is
+/// 1 for any other number.
+fn power_of_two_near(value: f64) -> f64 {
+    if !value.is_finite() || value <= 0.0 {
+        return 1.0;
+    }
+    let exponent_bits = value.to_bits() & 0x7ff0_0000_0000_0000;
+    if exponent_bits == 0 { f64::MIN_POSITIVE } else { f64::from_bits(exponent_bits) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::element::ElementType;
-    use crate::kernel::FaultKind;
 
     #[test]
     fn negative_zero_with_a_code_of_its_own_has_no_error() {

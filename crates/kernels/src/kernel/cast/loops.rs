@@ -9,9 +9,10 @@ use super::CastOptions;
 use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, low_bits, with_bits};
 use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::exact::Value;
-use crate::kernel::integer::{IntegerElement, odd_f64, rounded_f64};
 use crate::kernel::narrow::{ConvertFloat, FloatElement, odd_float32};
-use crate::kernel::round::{NearestEven, OfFloat, RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::round::{
+    IntegerElement, NearestEven, OfFloat, RoundingMode, WideFloat, odd_f64, round, rounded_f64, with_rounding,
+};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::{with_float, with_integer};
 

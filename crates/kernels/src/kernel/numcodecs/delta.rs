@@ -3,8 +3,7 @@
 //! Differences are computed in `dtype`, where integers wrap, and cast to `astype`. Decoding adds in the type that can
 //! represent both, or in float64 if no integer can. It casts every sum to `dtype` last (run, numpy 2.4).
 
-use super::ElementFilter;
-use super::cast::{Number, NumpyCast, OverflowRule};
+use super::{ElementFilter, Number, NumpyCast, OverflowRule};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::{ElementFault, FaultKind};
 use crate::with_element;

@@ -5,8 +5,7 @@
 //! integers of the same type. A quotient of integers, and integers with a float, are float64. A value that does not fit
 //! `astype` wraps, too, or becomes infinite, as in numpy. Only NaN, infinities and values too great to wrap are faults.
 
-use super::cast::{Number, NumpyCast, OverflowRule, Real, float64};
-use super::{ElementFilter, PythonNumber};
+use super::{ElementFilter, Number, NumpyCast, OverflowRule, PythonNumber, Real, float64};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::FaultKind;
 use crate::{with_element, with_float, with_integer};

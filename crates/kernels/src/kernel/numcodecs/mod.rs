@@ -9,18 +9,23 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
-mod cast;
 mod delta;
 mod fixed_scale_offset;
 #[cfg(test)]
 mod tests;
 
+use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
 
-use super::ElementFault;
-use crate::element::{ElementType, NumberType};
+use half::f16;
+use num_traits::{AsPrimitive, Float};
 
-pub use cast::as_type;
+use super::cast::{Cast, CastOptions};
+use super::tile::{TileBuffer, for_each_tile};
+use super::{ElementFault, FaultKind, OutOfRange, Rounding};
+use crate::element::{Element, ElementType, NumberType};
+use crate::{with_element, with_float};
+
 pub use delta::{Delta, delta};
 pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize};
 
@@ -96,4 +101,202 @@ impl NumpyType {
     pub const fn number(self) -> NumberType {
         if let NumpyType::Number(number) = self { number } else { NumberType::of(ElementType::UInt8) }
     }
+}
+
+/// The treatment of a value that the target cannot represent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OverflowRule {
+    /// As in numpy: integers wrap, floats become infinite. A float outside an integer type is a fault.
+    Numpy,
+    /// As in numpy, but a float wraps to an integer type, too. As in numpy it must be within 32 bits, or 64 for 64-bit
+    /// types.
+    Wrapping,
+    /// Integers wrap if wrapping back restores them. Any other value is a fault.
+    Reversible,
+    Fault,
+}
+
+/// A cast between two types, or a copy if they are the same.
+#[derive(Debug, Clone)]
+struct NumpyCast {
+    cast: Option<Cast>,
+    /// The integer type that floats wrap to, if they do. Floats that numpy does not wrap to it are a fault.
+    wraps: Option<NumberType>,
+}
+
+impl NumpyCast {
+    fn new(source: NumberType, target: NumberType, excess: OverflowRule) -> Self {
+        let are_integers = !source.is_float() && !target.is_float();
+        let narrows = target.bits() < source.bits();
+        let is_signed = target.element().is_signed_integer();
+        let wraps = (excess == OverflowRule::Wrapping && source.is_float() && !target.is_float()).then_some(target);
+        let (source, out_of_range) = match excess {
+            OverflowRule::Numpy | OverflowRule::Wrapping if are_integers => (source, OutOfRange::Wrap),
+            OverflowRule::Numpy | OverflowRule::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
+            OverflowRule::Wrapping => (source, OutOfRange::Wrap),
+            // 65535 as an int16 is -1, which an int8 can represent and decode.
+            OverflowRule::Reversible if are_integers && narrows => {
+                (NumberType::integer(is_signed, source.bits()).unwrap_or(source), OutOfRange::Error)
+            }
+            OverflowRule::Reversible if are_integers => (source, OutOfRange::Wrap),
+            _ => (source, OutOfRange::Error),
+        };
+        let rounding = if target.is_float() { Rounding::NearestEven } else { Rounding::TowardsZero };
+        let options = CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() };
+        NumpyCast { cast: (source != target).then(|| Cast::new(options)), wraps }
+    }
+
+    /// Casts as many elements as both slices have.
+    fn convert(&self, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+        let Some(cast) = &self.cast else {
+            let length = source.len().min(target.len());
+            target[..length].copy_from_slice(&source[..length]);
+            return Ok(());
+        };
+        if let Some(target) = self.wraps {
+            with_float!(cast.options().source.element(), T => check_wrapping::<T>(source, target), else Ok(()))?;
+        }
+        cast.convert(source, target).map_err(|fault| match fault.kind {
+            // There is no `out_of_range` that could be chosen.
+            FaultKind::OutOfRange => ElementFault { kind: FaultKind::Overflow, ..fault },
+            _ => fault,
+        })
+    }
+
+    /// Runs `arithmetic` on each tile of elements of `source_size` bytes, and casts its results of type `R`.
+    fn after<R: Element>(
+        &self,
+        (source, source_size): (&[u8], usize),
+        target: &mut [u8],
+        mut arithmetic: impl FnMut(&[u8], &mut [u8]) -> Result<(), ElementFault>,
+    ) -> Result<(), ElementFault> {
+        let mut scratch = TileBuffer::new();
+        let target_size = self.cast.as_ref().map_or(size_of::<R>(), |cast| cast.options().target.size());
+        for_each_tile((source, source_size), (target, target_size), |source, target, first| {
+            let at = |fault: ElementFault| ElementFault { index: first + fault.index, ..fault };
+            if self.cast.is_none() {
+                return arithmetic(source, target).map_err(at);
+            }
+            let results = scratch.bytes_mut(source.len() / source_size * size_of::<R>());
+            arithmetic(source, results).map_err(at)?;
+            self.convert(results, target).map_err(at)
+        })
+    }
+
+    /// Runs `each` on each element, and casts its results of type `R`.
+    fn after_each<S: Element, R: Element>(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        mut each: impl FnMut(S) -> Result<R, FaultKind>,
+    ) -> Result<(), ElementFault> {
+        self.after::<R>((source, size_of::<S>()), target, |source, target| map_elements(source, target, &mut each))
+    }
+}
+
+/// Fails for finite floats that numpy does not wrap to an integer type, as their cast is undefined in C. The cast uses
+/// a signed integer of 32 bits, or of 64 for 64-bit types. A value that the type itself has is valid, too.
+fn check_wrapping<T: Number>(source: &[u8], target: NumberType) -> Result<(), ElementFault> {
+    let through = if target.size() == 8 { 63 } else { 31 };
+    let unsigned = if target.element().is_signed_integer() { 0 } else { target.bits() };
+    let (least, beyond) = (-2_f64.powi(through), 2_f64.powi(through.max(unsigned.cast_signed())));
+    let source = bytemuck::try_cast_slice::<u8, T>(source).unwrap_or_default();
+    let is_undefined = |value: &T| {
+        let value = float64(*value).trunc();
+        value.is_finite() && !(least..beyond).contains(&value)
+    };
+    let fault = |index| Err(ElementFault { kind: FaultKind::Overflow, index });
+    source.iter().position(is_undefined).map_or(Ok(()), fault)
+}
+
+/// Calls `each` on the elements of aligned tiles. The error has the index of the first fault.
+fn map_elements<S: bytemuck::Pod, T: bytemuck::Pod>(
+    source: &[u8],
+    target: &mut [u8],
+    mut each: impl FnMut(S) -> Result<T, FaultKind>,
+) -> Result<(), ElementFault> {
+    let source = bytemuck::try_cast_slice::<u8, S>(source).unwrap_or_default();
+    let target = bytemuck::try_cast_slice_mut::<u8, T>(target).unwrap_or_default();
+    for (index, (source, target)) in source.iter().zip(target).enumerate() {
+        *target = each(*source).map_err(|kind| ElementFault { kind, index })?;
+    }
+    Ok(())
+}
+
+/// A number of any type. `as_` returns the nearest float64.
+trait Number: Element + num_traits::NumCast + AsPrimitive<f64> {
+    /// Returns the sum. Integers wrap.
+    fn plus(self, other: Self) -> Self;
+    /// Returns the difference. Integers wrap.
+    fn minus(self, other: Self) -> Self;
+    /// Returns the product. Integers wrap.
+    fn times(self, other: Self) -> Self;
+}
+
+/// Returns the nearest float64.
+fn float64(number: impl Number) -> f64 {
+    number.as_()
+}
+
+trait Real: Number + Float {
+    /// Returns the nearest value to a float64, as numpy converts a weak Python float to the array's type.
+    fn nearest(value: f64) -> Self;
+    /// Returns the nearest integer, ties to even.
+    fn rounded(self) -> Self;
+}
+
+macro_rules! numbers {
+    ($plus:ident, $minus:ident, $times:ident: $($type:ty),*) => {$(
+        impl Number for $type {
+            fn plus(self, other: Self) -> Self {
+                self.$plus(other)
+            }
+            fn minus(self, other: Self) -> Self {
+                self.$minus(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.$times(other)
+            }
+        }
+    )*};
+}
+
+numbers!(wrapping_add, wrapping_sub, wrapping_mul: i8, i16, i32, i64, u8, u16, u32, u64);
+numbers!(add, sub, mul: f16, f32, f64);
+
+impl<T: Number + Float> Real for T
+where
+    f64: AsPrimitive<T>,
+{
+    fn nearest(value: f64) -> Self {
+        value.as_()
+    }
+
+    fn rounded(self) -> Self {
+        // Both conversions are exact.
+        self.as_().round_ties_even().as_()
+    }
+}
+
+/// Binds `astype` to `decode_dtype` and `encode_dtype`.
+pub fn as_type(decoded: NumpyType, encoded: NumpyType) -> ElementFilter {
+    let (from, to) = (decoded.number(), encoded.number());
+    let cast = |(source, target): (NumberType, NumberType), result, rule| {
+        let cast = NumpyCast::new(source, target, rule);
+        move |elements: &[u8], results: &mut [u8]| match result {
+            NumpyType::Bool => truth(source, elements, results),
+            NumpyType::Number(_) => cast.convert(elements, results),
+        }
+    };
+    let encode = cast((from, to), encoded, OverflowRule::Reversible);
+    ElementFilter::new((from, to), encode, cast((to, from), decoded, OverflowRule::Numpy))
+}
+
+/// Casts to bool. Every value but zero is true, including NaN.
+fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<(), ElementFault> {
+    with_element!(source_type.element(), T => {
+        for_each_tile((source, size_of::<T>()), (target, 1), |source, target, _| {
+            map_elements::<T, u8>(source, target, |value| Ok(u8::from(float64(value) != 0.0)))
+        })
+    })
 }

@@ -9,7 +9,6 @@
 pub mod distribution;
 pub mod similarity;
 pub mod sums;
-mod windows;
 
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 

@@ -10,8 +10,9 @@
 //! without differences has exactly 1 and is not computed. Other windows lose no digits by subtracting nearly equal
 //! numbers.
 
-pub use super::windows::{Band, RADIUS, Similarity, WINDOW};
-use super::windows::{STEPS, Weights, WindowLoop};
+use std::ops::Range;
+
+use super::sums::multiply_add;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
 
 /// The standard deviation of the weights, in points.
@@ -26,6 +27,50 @@ pub struct LevelRange {
     pub greatest: f64,
 }
 
+/// Points from the middle of a window to its edge.
+pub const RADIUS: usize = 5;
+
+/// Points of a window along each side.
+pub const WINDOW: usize = 2 * RADIUS + 1;
+
+/// The number of steps between the 256 values.
+const STEPS: f64 = 255.0;
+
+/// Rows of two levels, rounded to 256 values.
+#[derive(Debug, Default)]
+pub struct Band {
+    /// Points of a row.
+    width: usize,
+    /// The values of SOURCE and DEST. 0 if the point does not count.
+    values: [Vec<u8>; 2],
+    /// 1 if the point counts, else 0.
+    counts: Vec<u8>,
+    has_gaps: bool,
+}
+
+/// The SSIM of some windows: their sum and number.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Similarity {
+    /// The sum of the SSIM of all windows.
+    pub sum: f64,
+    /// The windows whose middle point counts.
+    pub windows: u64,
+}
+
+impl Similarity {
+    /// Adds the windows that follow.
+    pub fn merge(&mut self, other: Similarity) {
+        self.sum += other.sum;
+        self.windows += other.windows;
+    }
+
+    /// Returns the mean. `None` if there are no windows.
+    #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the sum")]
+    pub fn mean(&self) -> Option<f64> {
+        (self.windows > 0).then(|| self.sum / self.windows as f64)
+    }
+}
+
 impl Band {
     /// Starts a band of rows of `width` points.
     pub fn begin(&mut self, width: usize) {
@@ -36,7 +81,7 @@ impl Band {
     }
 
     /// Returns the number of whole rows.
-    pub(super) fn rows(&self) -> usize {
+    fn rows(&self) -> usize {
         self.counts.len().checked_div(self.width).unwrap_or(0)
     }
 
@@ -184,4 +229,244 @@ impl BlockLoop for RoundLoop {
 #[expect(clippy::cast_possible_truncation, reason = "the integer is in the last eight bits")]
 fn code_of(scaled: f64) -> u8 {
     (scaled + ROUNDER).to_bits() as u8
+}
+
+/// The constants of SSIM: 1e-8 for values in [0, 1], converted to values in [0, 255].
+const CONSTANT: f64 = 1e-8 * STEPS * STEPS;
+
+/// The number of windows along a row that are computed together.
+const TILE: usize = 64;
+
+/// The points of a row inside these windows.
+const REACH: usize = TILE + 2 * RADIUS;
+
+/// [`REACH`] rounded up to whole vectors.
+const SPAN: usize = REACH.next_multiple_of(16);
+
+/// The weights of one dimension, from the middle of a window outwards.
+type Weights = [f64; RADIUS + 1];
+
+/// The number of maps to average over windows. They are SOURCE, the differences, their squares, the squares of both
+/// sides, and the points that count. All are integers below 2^24.
+const MAPS: usize = 5;
+
+/// The number of rows of window middles that are computed together. Their windows include [`REACHED_ROWS`] rows.
+const GROUP: usize = 4;
+const REACHED_ROWS: usize = GROUP + 2 * RADIUS;
+
+/// The columns of a tile are [`LANES`] blocks of [`BLOCK`] columns. The columns with one index in all blocks are
+/// neighbours in memory. So no loop has to move numbers from one lane of a vector into another.
+const LANES: usize = 8;
+const BLOCK: usize = TILE / LANES;
+/// The columns inside the windows of a block.
+const BLOCK_REACH: usize = BLOCK + 2 * RADIUS;
+
+/// The numbers of a row of a tile, by their index in a block, then by block. It is aligned to vectors in memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Row([f64; TILE]);
+
+/// A row with all columns inside the windows.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct WideRow([f64; BLOCK_REACH * LANES]);
+
+/// The buffers for the means of a tile. They are separate variables of the loop, not parts of one object. So the
+/// compiler knows that the written memory is not the read memory.
+struct Maps<'a> {
+    /// The means across the windows of some rows, as a ring. The index of a row is its number modulo the length.
+    across: &'a mut [[Row; MAPS]; REACHED_ROWS],
+    /// The values that are averaged, for one row.
+    points: &'a mut [WideRow; MAPS],
+    /// The means over whole windows, for a group of rows.
+    windows: &'a mut [[Row; GROUP]; MAPS],
+    /// 1 if the point of a row counts, else 0.
+    counts: &'a mut [[u8; TILE]; REACHED_ROWS],
+    /// The numbers of the rows that the ring contains.
+    rows: &'a mut [usize; REACHED_ROWS],
+}
+
+/// The loop over the windows of a band of rows. Without `GAPS` all points count.
+struct WindowLoop<const GAPS: bool>;
+
+impl<const GAPS: bool> BlockLoop for WindowLoop<GAPS> {
+    type Work<'a> = (&'a Band, &'a Weights);
+    type Outcome = Similarity;
+
+    #[inline(always)]
+    #[expect(clippy::large_stack_arrays, reason = "36 KiB, once for a band: a thread has 2 MiB")]
+    fn run<const ROUNDS: bool>((band, weights): (&Band, &Weights)) -> Similarity {
+        let mut maps = Maps {
+            across: &mut [[Row([0.0; TILE]); MAPS]; REACHED_ROWS],
+            points: &mut [WideRow([0.0; BLOCK_REACH * LANES]); MAPS],
+            windows: &mut [[Row([0.0; TILE]); GROUP]; MAPS],
+            counts: &mut [[1; TILE]; REACHED_ROWS],
+            rows: &mut [usize::MAX; REACHED_ROWS],
+        };
+        let mut all = Similarity::default();
+        for first in (0..band.width - 2 * RADIUS).step_by(TILE) {
+            let columns = first..(first + REACH).min(band.width);
+            all.merge(tile::<ROUNDS, GAPS>(band, columns, weights, &mut maps));
+        }
+        all
+    }
+}
+
+/// Returns the SSIM of the windows in some columns.
+#[inline(always)]
+fn tile<const ROUNDS: bool, const GAPS: bool>(
+    band: &Band,
+    columns: Range<usize>,
+    weights: &Weights,
+    maps: &mut Maps<'_>,
+) -> Similarity {
+    let (rows, num_windows) = (band.rows(), columns.len() - 2 * RADIUS);
+    let mut is_window = [0_u8; TILE];
+    for (place, is_window) in is_window.iter_mut().enumerate() {
+        *is_window = u8::from(place % LANES * BLOCK + place / LANES < num_windows);
+    }
+    maps.rows.fill(usize::MAX);
+    let differs = differing_rows(band, columns.clone());
+    let mut all = Similarity::default();
+    let mut sums = [0.0; TILE];
+    for top in (0..rows - 2 * RADIUS).step_by(GROUP) {
+        let middles = GROUP.min(rows - 2 * RADIUS - top);
+        let reached = top..top + middles + 2 * RADIUS;
+        if !differs[reached.clone()].contains(&true) {
+            for middle in top + RADIUS..top + RADIUS + middles {
+                let start = middle * band.width + columns.start + RADIUS;
+                let counted = &band.counts[start..start + num_windows];
+                let count: u32 = counted.iter().map(|counts| u32::from(*counts)).sum();
+                all.merge(Similarity { sum: f64::from(count), windows: u64::from(count) });
+            }
+            continue;
+        }
+        for row in reached {
+            if maps.rows[row % REACHED_ROWS] != row {
+                fill::<ROUNDS, GAPS>(maps, band, (row, columns.clone()), weights);
+            }
+        }
+        for (map, means) in maps.windows.iter_mut().enumerate().take(if GAPS { MAPS } else { MAPS - 1 }) {
+            let mut rows = [&maps.across[0][map]; REACHED_ROWS];
+            for (offset, row) in rows.iter_mut().enumerate() {
+                *row = &maps.across[(top + offset) % REACHED_ROWS][map];
+            }
+            down::<ROUNDS>(rows, weights, means);
+        }
+        for middle in 0..middles {
+            let counts = &maps.counts[(top + middle + RADIUS) % REACHED_ROWS];
+            let [x, d, d_squared, squares, counting] = &*maps.windows;
+            let (x, d, counting) = (&x[middle].0, &d[middle].0, &counting[middle].0);
+            let (d_squared, squares) = (&d_squared[middle].0, &squares[middle].0);
+            let mut count = 0;
+            for place in 0..TILE {
+                let share = if GAPS { 1.0 / counting[place] } else { 1.0 };
+                let (x, d) = (x[place] * share, d[place] * share);
+                let (d_squared, squares) = (d_squared[place] * share, squares[place] * share);
+                let y = x - d;
+                let means = x * x + y * y;
+                let (first, second) = (means + CONSTANT, squares - means + CONSTANT);
+                // One fraction instead of two needs only one division.
+                let similar = (first - d * d) * (second - (d_squared - d * d)) / (first * second);
+                let is_window = is_window[place] & if GAPS { counts[place] } else { 1 };
+                count += u32::from(is_window);
+                sums[place] += if is_window == 1 { similar } else { 0.0 };
+            }
+            all.windows += u64::from(count);
+        }
+    }
+    all.sum += sums.iter().sum::<f64>();
+    all
+}
+
+/// Returns for each row whether SOURCE and DEST differ in some columns.
+#[inline(always)]
+fn differing_rows(band: &Band, columns: Range<usize>) -> Vec<bool> {
+    let [x, y] = &band.values;
+    let rows = x.chunks_exact(band.width).zip(y.chunks_exact(band.width));
+    rows.map(|(x, y)| x[columns.clone()] != y[columns.clone()]).collect()
+}
+
+/// Reorders the bytes of a row for a tile. The first ones are those inside the first window of each block.
+#[inline(always)]
+fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
+    let mut own = [0_u8; SPAN];
+    own[..bytes.len()].copy_from_slice(bytes);
+    let mut ordered = [0_u8; BLOCK_REACH * LANES];
+    for place in 0..BLOCK_REACH {
+        for lane in 0..LANES {
+            ordered[place * LANES + lane] = own[lane * BLOCK + place];
+        }
+    }
+    ordered
+}
+
+/// Writes the maps of a row, and its means across windows.
+#[inline(always)]
+fn fill<const ROUNDS: bool, const GAPS: bool>(
+    maps: &mut Maps<'_>,
+    band: &Band,
+    (row, columns): (usize, Range<usize>),
+    weights: &Weights,
+) {
+    let own = row * band.width + columns.start..row * band.width + columns.end;
+    let (x, y) = (in_blocks(&band.values[0][own.clone()]), in_blocks(&band.values[1][own.clone()]));
+    let slot = row % REACHED_ROWS;
+    maps.rows[slot] = row;
+    let [values, differences, squared, squares, counting] = maps.points;
+    if GAPS {
+        let counts = in_blocks(&band.counts[own]);
+        maps.counts[slot].copy_from_slice(&counts[RADIUS * LANES..][..TILE]);
+        for (counting, counts) in counting.0.iter_mut().zip(counts) {
+            *counting = f64::from(counts);
+        }
+    }
+    for place in 0..BLOCK_REACH * LANES {
+        let (x, y) = (f64::from(x[place]), f64::from(y[place]));
+        let d = x - y;
+        values.0[place] = x;
+        differences.0[place] = d;
+        squared.0[place] = d * d;
+        squares.0[place] = x * x + y * y;
+    }
+    for (points, means) in maps.points.iter().zip(&mut maps.across[slot]).take(if GAPS { MAPS } else { MAPS - 1 }) {
+        across::<ROUNDS>(points, weights, means);
+    }
+}
+
+/// Computes the weighted means across eleven columns, for all columns of the blocks.
+#[inline(always)]
+fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(means): &mut Row) {
+    for lane in 0..LANES {
+        for place in 0..BLOCK {
+            let at = place * LANES + lane;
+            means[at] = weighted::<ROUNDS>(weights, |offset| points[at + offset * LANES]);
+        }
+    }
+}
+
+/// Computes the weighted means down eleven rows, for a group of rows.
+#[inline(always)]
+fn down<const ROUNDS: bool>(rows: [&Row; REACHED_ROWS], weights: &Weights, means: &mut [Row; GROUP]) {
+    for at in 0..TILE {
+        let mut r = [0.0; REACHED_ROWS];
+        for (number, row) in r.iter_mut().zip(rows) {
+            *number = row.0[at];
+        }
+        means[0].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset]);
+        means[1].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 1]);
+        means[2].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 2]);
+        means[3].0[at] = weighted::<ROUNDS>(weights, |offset| r[offset + 3]);
+    }
+}
+
+/// Returns the weighted mean of eleven numbers.
+#[inline(always)]
+fn weighted<const ROUNDS: bool>(weights: &Weights, number: impl Fn(usize) -> f64) -> f64 {
+    let mean = number(5) * weights[0];
+    let mean = multiply_add::<ROUNDS>(number(4) + number(6), weights[1], mean);
+    let mean = multiply_add::<ROUNDS>(number(3) + number(7), weights[2], mean);
+    let mean = multiply_add::<ROUNDS>(number(2) + number(8), weights[3], mean);
+    let mean = multiply_add::<ROUNDS>(number(1) + number(9), weights[4], mean);
+    multiply_add::<ROUNDS>(number(0) + number(10), weights[5], mean)
 }

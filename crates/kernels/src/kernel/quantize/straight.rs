@@ -8,8 +8,7 @@ use std::marker::PhantomData;
 
 use num_traits::{Float as _, Zero as _};
 
-use super::fused::Constants;
-use super::measured::Measured;
+use super::fused::{Constants, Measured};
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::Element;
 use crate::kernel::Rounding;
