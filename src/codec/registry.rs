@@ -125,8 +125,9 @@ const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--quantize TYPE --as
 const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";
 const V2_SHARDS: &str = "use `--zarr-format 3`, or store the inner chunks without shards with `--shard-shape none`";
 
-/// Name, v2, registered, the codec.
-static ARRAY_TO_ARRAY: &[Entry] = &[
+/// All codecs, grouped by kind, each group in order. The arguments are name, v2, registered, the codec.
+static CODECS: &[Entry] = &[
+    // array->array
     to_array("bitround", V2Id::None, true, &kinds::bitround::BITROUND),
     Entry {
         without_v2: V2_QUANTIZES,
@@ -146,10 +147,7 @@ static ARRAY_TO_ARRAY: &[Entry] = &[
         ..to_array("scale_offset", V2Id::None, true, &kinds::scale_offset::SCALE_OFFSET)
     },
     Entry { without_v2: V2_TRANSPOSES, ..to_array("transpose", V2Id::None, true, &kinds::dimensions::TRANSPOSE) },
-];
-
-/// Name, v2, registered, the codec.
-static ARRAY_TO_BYTES: &[Entry] = &[
+    // array->bytes
     to_bytes("bytes", V2Id::None, true, Some(&kinds::bytes::BYTES)),
     Entry { is_decoded: false, ..to_bytes("n5_default", V2Id::None, true, None) },
     to_bytes("numcodecs.pcodec", Compressor("pcodec"), false, Some(&kinds::pcodec::PCODEC)),
@@ -169,10 +167,7 @@ static ARRAY_TO_BYTES: &[Entry] = &[
     Entry { is_decoded: false, ..to_bytes("zarrs.vlen", V2Id::None, false, None) },
     to_bytes("zarrs.vlen_v2", V2Id::None, false, Some(&kinds::vlen::VLEN)),
     to_bytes("zfp", V2Id::None, true, Some(&kinds::zfp::ZFP)),
-];
-
-/// Name, v2, registered, the codec.
-static BYTES_TO_BYTES: &[Entry] = &[
+    // bytes->bytes
     bytes("blosc", Compressor("blosc"), true, &kinds::blosc::BLOSC),
     bytes("conditional", V2Id::None, true, &kinds::conditional::CONDITIONAL),
     bytes("crc32c", Filter("crc32c"), true, &kinds::checksum::CRC32C),
@@ -250,7 +245,7 @@ pub fn other(_: &CodecMetadata) -> Option<Other> {
 
 /// Returns all codecs of the list, grouped by kind.
 pub fn all() -> impl Iterator<Item = Entry> {
-    ARRAY_TO_ARRAY.iter().chain(ARRAY_TO_BYTES).chain(BYTES_TO_BYTES).copied()
+    CODECS.iter().copied()
 }
 
 /// Returns the codec that a misspelled name most likely means. Names of v2 are included: `zlib` is `numcodecs.zlib` in
@@ -326,9 +321,8 @@ mod tests {
 
     #[test]
     fn each_list_is_sorted() {
-        for list in [ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES] {
-            assert!(list.iter().is_sorted_by_key(|entry| entry.name));
-        }
+        let kinds: Vec<_> = CODECS.chunk_by(|one, next| one.kind == next.kind).collect();
+        assert!(kinds.len() == 3 && kinds.iter().all(|codecs| codecs.is_sorted_by_key(|entry| entry.name)));
         assert_eq!(codec_kind("numcodecs.packbits"), Some(CodecKind::ArrayToArray));
         assert_eq!(codec_kind("mine"), None);
     }

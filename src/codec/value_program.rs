@@ -6,9 +6,8 @@
 use super::fault::ChainFault;
 use crate::element::{NumberType, element_bits};
 use crate::kernel::ElementFault;
-use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
-use crate::kernel::keep_bits::KeepBits;
+use crate::kernel::keep_bits::{BitRound, KeepBits};
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
@@ -94,8 +93,8 @@ impl ValueStep {
             }
             ValueStep::Cast(cast) => Some((cast.options().source, cast.options().target)),
             ValueStep::Convert(cast) => Some((cast.options().source, cast.options().target)),
-            ValueStep::FilterEncode(filter) => Some(filter.types()),
-            ValueStep::FilterDecode(filter) => Some((filter.types().1, filter.types().0)),
+            ValueStep::FilterEncode(filter) => Some(filter.types),
+            ValueStep::FilterDecode(filter) => Some((filter.types.1, filter.types.0)),
             ValueStep::Unpack(unpack) => Some((unpack.source(), unpack.target())),
             ValueStep::Quantize(quantize) => Some((quantize.options().source, quantize.options().target)),
         }

@@ -4,7 +4,7 @@ use super::configuration::{DataTypeError, MAX_ELEMENT_SIZE};
 use super::registry::{self, is_raw_name};
 use super::{DataType, Read, configuration, name_of};
 use crate::diagnostic::{Diagnostic, code, spelling};
-use crate::element::{ElementType, NumberType, SmallFloat};
+use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
 
 impl DataType {
@@ -65,9 +65,10 @@ impl DataType {
             "bytes" => DataType::Bytes { name: "bytes" },
             "variable_length_bytes" => DataType::Bytes { name: "variable_length_bytes" },
             _ => {
-                let number = integer_from_name(name).or_else(|| float_from_name(name)).map(DataType::Number);
-                let complex = || name.strip_prefix("complex_").and_then(float_from_name).map(DataType::Complex);
-                return number.or_else(|| raw_from_name(name)).or_else(complex);
+                let number = NumberType::from_name(name).filter(|number| is_read(*number)).map(DataType::Number);
+                let component = name.strip_prefix("complex_").and_then(NumberType::from_name);
+                let complex = component.filter(|component| component.is_float()).map(DataType::Complex);
+                return number.or_else(|| raw_from_name(name)).or(complex);
             }
         })
     }
@@ -91,14 +92,9 @@ fn unregistered(data_type: &DataType) -> Diagnostic {
     Diagnostic::new(code, message)
 }
 
-/// Returns the type of a core or small float.
-fn float_from_name(name: &str) -> Option<NumberType> {
-    match name {
-        "float16" => Some(NumberType::of(ElementType::Float16)),
-        "float32" => Some(NumberType::of(ElementType::Float32)),
-        "float64" => Some(NumberType::of(ElementType::Float64)),
-        small => SmallFloat::from_name(small).map(NumberType::small),
-    }
+/// Returns true for floats, integers of 8 to 64 bits, `int2`, `int4`, and unregistered integers of fewer than 32 bits.
+const fn is_read(number: NumberType) -> bool {
+    number.is_float() || matches!(number.bits(), 2..=32 | 64)
 }
 
 fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Object>, DataTypeError> {
@@ -118,18 +114,9 @@ fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Obj
     }
 }
 
-/// Returns the type of an integer: 8 to 64 bits, `int2`, `int4`, or an unregistered one of fewer than 32 bits.
-fn integer_from_name(name: &str) -> Option<NumberType> {
-    let (signed, bits) = match name.strip_prefix("uint") {
-        Some(bits) => (false, bits),
-        None => (true, name.strip_prefix("int")?),
-    };
-    let bits = number_in_name(bits)?;
-    matches!(bits, 2..=32 | 64).then(|| NumberType::integer(signed, bits))?
-}
-
 fn raw_from_name(name: &str) -> Option<DataType> {
-    let bits = usize::try_from(number_in_name(name.strip_prefix('r')?)?).ok()?;
+    let digits = name.strip_prefix('r').filter(|digits| !digits.starts_with(['0', '+']))?;
+    let bits: usize = digits.parse::<u32>().ok()?.try_into().ok()?;
     (bits % 8 == 0 && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
 }
 
@@ -137,10 +124,4 @@ fn raw_from_name(name: &str) -> Option<DataType> {
 fn is_raw_size(digits: &str) -> bool {
     let last: Option<u32> = digits[digits.len().saturating_sub(3)..].parse().ok();
     !digits.starts_with('0') && last.is_some_and(|last| last % 8 == 0)
-}
-
-/// Parses digits without a leading zero.
-fn number_in_name(digits: &str) -> Option<u32> {
-    let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if plain { digits.parse().ok() } else { None }
 }

@@ -1,5 +1,5 @@
-//! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values. Floats from
-//! decimal text are rounded once, and are written as the shortest decimal.
+//! One number between JSON and bits, in the fill value encoding: `offset`, `scale`, `scalar_map`, fill values. Floats
+//! from decimal text are rounded once, and are written as the shortest decimal.
 //!
 //! `half` rounds `f64` to `f16` in two steps (through `f32`, or with the low bits truncated). So `float16` uses the
 //! rounding of the floats that only the registry has.

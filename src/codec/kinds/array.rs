@@ -11,8 +11,8 @@ use super::{ArrayRepresentation, BytesSize, Coder, Representation, V2Form};
 use crate::data_type::{DataType, FillValue, FillValueError, Read, value_to_json};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::element::{NumberType, element_bits};
-use crate::kernel::bit_round::BitRound;
 use crate::kernel::cast::Cast;
+use crate::kernel::keep_bits::BitRound;
 use crate::kernel::numcodecs::{Delta, ElementFilter};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::transpose::swap;
@@ -195,8 +195,9 @@ pub enum Effect<'a> {
     Other,
 }
 
-/// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode to
-/// the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored one.
+/// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
+/// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
+/// one.
 ///
 /// `None` if there is none, or if it cannot be encoded. The two codes
 /// are those of a value that cannot be encoded, and of one that does not decode to the same bits.

@@ -9,7 +9,7 @@ use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
-use crate::kernel::bit_round::BitRound;
+use crate::kernel::keep_bits::BitRound;
 use crate::metadata::extension::CodecMetadata;
 
 /// `bitround` and `numcodecs.bitround`. v2 has it only for floats.

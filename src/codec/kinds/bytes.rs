@@ -23,7 +23,8 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let data_type = &array.data_type;
     let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
     if let Some(View::BigEndianFields(fields)) = &to.codec.view {
-        let elements = Elements::of_fields(data_type, fields);
+        let is_swapped: Vec<bool> = fields.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
+        let elements = Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)));
         return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
     }
     if data_type.is_variable_length() {
@@ -87,12 +88,6 @@ impl Elements {
             }
             None => Elements::Plain { swap: data_type.component_size().filter(|_| is_swapped), check },
         }
-    }
-
-    /// Returns the form of a struct with some big-endian fields.
-    fn of_fields(data_type: &DataType, big_endian: &[bool]) -> Self {
-        let is_swapped: Vec<bool> = big_endian.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
-        Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)))
     }
 
     /// Returns the size of swapped components, if it is the same for all.

@@ -114,7 +114,7 @@ struct Filter {
 
 impl Coder for Filter {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let types = self.arithmetic.types();
+        let types = self.arithmetic.types;
         let encode = |decoded: &[u8], encoded: &mut [u8]| self.arithmetic.encode(decoded, encoded);
         match self.swap {
             None => convert(types, decoded, out.bytes, encode),
@@ -126,7 +126,7 @@ impl Coder for Filter {
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let (to, from) = self.arithmetic.types();
+        let (to, from) = self.arithmetic.types;
         convert((from, to), encoded, out.bytes, |encoded, decoded| self.arithmetic.decode(encoded, decoded))?;
         if let Some(width) = self.swap {
             out.bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
@@ -139,7 +139,8 @@ impl Coder for Filter {
     }
 
     fn effect(&self) -> Effect<'_> {
-        self.arithmetic.delta().map_or(Effect::Filter { filter: &self.arithmetic, swap: self.swap }, Effect::Delta)
+        let Filter { arithmetic: filter, swap } = self;
+        filter.delta.as_ref().map_or(Effect::Filter { filter, swap: *swap }, Effect::Delta)
     }
 }
 

@@ -228,7 +228,8 @@ pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i
 #[derive(Debug, Clone)]
 pub struct BytesCodec {
     name: String,
-    configuration: Option<Object>,
+    /// True if the configuration says that chunks contain a checksum.
+    stores_checksum: bool,
     kind: &'static BytesKind,
     /// The codec itself. A chain calls it by the methods of this type, which check sizes and name the codec in errors.
     pub(crate) transform: Arc<dyn Coder>,
@@ -250,8 +251,8 @@ impl BytesCodec {
 
     /// Makes a codec from a coder that was made elsewhere.
     pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
-        let CodecMetadata { name, configuration, .. } = codec.clone();
-        BytesCodec { name, configuration, kind, transform: coder }
+        let stores_checksum = (kind.stores_checksum)(codec.configuration.as_ref());
+        BytesCodec { name: codec.name.clone(), stores_checksum, kind, transform: coder }
     }
 
     /// Makes a codec that can run. The error is the reason why it cannot.
@@ -314,8 +315,7 @@ impl BytesCodec {
 
     /// Returns true if these encoded bytes contain a checksum, which decoding verifies.
     pub fn holds_checksum(&self, encoded: &[u8]) -> bool {
-        let by_configuration = || (self.kind.stores_checksum)(self.configuration.as_ref());
-        self.transform.holds_checksum(encoded).unwrap_or_else(by_configuration)
+        self.transform.holds_checksum(encoded).unwrap_or(self.stores_checksum)
     }
 }
 

@@ -92,15 +92,13 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 
 impl Coder for ScaleOffset {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        convert((self.number_type(), self.number_type()), decoded, out.bytes, |decoded, encoded| {
-            ScaleOffset::encode(self, decoded, encoded)
-        })
+        let types = (self.number_type(), self.number_type());
+        convert(types, decoded, out.bytes, |from, to| ScaleOffset::encode(self, from, to))
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        convert((self.number_type(), self.number_type()), encoded, out.bytes, |encoded, decoded| {
-            ScaleOffset::decode(self, encoded, decoded)
-        })
+        let types = (self.number_type(), self.number_type());
+        convert(types, encoded, out.bytes, |from, to| ScaleOffset::decode(self, from, to))
     }
 
     fn effect(&self) -> Effect<'_> {

@@ -13,16 +13,13 @@ use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeR
 use crate::metadata::json::{Json, Object};
 
 /// The members of `numcodecs.zstd`.
-const MEMBERS: &[Member] = &[
-    Member::new("level", Form::Integer(-131_072, 22), Absent::Integer(0)),
-    Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
-];
+const MEMBERS: &[Member] = &[Member::new("level", LEVEL, Absent::Integer(0)), CHECKSUM];
 
 /// The members of `zstd`.
-const OF_V3: &[Member] = &[
-    Member::required("level", Form::Integer(-131_072, 22)),
-    Member::new("checksum", Form::Boolean, Absent::Boolean(false)),
-];
+const OF_V3: &[Member] = &[Member::required("level", LEVEL), CHECKSUM];
+
+const LEVEL: Form = Form::Integer(-131_072, 22);
+const CHECKSUM: Member = Member::new("checksum", Form::Boolean, Absent::Boolean(false));
 
 pub(crate) static ZSTD: BytesKind = BytesKind {
     stores_checksum: |configuration| {

@@ -32,19 +32,6 @@ pub(super) enum Direction {
     Decode,
 }
 
-/// The way in which an array->array codec converts a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ChunkOrder {
-    /// Each element by itself.
-    ByElement,
-    /// As a whole, with the same shape on both sides.
-    Whole,
-    /// It reverses the dimensions.
-    Reversed,
-    /// It changes nothing.
-    Kept,
-}
-
 /// The chains that were bound to a data type and a fill value, by shape.
 type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
 
@@ -65,17 +52,20 @@ impl OurCodec {
         OurCodec { name, own, metadata, bound: Mutex::default() }
     }
 
-    fn way(&self, rank: usize) -> ChunkOrder {
-        match self.name {
-            "numcodecs.delta" => ChunkOrder::Whole,
-            "transpose" if rank > 1 && self.own.member("order") == Some(&Json::from("F")) => ChunkOrder::Reversed,
-            "transpose" => ChunkOrder::Kept,
-            _ => ChunkOrder::ByElement,
-        }
+    /// Returns true if the codec reverses `rank` dimensions, false if it is a `transpose` that changes nothing. `None`
+    /// for any other codec.
+    fn reverses(&self, rank: usize) -> Option<bool> {
+        let is_reversed = || rank > 1 && self.own.member("order") == Some(&Json::from("F"));
+        (self.name == "transpose").then(is_reversed)
+    }
+
+    /// Returns true if an array->array codec converts only whole chunks, not each element by itself.
+    fn takes_whole(&self) -> bool {
+        self.name == "numcodecs.delta"
     }
 
     fn takes_parts(&self) -> bool {
-        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && self.way(0) != ChunkOrder::Whole
+        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && !self.takes_whole()
     }
 
     /// Returns the chain of this codec alone for chunks of a shape.
@@ -139,7 +129,7 @@ impl OurCodec {
 
     /// Makes the parts of a chunk of this shape, for a handle to the whole chunk.
     fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
-        let whole = (self.way(shape.len()) == ChunkOrder::Whole).then(|| shape.to_vec());
+        let whole = self.takes_whole().then(|| shape.to_vec());
         PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
     }
 
@@ -231,7 +221,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
 
     fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape> {
         let mut shape = decoded.to_vec();
-        if self.way(shape.len()) == ChunkOrder::Reversed {
+        if self.reverses(shape.len()) == Some(true) {
             shape.reverse();
         }
         Ok(shape)
@@ -249,10 +239,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        match self.way(shape.len()) {
-            ChunkOrder::Kept => Ok(bytes),
-            ChunkOrder::Reversed => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
-            _ => self.convert(Direction::Encode, bytes, cast_slice(shape), data_type),
+        match self.reverses(shape.len()) {
+            Some(false) => Ok(bytes),
+            Some(true) => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
+            None => self.convert(Direction::Encode, bytes, cast_slice(shape), data_type),
         }
     }
 
@@ -264,10 +254,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        match self.way(shape.len()) {
-            ChunkOrder::Kept => Ok(bytes),
-            ChunkOrder::Reversed => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
-            _ => self.convert(Direction::Decode, bytes, cast_slice(shape), data_type),
+        match self.reverses(shape.len()) {
+            Some(false) => Ok(bytes),
+            Some(true) => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
+            None => self.convert(Direction::Decode, bytes, cast_slice(shape), data_type),
         }
     }
 
@@ -279,12 +269,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
-        match self.way(shape.len()) {
-            ChunkOrder::Kept => Ok(handle),
-            ChunkOrder::Reversed => {
-                reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options)
-            }
-            _ => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
+        match self.reverses(shape.len()) {
+            Some(false) => Ok(handle),
+            Some(true) => reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options),
+            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
 
@@ -296,12 +284,10 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
-        match self.way(shape.len()) {
-            ChunkOrder::Kept => Ok(handle),
-            ChunkOrder::Reversed => {
-                reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options)
-            }
-            _ => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
+        match self.reverses(shape.len()) {
+            Some(false) => Ok(handle),
+            Some(true) => reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options),
+            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
 }

@@ -184,20 +184,12 @@ impl NumberType {
     }
 
     /// Returns the integer type of `bits` bits (2 to 64), in the smallest primitive that fits. `None` for other sizes.
-    #[expect(clippy::cast_possible_truncation, reason = "an integer has at most 64 bits")]
-    pub const fn integer(signed: bool, bits: u32) -> Option<Self> {
-        let element = match (signed, bits) {
-            (true, 2..=8) => ElementType::Int8,
-            (true, 9..=16) => ElementType::Int16,
-            (true, 17..=32) => ElementType::Int32,
-            (true, 33..=64) => ElementType::Int64,
-            (false, 2..=8) => ElementType::UInt8,
-            (false, 9..=16) => ElementType::UInt16,
-            (false, 17..=32) => ElementType::UInt32,
-            (false, 33..=64) => ElementType::UInt64,
-            _ => return None,
-        };
-        Some(NumberType { element, bits: bits as u8, small_float: None })
+    pub fn integer(signed: bool, bits: u32) -> Option<Self> {
+        let bits = u8::try_from(bits).ok().filter(|bits| *bits >= 2)?;
+        let is_own = |element: &ElementType| element.is_signed_integer() == signed && !element.is_float();
+        // The smallest primitive comes first.
+        let element = ElementType::ALL.into_iter().filter(is_own).find(|own| own.size() * 8 >= usize::from(bits))?;
+        Some(NumberType { element, bits, small_float: None })
     }
 
     /// Returns the stored primitive. For a small float that is only the type of its bits, not of its value.
@@ -257,6 +249,22 @@ impl NumberType {
         self.float_format().map(|format| format.fraction_bits)
     }
 
+    /// Returns the type with a name that [`NumberType::name`] returns. `None` for any other name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (is_signed, bits) = match name {
+            "float16" => return Some(NumberType::of(ElementType::Float16)),
+            "float32" => return Some(NumberType::of(ElementType::Float32)),
+            "float64" => return Some(NumberType::of(ElementType::Float64)),
+            _ => match name.strip_prefix("uint") {
+                Some(bits) => (false, bits),
+                None => (true, name.strip_prefix("int").unwrap_or_default()),
+            },
+        };
+        let integer = bits.parse().ok().and_then(|bits| NumberType::integer(is_signed, bits));
+        // Digits may have a sign or zeros before them, which no name has.
+        integer.filter(|number| number.name() == name).or_else(|| SmallFloat::from_name(name).map(NumberType::small))
+    }
+
     /// Returns the Zarr v3 name: `float32`, `uint10`.
     pub fn name(self) -> String {
         if let Some(float) = self.small_float {
@@ -279,16 +287,11 @@ impl From<NumberType> for String {
     }
 }
 
-/// Parses a name that [`NumberType::name`] returns.
 impl TryFrom<String> for NumberType {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let small = SmallFloat::from_name(&name).map(NumberType::small);
-        let integers = (1..=64).flat_map(|bits| [true, false].map(|signed| NumberType::integer(signed, bits)));
-        let mut all = ElementType::ALL.map(NumberType::of).into_iter().chain(integers.flatten());
-        let found = small.or_else(|| all.find(|number| number.name() == name));
-        found.ok_or_else(|| format!("`{name}` is no type of numbers"))
+        NumberType::from_name(&name).ok_or_else(|| format!("`{name}` is no type of numbers"))
     }
 }
 

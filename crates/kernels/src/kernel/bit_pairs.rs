@@ -161,28 +161,26 @@ pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
 /// significand stay unchanged. The exponent of infinities is the greatest, whose magnitude sets the bit of that sign,
 /// too.
 macro_rules! pattern_of_float {
-    ($type:ty as $bits:ty, $signed:ty, $significand_bits:literal) => {
+    ($type:ty as $bits:ty, $significand_bits:literal) => {
         impl Pattern for $type {
             type Bits = $bits;
             #[inline(always)]
-            #[allow(clippy::cast_sign_loss, reason = "the magnitude")]
-            #[allow(clippy::cast_possible_wrap, reason = "an exponent has few bits")]
             fn pattern(self) -> ($bits, bool) {
                 const SIGN: $bits = 1 << (<$bits>::BITS - 1);
                 const EXPONENT: $bits = (SIGN - 1) & !((1 << $significand_bits) - 1);
-                const BIAS: $signed = (EXPONENT >> $significand_bits >> 1) as $signed;
+                const BIAS: $bits = EXPONENT >> $significand_bits >> 1;
                 let bits = self.to_bits();
-                let exponent = ((bits & EXPONENT) >> $significand_bits) as $signed - BIAS;
+                let exponent = ((bits & EXPONENT) >> $significand_bits).cast_signed() - BIAS.cast_signed();
                 let sign = if exponent < 0 { SIGN >> 1 } else { 0 };
-                let magnitude = (exponent.unsigned_abs() as $bits) << $significand_bits;
+                let magnitude = exponent.unsigned_abs() << $significand_bits;
                 (bits & !EXPONENT | sign | magnitude, self.is_nan())
             }
         }
     };
 }
-pattern_of_float!(half::f16 as u16, i16, 10);
-pattern_of_float!(f32 as u32, i32, 23);
-pattern_of_float!(f64 as u64, i64, 52);
+pattern_of_float!(half::f16 as u16, 10);
+pattern_of_float!(f32 as u32, 23);
+pattern_of_float!(f64 as u64, 52);
 
 /// The patterns of a box of elements, in C order.
 #[derive(Debug, Clone, Default)]

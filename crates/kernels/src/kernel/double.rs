@@ -2,6 +2,8 @@
 
 use std::ops::{Add, Sub};
 
+use num_traits::AsPrimitive;
+
 /// `high + low`, where `low` is at most half a unit in the last place of `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Double {
@@ -33,11 +35,10 @@ impl Double {
     }
 
     /// Makes a number from an integer, exact up to 106 bits.
-    #[expect(clippy::cast_precision_loss, reason = "the second part is the loss of the first cast")]
-    #[expect(clippy::cast_possible_truncation, reason = "the float is that of an i128, or 2^127, which saturates")]
     pub(crate) fn of_integer(integer: i128) -> Self {
-        let high = integer as f64;
-        Double::new(high, integer.wrapping_sub(high as i128) as f64)
+        let high: f64 = integer.as_();
+        // The second part is the loss of the first cast. The float 2^127 saturates.
+        Double::new(high, integer.wrapping_sub(high.as_()).as_())
     }
 
     pub(crate) fn times(self, factor: f64) -> Self {

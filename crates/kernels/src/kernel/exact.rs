@@ -3,6 +3,8 @@
 //! A value is a sign, a 64-bit magnitude and a power of two, which represent every element of every type exactly. The
 //! path converts the elements that the fast loops flag. It also defines the results that those loops have to equal.
 
+use num_traits::AsPrimitive;
+
 use super::{FaultKind, Rounding};
 use crate::element::{FloatFormat, NumberType, integer_of};
 
@@ -91,8 +93,8 @@ impl FloatFormat {
         let is_normal = biased != 0 || self.is_unsigned();
         // Subnormal numbers have the exponent of the least normal ones.
         let steps = if self.is_unsigned() { biased } else { biased.max(1) - 1 };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 11 bits")]
-        let exponent = steps as i32 + self.least_exponent() - self.fraction_bits as i32;
+        // At most 11 bits.
+        let exponent = AsPrimitive::<i32>::as_(steps) + self.least_exponent() - self.fraction_bits.cast_signed();
         let hidden = if is_normal { 1 << self.fraction_bits } else { 0 };
         Value::Finite { negative, magnitude: fraction | hidden, exponent }
     }
@@ -108,9 +110,7 @@ impl Value {
 
     /// Returns the value of an integer of at most 64 bits and a sign.
     pub(crate) fn from_integer(integer: i128) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "the elements have at most 64 bits")]
-        let magnitude = integer.unsigned_abs() as u64;
-        Value::Finite { negative: integer < 0, magnitude, exponent: 0 }
+        Value::Finite { negative: integer < 0, magnitude: integer.unsigned_abs().as_(), exponent: 0 }
     }
 
     /// Returns the nearest float64, or an infinity beyond its range. It is used for reports and differences.
@@ -137,8 +137,8 @@ impl Value {
         };
         // Beyond the 127 bits of an i128 only the low bits are used, and a shift returns them.
         let low = match rounded {
-            #[expect(clippy::cast_possible_truncation, reason = "the result is modulo 2^64")]
-            Some(integer) => integer as u64,
+            // Modulo 2^64.
+            Some(integer) => integer.as_(),
             None => magnitude.checked_shl(exponent.unsigned_abs()).unwrap_or(0),
         };
         let signed = |integer: u128| {
@@ -175,12 +175,10 @@ impl Value {
         if magnitude == 0 {
             return Ok(format.signed(negative, 0));
         }
-        #[expect(clippy::cast_possible_wrap, reason = "at most 64")]
-        let leading = exponent + 63 - magnitude.leading_zeros() as i32;
+        let leading = exponent + 63 - magnitude.leading_zeros().cast_signed();
         let least = format.least_exponent();
         let own = if is_unsigned { leading } else { leading.max(least) };
-        #[expect(clippy::cast_possible_wrap, reason = "at most 52")]
-        let shift = own - format.fraction_bits as i32 - exponent;
+        let shift = own - format.fraction_bits.cast_signed() - exponent;
         let wide = u128::from(magnitude);
         let significand = if shift > 0 {
             shift_right(wide, shift.unsigned_abs(), negative, rounding)
@@ -188,8 +186,8 @@ impl Value {
             // At most 53 bits, those of the widest significand: the leading bit decides the shift.
             wide << shift.unsigned_abs()
         };
-        #[expect(clippy::cast_possible_truncation, reason = "a significand has at most 53 bits and a carry")]
-        let significand = significand as i64;
+        // A significand has at most 53 bits and a carry.
+        let significand: i64 = significand.as_();
         // The hidden bit of the significand counts as one step of the exponent, and so does a carry. Without subnormal
         // numbers the least exponent itself is not a step.
         let steps = i64::from(own - least) << format.fraction_bits;

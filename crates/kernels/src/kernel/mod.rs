@@ -17,7 +17,6 @@
 )]
 
 pub mod bit_pairs;
-pub mod bit_round;
 pub mod cast;
 pub mod differences;
 mod dispatch;
@@ -140,17 +139,15 @@ impl InstructionSet {
 
     fn of_machine() -> Self {
         #[cfg(target_arch = "x86_64")]
-        {
-            let has_fma = is_x86_feature_detected!("fma");
-            if has_fma
-                && is_x86_feature_detected!("avx512f")
+        if is_x86_feature_detected!("fma") {
+            let has_avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-            {
+                && is_x86_feature_detected!("avx512dq");
+            if has_avx512 {
                 return InstructionSet::Avx512;
             }
-            if has_fma && is_x86_feature_detected!("avx2") {
+            if is_x86_feature_detected!("avx2") {
                 return InstructionSet::Avx2;
             }
         }

@@ -22,22 +22,18 @@ pub(crate) trait OfFloat: Element {
 
 macro_rules! of_float {
     ($($type:ty, $through:ty, $is_wide:literal);*) => {$(
-        #[expect(clippy::allow_attributes, reason = "which lint applies depends on the type")]
-        #[allow(
-            clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts,
-            reason = "for 8 and 16 bits the low bits are the result"
-        )]
+        // For 8 and 16 bits the low bits are the result.
         impl OfFloat for $type {
             const IS_WIDE: bool = $is_wide;
             #[inline(always)]
             unsafe fn of_f32(value: f32) -> $type {
                 // SAFETY: the caller guarantees that it is in range.
-                unsafe { value.to_int_unchecked::<$through>() as $type }
+                unsafe { value.to_int_unchecked::<$through>() }.as_()
             }
             #[inline(always)]
             unsafe fn of_f64(value: f64) -> $type {
                 // SAFETY: the caller guarantees that it is in range.
-                unsafe { value.to_int_unchecked::<$through>() as $type }
+                unsafe { value.to_int_unchecked::<$through>() }.as_()
             }
         }
     )*};
@@ -111,11 +107,9 @@ macro_rules! wide_float {
                 self.round_ties_even()
             }
 
-            #[expect(clippy::allow_attributes, reason = "one of the two types is float64 itself")]
-            #[allow(clippy::cast_possible_truncation, trivial_numeric_casts, reason = "rounding is the contract")]
             #[inline(always)]
             fn of_f64(value: f64) -> $type {
-                value as $type
+                value.as_()
             }
 
             #[inline(always)]

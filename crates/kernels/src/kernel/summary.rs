@@ -84,12 +84,10 @@ impl SummaryScan {
         if count > 0 {
             self.scan(&element[..size], &mut summary);
         }
-        let times = |number: &mut u64| *number *= count;
-        times(&mut summary.extent.count);
-        times(&mut summary.extent.nan);
-        times(&mut summary.extent.positive_infinity);
-        times(&mut summary.extent.negative_infinity);
-        times(&mut summary.equal);
+        let Extent { count: all, nan, positive_infinity, negative_infinity, .. } = &mut summary.extent;
+        for number in [all, nan, positive_infinity, negative_infinity, &mut summary.equal] {
+            *number *= count;
+        }
         summary.sum = product(summary.sum, count);
         summary
     }
@@ -158,8 +156,9 @@ struct Moments {
     squares: f64,
 }
 
-/// The loop over a tile: two passes over elements that stay in the first-level cache. Sums have several lanes, each with
-/// its rounding errors. Squares are of distances from a pivot between the tile's own extremes, so that little cancels.
+/// The loop over a tile: two passes over elements that stay in the first-level cache. Sums have several lanes, each
+/// with its rounding errors. Squares are of distances from a pivot between the tile's own extremes, so that little
+/// cancels.
 struct SummaryLoop<T> {
     /// The value that is counted. If it is NaN, all NaN count as equal to it.
     counted: T,
@@ -224,8 +223,8 @@ narrow! {
 }
 
 impl<T: Narrow> Summed for T {
-    /// Computes the sums. The first pivot is the middle of the extremes, so that one pass computes both. If it is so far
-    /// from the mean that the squares would lose bits, a second pass uses the mean.
+    /// Computes the sums. The first pivot is the middle of the extremes, so that one pass computes both. If it is so
+    /// far from the mean that the squares would lose bits, a second pass uses the mean.
     #[inline(always)]
     fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
         let count = approximate(finite);

@@ -1,6 +1,7 @@
 //! Computes information in bits from counts.
 
 use super::BitPairs;
+use crate::kernel::double::approximate;
 
 /// The bitwise real information along a dimension.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,16 +26,15 @@ const BEYOND_TAIL: f64 = 1.5;
 
 impl BitPairs {
     /// Returns the information of elements of `width` bits. It is 0 if there is no pair.
-    #[expect(clippy::cast_precision_loss, reason = "a share rounded to 53 bits")]
     pub fn information(&self, width: usize) -> Information {
-        let count = self.pairs as f64;
+        let count = approximate(self.pairs);
         let of = |position: usize| {
             if self.pairs == 0 {
                 return 0.0;
             }
             let (first, second, both) = (self.first[position], self.second[position], self.both[position]);
             let neither = self.pairs - first - (second - both);
-            let share = |count_of: u64| count_of as f64 / count;
+            let share = |count_of: u64| approximate(count_of) / count;
             let (one, other) = (share(first), share(second));
             let term = |joint: u64, of_one: f64, of_other: f64| {
                 let joint = share(joint);

@@ -5,6 +5,8 @@
 //! integers of the same type. A quotient of integers, and integers with a float, are float64. A value that does not fit
 //! `astype` wraps, too, or becomes infinite, as in numpy. Only NaN, infinities and values too great to wrap are faults.
 
+use num_traits::AsPrimitive;
+
 use super::{ElementFilter, Number, NumpyCast, OverflowRule, PythonNumber, Real, float64};
 use crate::element::{ElementType, NumberType};
 use crate::kernel::FaultKind;
@@ -15,11 +17,10 @@ fn quotient(number_type: NumberType) -> NumberType {
     if number_type.is_float() { number_type } else { NumberType::of(ElementType::Float64) }
 }
 
-/// Returns a number of a configuration as a float64.
-#[expect(clippy::cast_precision_loss, reason = "Python uses the nearest, too")]
+/// Returns a number of a configuration as the nearest float64, as Python does.
 fn float(number: PythonNumber) -> f64 {
     match number {
-        PythonNumber::Integer(integer) => integer as f64,
+        PythonNumber::Integer(integer) => integer.as_(),
         PythonNumber::Float(float) => float,
     }
 }

@@ -50,11 +50,12 @@ pub enum PythonNumber {
 /// A filter of numcodecs bound to two types.
 #[derive(Clone)]
 pub struct ElementFilter {
-    types: (NumberType, NumberType),
+    /// The types of decoded and encoded elements.
+    pub types: (NumberType, NumberType),
     encode: Arc<ConvertElements>,
     decode: Arc<ConvertElements>,
     /// The filter if it is `delta`, the only one that does not convert each element by itself.
-    delta: Option<Delta>,
+    pub delta: Option<Delta>,
 }
 
 /// Converts as many native-endian elements as both slices have.
@@ -75,11 +76,6 @@ impl ElementFilter {
         ElementFilter { types, encode: Arc::new(encode), decode: Arc::new(decode), delta: None }
     }
 
-    /// Returns the types of decoded and encoded elements.
-    pub fn types(&self) -> (NumberType, NumberType) {
-        self.types
-    }
-
     /// Encodes as many native-endian elements as both slices have.
     pub fn encode(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), ElementFault> {
         (self.encode)(decoded, encoded)
@@ -88,11 +84,6 @@ impl ElementFilter {
     /// Decodes as many native-endian elements as both slices have.
     pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         (self.decode)(encoded, decoded)
-    }
-
-    /// Returns the filter if it is `delta`.
-    pub fn delta(&self) -> Option<&Delta> {
-        self.delta.as_ref()
     }
 }
 

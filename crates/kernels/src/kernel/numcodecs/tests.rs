@@ -25,7 +25,7 @@ fn elements<T: Element>(bytes: &[u8]) -> Vec<T> {
 
 /// Encodes with a filter from unaligned bytes.
 fn encoded<S: Element, T: Element>(filter: &ElementFilter, decoded: &[S]) -> Result<Vec<T>, ElementFault> {
-    assert_eq!(filter.types(), (of(S::TYPE), of(T::TYPE)));
+    assert_eq!(filter.types, (of(S::TYPE), of(T::TYPE)));
     let source = [&[0][..], &bytes(decoded)].concat();
     let mut target = vec![0; decoded.len() * size_of::<T>()];
     filter.encode(&source[1..], &mut target)?;
@@ -33,7 +33,7 @@ fn encoded<S: Element, T: Element>(filter: &ElementFilter, decoded: &[S]) -> Res
 }
 
 fn decoded<S: Element, T: Element>(filter: &ElementFilter, encoded: &[S]) -> Result<Vec<T>, ElementFault> {
-    assert_eq!(filter.types(), (of(T::TYPE), of(S::TYPE)));
+    assert_eq!(filter.types, (of(T::TYPE), of(S::TYPE)));
     let mut target = vec![0; encoded.len() * size_of::<T>()];
     filter.decode(&bytes(encoded), &mut target)?;
     Ok(elements(&target))

@@ -10,6 +10,7 @@ use std::f64::consts::PI;
 
 use crate::element::FloatFormat;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
+use crate::kernel::double::approximate;
 
 /// The greatest number of possible values of DEST. Memory is proportional to it.
 pub const MOST_VALUES: usize = 1 << 20;
@@ -79,8 +80,7 @@ impl PossibleValues {
         values.sort_unstable_by(f64::total_cmp);
         values.dedup_by(|next, value| next == value);
         let (first, last) = (*values.first()?, *values.last()?);
-        #[expect(clippy::cast_precision_loss, reason = "compared with the most that there may be")]
-        let inverse = (values.len() - 1) as f64 / (last - first);
+        let inverse = approximate(values.len() as u64 - 1) / (last - first);
         (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps { origin: first, inverse }))
     }
 
@@ -253,14 +253,13 @@ pub fn p_value(count: u64, distance: u64) -> f64 {
 
 /// Returns the share of all orders of both samples in which the functions differ so much:
 /// `2 (C(2n, n-h) - C(2n, n-2h) + C(2n, n-3h) - ...) / C(2n, n)`, each binomial as a multiple of the one before.
-#[expect(clippy::cast_precision_loss, reason = "at most 20,001")]
 fn exact(count: u64, distance: u64) -> f64 {
     let mut p = 0.0;
     for multiple in (0..=count / distance).rev() {
         let passed = multiple * distance;
         let factors = (0..distance).map(|step| {
             // The last binomial is 0. A factor of it may be below 0, but only after a factor of 0.
-            count.saturating_sub(passed + step) as f64 / (count + passed + step + 1) as f64
+            approximate(count.saturating_sub(passed + step)) / approximate(count + passed + step + 1)
         });
         p = factors.product::<f64>() * (1.0 - p);
     }
@@ -278,10 +277,9 @@ const NEVER: f64 = 370.0;
 const ALWAYS: f64 = 0.042;
 
 /// Returns the p-value of one sample of half as many values.
-#[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the formulas")]
 fn asymptotic(count: u64, distance: u64) -> f64 {
-    let half = (count as f64 / 2.0).round_ties_even();
-    let statistic = distance as f64 / count as f64;
+    let half = (approximate(count) / 2.0).round_ties_even();
+    let statistic = approximate(distance) / approximate(count);
     let z = statistic * half.sqrt();
     match z * z {
         square if square >= NEVER => 0.0,

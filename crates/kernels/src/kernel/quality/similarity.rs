@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::sums::multiply_add;
 use crate::kernel::dispatch::{BlockKernel, BlockLoop};
+use crate::kernel::double::approximate;
 
 /// The standard deviation of the weights, in points.
 const SIGMA: f64 = 1.5;
@@ -65,9 +66,8 @@ impl Similarity {
     }
 
     /// Returns the mean. `None` if there are no windows.
-    #[expect(clippy::cast_precision_loss, reason = "a count rounded to 53 bits is within the error of the sum")]
     pub fn mean(&self) -> Option<f64> {
-        (self.windows > 0).then(|| self.sum / self.windows as f64)
+        (self.windows > 0).then(|| self.sum / approximate(self.windows))
     }
 }
 

@@ -126,11 +126,6 @@ impl PairSums {
         Some(mean * 2_f64.powi(half) * 2_f64.powi(self.unit - half))
     }
 
-    /// Returns the mean of the squares of the errors, in squares of the unit.
-    fn mean_square(&self) -> Option<f64> {
-        self.mean_of(self.squares)
-    }
-
     fn mean_of(&self, sum: Double) -> Option<f64> {
         (self.points > 0).then(|| sum.value() / approximate(self.points))
     }
@@ -140,7 +135,8 @@ impl PairSums {
     pub fn psnr(&self) -> Option<f64> {
         let unit = 2_f64.powi(-self.unit);
         let range = self.source.1 * unit - self.source.0 * unit;
-        let mean_square = self.mean_square()?;
+        // In squares of the unit.
+        let mean_square = self.mean_of(self.squares)?;
         (range > 0.0).then(|| 20.0 * (range / mean_square.sqrt()).log10())
     }
 
