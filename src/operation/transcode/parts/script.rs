@@ -90,42 +90,29 @@ impl ScriptedJob {
         script
     }
 
-    /// Returns Kubernetes Jobs as YAML: an Indexed Job for each pass, and one for the finish.
+    /// Returns Kubernetes Jobs as YAML: an Indexed Job for each pass, and one for the finish. They do not repeat what
+    /// cannot succeed: wrong data, a wrong command or pass. A part of a pass that is too early exits with 4.
     ///
     /// <https://kubernetes.io/docs/concepts/workloads/controllers/job/>
     fn kubernetes(&self) -> String {
         let names: Vec<String> = self.passes.iter().map(|(name, _)| format!("zarrcast-{name}")).collect();
-        let mut script = self.filled(include_str!("script/kubernetes.yaml.tmpl"), &[("names", &names.join(" "))]);
-        let (memory, threads) = (self.memory_bytes.to_string(), self.threads.to_string());
-        for (name, partitions) in &self.passes {
-            let at_once = MOST_AT_ONCE.min(*partitions);
-            let spec = format!(
-                "  completionMode: Indexed\n  completions: {partitions}\n  parallelism: {at_once}\n  backoffLimitPerIndex: 5\n"
-            );
-            let options = ["--partition", "auto", "--pass", name, "--threads", &threads, "--max-memory", &memory];
-            // Another try does not help if data, command or pass are wrong. A part of a pass that is too early exits
-            // with 4.
-            let own = [("name", name.as_str()), ("spec", &spec), ("action", "FailIndex"), ("statuses", "[1, 2, 4]")];
-            script += &self.kubernetes_job(&own, &options);
-        }
-        let spec = "  backoffLimit: 5\n";
-        let own = [("name", "finish"), ("spec", spec), ("action", "FailJob"), ("statuses", "[1, 2]")];
-        script + &self.kubernetes_job(&own, &["--finish"])
-    }
-
-    /// Returns a Job from its values and the options of the command.
-    fn kubernetes_job(&self, own: &[(&str, &str)], options: &[&str]) -> String {
-        let places = self.access.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
-        let words = [PROGRAM, "transcode"].into_iter().chain(options.iter().copied()).chain(places);
+        let words = self.access.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
         // Kubernetes would expand `$(NAME)` as a variable.
         let line = |word: &str| format!("            - {}\n", in_quotes(&word.replace('$', "$$")));
-        let command: String = words.map(line).collect();
         let is_remote = |place: &&String| place.contains("://") && !place.starts_with("file://");
         let num_remote = [&self.source, &self.destination].iter().filter(|place| is_remote(place)).count();
         let secrets = if num_remote > 0 { include_str!("script/kubernetes-secrets.yaml.tmpl") } else { "" };
         let volumes = if num_remote < 2 { include_str!("script/kubernetes-volumes.yaml.tmpl") } else { "" };
-        let access = [("command", command.as_str()), ("secrets", secrets), ("volumes", volumes)];
-        self.filled(include_str!("script/kubernetes-job.yaml.tmpl"), &[own, &access].concat())
+        let (names, places) = (names.join(" "), words.map(line).collect::<String>());
+        let shared = [("names", names.as_str()), ("places", &places), ("secrets", secrets), ("volumes", volumes)];
+        let mut script = self.filled(include_str!("script/kubernetes.yaml.tmpl"), &shared);
+        for (name, partitions) in &self.passes {
+            let (at_once, partitions) = (MOST_AT_ONCE.min(*partitions).to_string(), partitions.to_string());
+            let own = [("name", name.as_str()), ("partitions", &partitions), ("at_once", &at_once)];
+            let own = [&own[..], &shared].concat();
+            script += &self.filled(include_str!("script/kubernetes-pass.yaml.tmpl"), &own);
+        }
+        script + &self.filled(include_str!("script/kubernetes-finish.yaml.tmpl"), &shared)
     }
 
     /// Returns the memory of a part's process, in MiB. Chunk data in flight are most of it, but not all.
