@@ -171,6 +171,12 @@ impl ValueProgram {
         self.run_into(source, target, tiles, figures)
     }
 
+    /// Returns the result of the steps for some elements. `None` if one of them has no result.
+    pub fn run_alone(&self, elements: &[u8]) -> Option<Vec<u8>> {
+        let mut target = Vec::new();
+        self.run(elements, &mut target, &mut Tiles::default(), None).ok().map(|()| target)
+    }
+
     /// Runs the steps into a slice that has the length of the result.
     pub fn run_into(
         &self,

@@ -353,16 +353,13 @@ impl Packing {
 
 /// Returns the values of codes. `None` if a code has no value.
 fn values((decode, float): &Decode, codes: &[u8]) -> Option<Vec<f64>> {
-    let mut decoded = Vec::new();
-    decode.run(codes, &mut decoded, &mut Tiles::default(), None).ok()?;
+    let decoded = decode.run_alone(codes)?;
     Some(decoded.chunks_exact(float.0.size()).map(|bytes| fault::number_value(float.0, element_bits(bytes))).collect())
 }
 
 /// Returns the code of a value that is decoded unchanged. `None` for other values.
 fn code_of(encode: &ValueProgram, decode: &Decode, bits: u64) -> Option<u64> {
-    let mut code = Vec::new();
-    let value = FillValue::from_bits(decode.1.0, bits).0;
-    encode.run(&value, &mut code, &mut Tiles::default(), None).ok()?;
+    let code = encode.run_alone(&FillValue::from_bits(decode.1.0, bits).0)?;
     let (before, after) = (decode.1.value(bits), *values(decode, &code)?.first()?);
     (before == after || (before.is_nan() && after.is_nan())).then(|| element_bits(&code))
 }

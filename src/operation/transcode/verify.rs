@@ -17,9 +17,7 @@ use super::plan::losses::kept;
 use super::plan::{compared_in, losses};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
-use crate::codec::{
-    BoundChain, Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region,
-};
+use crate::codec::{Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::route::copy::CopyJob;
@@ -280,7 +278,7 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Compares the objects that a job writes. With `may_be_fill`, elements that are not stored may be fill values of SOURCE.
     pub(super) fn of(plan: &Plan, job: &ObjectJob, may_be_fill: bool) -> Self {
-        let rounding = (plan.is_exact, kept(job));
+        let rounding = (plan.change.codecs.is_none(), kept(job));
         let own = Self::new(&job.transfer, &plan.changed.change, plan.changed.quantization.as_ref(), rounding);
         Comparison { may_be_fill, ..own }
     }
@@ -294,25 +292,28 @@ impl Comparison {
         let Transfer { source, destination, .. } = transfer;
         let mut program = ValueProgram::new(source.chain.decoded().data_type.size().unwrap_or(1));
         conversion::push_change(&mut program, change);
-        let chain = destination.subchunk_chain();
-        let (read_back, quantizes) = match (change.steps.last(), quantization) {
+        let (chain, fill) = (destination.subchunk_chain(), destination.fill_value());
+        let (unchanged, absent) = (ValueProgram::new(program.sizes().1), transfer.absent_element.as_ref());
+        let (read_back, quantizes, absent_read) = match (change.steps.last(), quantization) {
             (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 => {
-                (quantization.reader().0, true)
+                let absent = absent.filter(|_| quantization.writes_absent);
+                let read = absent.and_then(|_| quantization.absent_read_back());
+                (quantization.reader().0, true, read.map(|value| value.0))
             }
-            (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (ValueProgram::new(program.sizes().1), true),
-            _ if is_exact => (ValueProgram::new(program.sizes().1), false),
-            _ => (conversion::round_trip(chain, kept), false),
+            (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (unchanged, true, None),
+            _ => {
+                let read_back = if is_exact { unchanged } else { conversion::round_trip(chain, kept) };
+                (read_back, false, absent.and_then(|absent| conversion::round_trip(chain, 0).run_alone(absent)))
+            }
         };
         let few = quantization.filter(|quantization| quantization.target.bits() <= 16);
-        let fill = destination.fill_value();
-        let absent = transfer.absent_element.as_ref();
         Comparison {
             change: program,
             read_back,
             quantizes,
             number_type: destination.chain.decoded().data_type.real_number(),
             source_fill: source.fill_value(),
-            absent: absent.map_or_else(|| fill.clone(), |absent| read_absent((change, quantization), chain, absent)),
+            absent: absent_read.or_else(|| absent.cloned()).unwrap_or_else(|| fill.clone()),
             fill,
             may_be_fill: false,
             max_loss: chain.max_loss(kept).filter(|_| !is_exact && !quantizes),
@@ -387,22 +388,6 @@ impl Comparison {
             .filter(|(_, (expected, found))| expected != found)
             .filter(|(from, (expected, found))| !is_near(expected, found) && !is_absent(from, found))
             .count() as u64
-    }
-}
-
-/// Returns the value that readers get from an absent element that is written.
-fn read_absent((change, settled): (&ValueChange, Option<&Quantization>), chain: &BoundChain, absent: &[u8]) -> Vec<u8> {
-    let as_given = || absent.to_vec();
-    match (change.steps.last(), settled) {
-        (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 && quantization.writes_absent => {
-            quantization.absent_read_back().map_or_else(as_given, |value| value.0)
-        }
-        (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => as_given(),
-        _ => {
-            let mut read = Vec::new();
-            let run = conversion::round_trip(chain, 0).run(absent, &mut read, &mut Tiles::default(), None);
-            run.map_or_else(|_| as_given(), |()| read)
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Codecs that do not decode the numbers that they encode, if chunks are encoded again (SEMANTICS: D15). Also new data
 //! types in a chain that few programs read (SEMANTICS: B23).
 
-use crate::codec::{BoundCodec, Effect, Workspace, conversion};
+use crate::codec::{BoundCodec, Effect, conversion};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};
@@ -36,12 +36,7 @@ pub(crate) fn loses_fill_value(job: &ObjectJob) -> bool {
         chain.codecs().iter().any(|codec| matches!(codec.codec.effect(), Effect::Filter { .. } | Effect::BitRound(_)));
     let lacks_chunks = || source.objects().len() < source.metadata.num_chunks();
     let absent = chain.decoded().fill_value.as_ref().filter(|_| is_other_grid && has_filter && lacks_chunks());
-    absent.is_some_and(|fill| {
-        let mut read = Vec::new();
-        let run =
-            conversion::round_trip(chain, kept(job)).run(&fill.0, &mut read, &mut Workspace::default().tiles, None);
-        run.is_err() || read != fill.0
-    })
+    absent.is_some_and(|fill| conversion::round_trip(chain, kept(job)).run_alone(&fill.0).as_ref() != Some(&fill.0))
 }
 
 /// Returns the warning about losses by encoding again.

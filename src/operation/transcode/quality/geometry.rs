@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::array::StoredArray;
 use crate::codec::region::as_index;
 use crate::engine::Transfer;
-use crate::grid::{Region, lcm, ravel, unravel};
+use crate::grid::{Region, lcm, ravel, unravel, volume};
 use crate::kernel::quality::similarity::{LevelRange, RADIUS, Similarity, WINDOW};
 use crate::operation::transcode::plan::reading_bytes;
 use crate::operation::{Budget, Result, budget};
@@ -60,8 +60,7 @@ impl Geometry {
         // One half for pieces, the other half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
-        let bytes_of =
-            |piece: &[u64]| piece.iter().fold(element_bytes, |bytes, length| bytes.saturating_mul((*length).max(1)));
+        let bytes_of = |piece: &[u64]| element_bytes.saturating_mul(volume(piece));
         let length = |dimension| if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) };
         let mut piece: Vec<u64> = (0..rank).map(length).collect();
         // A thread reads a piece into one buffer, and may cut it into another.
@@ -114,11 +113,11 @@ impl Geometry {
 
     /// Returns the bytes of all elements, of both sides.
     pub(super) fn bytes(&self) -> u64 {
-        self.shape.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
+        self.element_bytes.saturating_mul(volume(&self.shape))
     }
 
     fn piece_bytes(&self) -> u64 {
-        self.piece.iter().fold(self.element_bytes, |bytes, length| bytes.saturating_mul(*length))
+        self.element_bytes.saturating_mul(volume(&self.piece))
     }
 
     /// Returns the bytes of the pieces of whole levels.

@@ -8,7 +8,7 @@ mod geometry;
 
 use std::mem::take;
 use std::ops::{AddAssign, Range};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use self::geometry::{Geometry, LevelBand, Levels};
 use super::verify::{Compared, Comparison, Scratch, concluded};
@@ -23,6 +23,7 @@ use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilaritySca
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::quantize::{Codes, push_element};
 use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, narrowed};
+use crate::store::held;
 
 /// Number of values that are converted and measured at a time: both sides stay in a first-level cache.
 const STRETCH: usize = 1 << 10;
@@ -70,8 +71,8 @@ pub(super) fn measure(
         progress,
         scan: PairScan::default(),
         similarity: SimilarityScan::default(),
-        counts: Pool::default(),
-        spare: Pool::default(),
+        counts: Mutex::default(),
+        spare: Mutex::default(),
     };
     progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
     let found = walk.run();
@@ -86,21 +87,6 @@ pub(super) fn measure(
     })?;
     let verified = walk.comparison.as_ref().map(|comparison| concluded(plan, found.compared, comparison));
     Ok(Some((walk.result(&found), verified.transpose()?)))
-}
-
-/// Values that threads take, use alone, and give back.
-#[derive(Debug, Default)]
-struct Pool<T>(Mutex<Vec<T>>);
-
-impl<T: Default> Pool<T> {
-    fn all(&self) -> MutexGuard<'_, Vec<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take(&self) -> T {
-        let known = self.all().pop();
-        known.unwrap_or_default()
-    }
 }
 
 /// The elements of both sides of a piece. Empty if no point of it counts.
@@ -167,10 +153,10 @@ struct QualityWalk<'a> {
     progress: &'a dyn Progress,
     scan: PairScan,
     similarity: SimilarityScan,
-    /// Counts of the possible values, one set for each thread.
-    counts: Pool<PairCounts>,
+    /// Counts of the possible values. A thread takes a set, uses it alone, and gives it back.
+    counts: Mutex<Vec<PairCounts>>,
     /// Buffers of earlier pieces, for reuse.
-    spare: Pool<BlockPair>,
+    spare: Mutex<Vec<BlockPair>>,
 }
 
 impl<'a> QualityWalk<'a> {
@@ -187,14 +173,14 @@ impl<'a> QualityWalk<'a> {
             let pieces = ChunkSet::of_range(slab.clone());
             let mut kept = self.measure(&pieces, true, &mut found)?;
             self.compare(&slab, &kept, &mut found.levels)?;
-            self.spare.all().append(&mut kept);
+            held(&self.spare).append(&mut kept);
         }
         Ok(found)
     }
 
     fn result(&self, Found { sums, levels, .. }: &Found<'_>) -> QualityResult {
         let least = levels.least();
-        let counts = take(&mut *self.counts.all()).into_iter().reduce(|mut all, counts| {
+        let counts = take(&mut *held(&self.counts)).into_iter().reduce(|mut all, counts| {
             all.merge(&counts);
             all
         });
@@ -229,7 +215,7 @@ impl<'a> QualityWalk<'a> {
                 measured.verified = comparison.compare(pair, scratch)?;
             }
             if is_measured {
-                let mut counts = self.counts.take();
+                let mut counts = held(&self.counts).pop().unwrap_or_default();
                 for elements in self.geometry.levels_of(pair.region) {
                     let mut level = PairSums::default();
                     self.each_stretch(piece, elements, numbers, |x, y| {
@@ -241,7 +227,7 @@ impl<'a> QualityWalk<'a> {
                     measured.ranges.push(level.joint_range());
                     measured.sums.merge(&level);
                 }
-                self.counts.all().push(counts);
+                held(&self.counts).push(counts);
             }
             if self.geometry.compares_pieces() {
                 let index = self.geometry.number_of(pair.region);
@@ -252,7 +238,7 @@ impl<'a> QualityWalk<'a> {
                 }
             }
             if keeps {
-                let mut kept = self.spare.take();
+                let mut kept = held(&self.spare).pop().unwrap_or_default();
                 for (kept, elements) in kept.iter_mut().zip(piece) {
                     kept.clear();
                     kept.extend_from_slice(elements);
@@ -421,10 +407,9 @@ fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     for code in first..=last {
         push_element(&mut encoded, quantization.target, code.cast_unsigned());
     }
-    let (mut decoded, (reader, float)) = (Vec::new(), quantization.reader());
-    reader.run(&encoded, &mut decoded, &mut Tiles::default(), None).ok()?;
-    let values = Values { decoding: None, number_type: Some(float.0), widening: Widening::default() };
+    let (reader, float) = quantization.reader();
+    let values = Values { decoding: Some(reader), number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
-    values.convert(&decoded, &mut numbers, &mut DecodingBuffers::default());
+    values.convert(&encoded, &mut numbers, &mut DecodingBuffers::default());
     if numbers.iter().all(|value| value.is_finite()) { PossibleValues::of_codes(numbers) } else { None }
 }
