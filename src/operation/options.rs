@@ -378,6 +378,11 @@ impl ChangeOptions {
         self.quantize.as_ref().map(|quantize| quantize.form).or(self.repack)
     }
 
+    /// Returns the dimensions of `--predict`. Empty if they are not known, or there are none.
+    pub(crate) fn predicted(&self) -> &[String] {
+        if let Some(Predict::Dimensions(names)) = &self.predict { names } else { &[] }
+    }
+
     /// Overrides options with those of a rule. Options that contradict the rule are removed.
     pub fn override_by(&mut self, rule: &ChangeOptions) {
         let is_of_floats = rule.quantize.is_some() || rule.keep_bits.is_some();

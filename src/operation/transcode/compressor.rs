@@ -1,9 +1,10 @@
 //! `--compress auto` and `--predict auto`: the best of several chains, found by encoding a sample of the written data.
 
 use super::plan::predict::lengths;
-use super::sample::{Sample, SampleSize, SampleSpec, Trial, whole_bytes};
+use super::sample::{Sample, SampleSize, SampleSpec, Trial, element_bytes, whole_bytes};
 use super::{DestinationMetadata, Plan, Sampler};
 use crate::diagnostic::quantity::approximate;
+use crate::grid::volume;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Object};
 use crate::operation::transcode_result::TriedResult;
 use crate::operation::{
@@ -163,9 +164,8 @@ impl Sampler<'_> {
         plan: &Plan,
         options: &mut ChangeOptions,
     ) -> Result<Option<CompressionResult>> {
-        let element = plan.source.data_type.size().map_or(16, |size| size as u64);
-        let shape = plan.destination.pipeline.innermost_chunk_shape();
-        let bytes = shape.iter().fold(element, |all, length| all.saturating_mul(*length));
+        let elements = volume(&plan.destination.pipeline.innermost_chunk_shape());
+        let bytes = element_bytes(&plan.source).saturating_mul(elements);
         let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
         let sample = self.draw(&SampleSpec::new(plan, options), size)?;
         let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
@@ -173,8 +173,7 @@ impl Sampler<'_> {
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
-        let given = if let Some(Predict::Dimensions(given)) = &options.predict { given.clone() } else { Vec::new() };
-        let mut predictions = vec![given];
+        let mut predictions = vec![options.predicted().to_vec()];
         if !among.is_empty() {
             for words in search.probes() {
                 let found = match trying.predict(words, &among) {

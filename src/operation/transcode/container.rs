@@ -39,13 +39,10 @@ pub(super) fn name(arrays: &mut [SourceArray], groups: &[GroupReading]) {
 }
 
 /// Adds the documents of the variables that are not there yet to those of the nodes, by their paths.
-pub(super) fn add_documents<'a>(
-    arrays: impl Iterator<Item = (&'a str, &'a Plan)>,
-    nodes: &mut BTreeMap<String, NodeDocuments>,
-) {
-    for (path, plan) in arrays {
+pub(super) fn add_documents(arrays: &[Plan], nodes: &mut BTreeMap<String, NodeDocuments>) {
+    for plan in arrays {
         let Some(rounding) = &plan.changed.rounding else { continue };
-        let path = format!("{}/{}", group_of(path), rounding.container);
+        let path = format!("{}/{}", group_of(&plan.path), rounding.container);
         nodes.entry(path).or_insert_with(|| document(plan.destination.draft.zarr_format));
     }
 }

@@ -12,11 +12,12 @@ use std::iter::successors;
 
 use super::plan::regrid::as_option;
 use super::sample::{SampleSize, SampleSpec};
-use super::{JobPlan, Plan, PlannedArray, Sampler, outcome};
+use super::{JobPlan, Plan, Sampler, outcome};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::staged::left_document;
 use crate::engine::{Job, Journal};
+use crate::grid::{volume, zip_with};
 use crate::operation::transcode_result::PlannedObjects;
 use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
 use crate::store::{FreeSpace, Node, UPLOAD_PART_BYTES};
@@ -30,7 +31,7 @@ const LEAST_SHARD_BYTES: u64 = 64 << 20;
 impl JobPlan<'_> {
     /// Returns the maximum number of chunks that are written.
     pub(super) fn num_written(&self) -> u64 {
-        self.arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add)
+        self.arrays.iter().map(|array| array.job.num_written()).fold(0, u64::saturating_add)
     }
 
     /// Returns the maximum number of objects of a plan, including documents and other keys.
@@ -42,15 +43,15 @@ impl JobPlan<'_> {
         // The first is that of the store.
         let mut folders = 1 + keys.iter().flat_map(above).collect::<HashSet<_>>().len() as u64;
         for array in &self.arrays {
-            let written = array.plan.job.num_written();
+            let written = array.job.num_written();
             planned.keys = planned.keys.saturating_add(written);
             folders = folders.saturating_add(chunk_folders(array, written));
-            let is_moved = matches!(array.plan.job, Job::Copy(_)) && destination.copies_server_side(from);
-            let read = if is_moved { 0 } else { array.plan.listing.present.len() };
+            let is_moved = matches!(array.job, Job::Copy(_)) && destination.copies_server_side(from);
+            let read = if is_moved { 0 } else { array.listing.present.len() };
             requests_read = requests_read.saturating_add(read);
             // The bytes of a stored object of DEST. If it is compressed, those of its elements.
-            let bytes = match &array.plan.job {
-                Job::Copy(job) => array.plan.listing.present_bytes / job.objects().len().max(1),
+            let bytes = match &array.job {
+                Job::Copy(job) => array.listing.present_bytes / job.objects().len().max(1),
                 Job::Objects(job) => job.transfer.destination.chunk_bytes(),
             };
             // One request, or one for each part, one before and one after them.
@@ -80,10 +81,10 @@ impl JobPlan<'_> {
         let what = if output.data().capabilities().is_remote { "objects: stores" } else { "files: file systems" };
         let message = format!("DEST will have {objects} {what} become slow with so many");
         let found = Diagnostic::new(code::MANY_OBJECTS, message);
-        let array = arrays.iter().max_by_key(|array| array.plan.job.num_written())?;
+        let array = arrays.iter().max_by_key(|array| array.job.num_written())?;
         Some(match advised_shard(array) {
             Some((shard, decoded, count)) => {
-                let format = if array.plan.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
+                let format = if array.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
                 let option = format!("{format}--shard-shape {shard}");
                 let option = match arrays.as_slice() {
                     [_] => format!("`{option}`"),
@@ -99,12 +100,12 @@ impl JobPlan<'_> {
     /// Returns the estimates of all arrays, by path.
     pub(super) fn estimates(&self) -> Result<BTreeMap<String, EstimateResult>> {
         let JobPlan { arrays, budget, driver, progress, .. } = self;
-        let (sampler, is_tree) = (Sampler { budget: *budget, driver }, arrays.len() > 1);
+        let sampler = Sampler { budget: *budget, driver };
         progress.start("estimate", None);
         let estimated = arrays.iter().map(|array| {
             driver.interrupt().check()?;
-            let named = |error: OperationError| if is_tree { error.about(&array.plan.source.store) } else { error };
-            Ok((array.path.clone(), sampler.estimate_of(array).map_err(named)?))
+            let estimate = sampler.estimate_of(array).map_err(|error| self.named(error, &array.source.store))?;
+            Ok((array.path.clone(), estimate))
         });
         let estimated = estimated.collect();
         progress.finish();
@@ -117,11 +118,11 @@ impl JobPlan<'_> {
         if !is_out_of_space(&error) {
             return error;
         }
-        let Some(Ok(room)) = self.arrays.first().map(|array| array.plan.target.room()) else { return error };
+        let Some(Ok(room)) = self.arrays.first().map(|array| array.target.room()) else { return error };
         let total = self.num_written();
         let (done, written) = (journal.num_units(), journal.bytes_written());
         let left = u128::from(total.saturating_sub(done).max(1));
-        let jobs = self.arrays.iter().filter_map(|array| array.plan.job.objects());
+        let jobs = self.arrays.iter().filter_map(|array| array.job.objects());
         let decoded = jobs.map(|job| job.transfer.destination.chunk_bytes()).max();
         let needed = match decoded {
             Some(decoded) if done == 0 => left * u128::from(decoded),
@@ -132,28 +133,27 @@ impl JobPlan<'_> {
 }
 
 /// Returns the maximum number of folders of an array's chunks, without that of the array.
-fn chunk_folders(array: &PlannedArray, written: u64) -> u64 {
-    let metadata = &array.plan.destination.metadata;
+fn chunk_folders(array: &Plan, written: u64) -> u64 {
+    let metadata = &array.destination.metadata;
     let grid = metadata.grid.counts();
     let depth = metadata.chunk_key_encoding.key(&grid).matches('/').count();
     // A key has one name for each dimension, and may have one before them.
     let before = (depth + 1).saturating_sub(grid.len().max(1));
-    let above = |level: usize| grid[..(level + 1).saturating_sub(before)].iter().copied().fold(1, u64::saturating_mul);
+    let above = |level: usize| volume(&grid[..(level + 1).saturating_sub(before)]);
     (0..depth).map(|level| above(level).min(written)).fold(0, u64::saturating_add)
 }
 
 /// Returns the shape of an advised shard for the option, its decoded size, and the number of such shards.
-fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
-    let metadata = &array.plan.destination.metadata;
+fn advised_shard(array: &Plan) -> Option<(String, String, u64)> {
+    let metadata = &array.destination.metadata;
     let chunk = metadata.grid.uniform()?;
     let grid = metadata.grid.counts();
-    let element = array.plan.destination.pipeline.input.data_type.size().unwrap_or(1) as u64;
+    let element = array.destination.pipeline.input.data_type.size().unwrap_or(1) as u64;
     let mut factors = vec![1_u64; grid.len()];
     loop {
-        let counts: Vec<u64> = grid.iter().zip(&factors).map(|(length, of)| length.div_ceil(*of)).collect();
-        let count = counts.iter().copied().fold(1, u64::saturating_mul);
-        let shard: Vec<u64> = chunk.iter().zip(&factors).map(|(of, by)| of.saturating_mul(*by)).collect();
-        let decoded = shard.iter().copied().fold(element, u64::saturating_mul);
+        let counts = zip_with(&grid, &factors, u64::div_ceil);
+        let shard = zip_with(chunk, &factors, u64::saturating_mul);
+        let (count, decoded) = (volume(&counts), element.saturating_mul(volume(&shard)));
         // The dimension with the most shards is halved until they are few and large enough.
         let (dimension, most) = counts.iter().copied().enumerate().max_by_key(|(_, count)| *count)?;
         if most <= 1 || (count <= MANY_OBJECTS / 10 && decoded >= LEAST_SHARD_BYTES) {
@@ -164,10 +164,9 @@ fn advised_shard(array: &PlannedArray) -> Option<(String, String, u64)> {
 }
 
 impl Sampler<'_> {
-    fn estimate_of(&self, array: &PlannedArray) -> Result<EstimateResult> {
-        let PlannedArray { change, plan, .. } = array;
+    fn estimate_of(&self, plan: &Plan) -> Result<EstimateResult> {
         let (is_copy, plain) = (matches!(plan.job, Job::Copy(_)), ChangeOptions::default());
-        let change = if is_copy { &plain } else { change };
+        let change = if is_copy { &plain } else { &plan.change };
         let mut drawing = SampleSpec::new(plan, change);
         let (sample, trial) = loop {
             let sample = self.draw(&drawing, SampleSize::ByDefault)?;

@@ -39,7 +39,7 @@ pub use pictures::comparisons;
 use plan::keep_bits::BitRounding;
 use plan::metadata::DestinationMetadata;
 use plan::{Plan, SourceArray};
-use planning::{JobPlan, PlannedArray};
+use planning::JobPlan;
 use repack::Repacking;
 pub use run::transcode;
 pub(crate) use sample::{Sample, SampleSize, SampleSpec, Sampler, Trial, has_fixed_size};

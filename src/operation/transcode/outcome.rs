@@ -1,7 +1,7 @@
 //! The result of a run, or of a plan: counts, sizes, figures.
 
 use super::plan::route::name_of;
-use super::{DestinationMetadata, Plan, PlannedArray, Repacking, Verification};
+use super::{DestinationMetadata, Plan, Repacking, Verification};
 use crate::data_type::value_to_json;
 use crate::diagnostic::{Diagnostic, code, quantity};
 use crate::engine::{Job, ObjectReport};
@@ -11,7 +11,7 @@ use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
-use crate::operation::{KeepBits, Predict, QualityResult, Quantization, QuantizationResult, draft};
+use crate::operation::{KeepBits, QualityResult, Quantization, QuantizationResult, draft};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// Returns the reads and writes of a plan, without a read. The number of objects is a maximum: chunks that contain only
@@ -37,15 +37,14 @@ pub(super) struct Done {
 }
 
 /// Returns the result for an array, or its plan if nothing was done. Adds its warnings to `warnings`.
-pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
-    let PlannedArray { path, plan, memory, .. } = array;
+pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
     let ran = done.is_some();
     let is_copy = matches!(plan.job, Job::Copy(_));
     let at_most = || if is_copy { Some(plan.listing.present_bytes) } else { fixed_bytes(plan) };
     let bytes_written = done.as_ref().map_or_else(at_most, |done| Some(done.tally.bytes_written));
     let Done { tally, verified, quality } = done.unwrap_or_else(|| planned(plan));
     warnings.extend(plan.warnings.iter().cloned());
-    warnings.extend(value_warnings(path, plan, &tally.figures));
+    warnings.extend(value_warnings(plan, &tally.figures));
     warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
     let present = plan.listing.present.len() - plan.job.num_missing();
     let input = &plan.destination.pipeline.input;
@@ -89,7 +88,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
         counts.bytes_written = None;
     }
     NodeResult {
-        path: path.clone(),
+        path: plan.path.clone(),
         node_type: "array",
         route: name_of(&plan.job),
         source: Some(source),
@@ -102,7 +101,7 @@ pub(super) fn array_result(array: &PlannedArray, done: Option<Done>, warnings: &
         passes: Some(plan.job.num_passes()),
         units: Some(plan.job.num_units()),
         read_amplification: Some(plan.job.read_amplification()),
-        memory_bytes: Some(memory.bytes),
+        memory_bytes: Some(plan.memory.bytes),
         quantization,
         verify: verified.map(|verified| verified.result),
         compression: plan.compression.clone(),
@@ -118,14 +117,12 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
     let absent = elements.saturating_sub(figures.count);
     figures.count += absent;
     if let Some(Repacking { quantization, difference, limit, .. }) = &plan.changed.repacking {
-        let result = quantization_result(quantization);
         return Some(QuantizationResult {
             is_repacked: true,
             count: elements,
             max_abs_error: *difference,
             bound: difference.map(|_| *limit),
-            readers: readers_of_chain(result.form, plan).or(result.readers),
-            ..result
+            ..quantization_result(quantization, plan)
         });
     }
     let result = match (&plan.changed.quantization, &plan.changed.rounding) {
@@ -134,7 +131,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
             QuantizationResult {
                 clamped: ran.then_some(figures.clamped),
                 max_abs_error_clamped: ran.then_some(figures.max_abs_error_clamped),
-                ..quantization_result(quantization)
+                ..quantization_result(quantization, plan)
             }
         }
         (None, Some(rounding)) => {
@@ -155,13 +152,10 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
         }
         (None, None) => return None,
     };
-    let predict =
-        if let Some(Predict::Dimensions(dimensions)) = &plan.predict { Some(dimensions.clone()) } else { None };
     Some(QuantizationResult {
-        readers: readers_of_chain(result.form, plan).or(result.readers),
         count: figures.count,
         nan: ran.then_some(figures.nan),
-        predict,
+        predict: Some(plan.change.predicted().to_vec()).filter(|dimensions| !dimensions.is_empty()),
         max_abs_error: ran.then_some(figures.max_abs_error),
         rms_error: ran.then(|| figures.rms_error()),
         ..result
@@ -232,7 +226,7 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
 /// Returns the warnings about an array's values: a quantisation gave values outside its range the code of another, a
 /// change of data type rounded most values to integers, some readers do not decode integer differences. A result with
 /// quantised codes names its readers itself.
-fn value_warnings(path: &str, plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item = Diagnostic> {
+fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item = Diagnostic> {
     let QuantizeFigures { count, nan, clamped, max_abs_error_clamped, rounded, .. } = *figures;
     let quantization = plan.changed.quantization.as_ref();
     let clamped = quantization.filter(|_| clamped > 0).map(|quantization| {
@@ -247,12 +241,12 @@ fn value_warnings(path: &str, plan: &Plan, figures: &QuantizeFigures) -> impl It
         let message = format!("{rounded} of {values} stored values were rounded to integers of {name}");
         Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(format!("`--quantize {name}` keeps the fractions"))
     });
-    let predicts = quantization.is_none() && matches!(plan.predict, Some(Predict::Dimensions(_)));
+    let predicts = quantization.is_none() && !plan.change.predicted().is_empty();
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
     let predicted = (predicts && turns_differences(plan)).then(|| {
         Diagnostic::new(code::PREDICT_READERS, message).with_help("differences along one dimension are read by both")
     });
-    [clamped, rounded, predicted].into_iter().flatten().map(move |found| found.at_node(path))
+    [clamped, rounded, predicted].into_iter().flatten().map(move |found| found.at_node(&plan.path))
 }
 
 /// Returns whether a transposition follows a difference: of several dimensions, or of an array that is stored
@@ -262,7 +256,7 @@ fn turns_differences(plan: &Plan) -> bool {
     names.iter().skip_while(|name| **name != draft::DELTA).any(|name| *name == "transpose")
 }
 
-fn quantization_result(quantization: &Quantization) -> QuantizationResult {
+fn quantization_result(quantization: &Quantization, plan: &Plan) -> QuantizationResult {
     // A plan that reads no chunk leaves out what only the first pass determines.
     let settled = quantization.is_settled();
     let has_step = settled || quantization.grid_step.is_some();
@@ -278,7 +272,7 @@ fn quantization_result(quantization: &Quantization) -> QuantizationResult {
         codes: codes.map(|codes| [codes.first, codes.last]),
         nan_code: codes.and_then(|codes| codes.nan),
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
-        readers: readers::names(quantization),
+        readers: readers_of_chain(quantization.form.name(), plan).or_else(|| readers::names(quantization)),
         reader_workaround: reader_workaround.map(|(value, code)| (value_to_json(*source, value), code)),
         ..QuantizationResult::default()
     }

@@ -24,13 +24,17 @@ use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, StagingShape, Transfer
 use crate::operation::budget::{BASE_BYTES, comparing_bytes, shard_bytes};
 use crate::operation::stored::{opaque_array, side};
 use crate::operation::{
-    Budget, ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, Predict, Quantization,
-    Result, RunOptions, explain,
+    Budget, ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, Quantization, Result,
+    RunOptions, explain,
 };
 use crate::store::Node;
 
+/// The settled plan of an array.
 #[derive(Debug)]
 pub(super) struct Plan {
+    /// Path with its leading slash. `/` for SOURCE itself.
+    pub path: String,
+    pub change: ChangeOptions,
     /// The array in SOURCE.
     pub source: OpenedArray,
     /// Location of the array in DEST.
@@ -42,11 +46,12 @@ pub(super) struct Plan {
     pub source_bytes: Option<u64>,
     pub job: Job,
     pub changed: Changed,
-    /// Whether no requested chain can round. Then `--verify` compares DEST with the exact values.
-    pub is_exact: bool,
     /// The choice of `--compress auto`, or the goal of a later choice.
     pub compression: Option<CompressionResult>,
-    pub predict: Option<Predict>,
+    /// Memory of the run. Nothing until the plan is complete.
+    pub memory: Memory,
+    /// Whether one thread converts the array.
+    pub is_small: bool,
     /// Documents of DEST in the order in which they are written. The last one makes DEST readable.
     pub documents: NodeDocuments,
     pub warnings: Vec<Diagnostic>,
@@ -201,7 +206,7 @@ impl Plan {
 pub(super) const ENTRY_BYTES: u64 = size_of::<IndexEntry>() as u64 + 3 * 16;
 
 /// Memory of a run, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Memory {
     /// Number of threads that the budget allows.
     pub threads: usize,

@@ -1,16 +1,15 @@
 //! A job of `transcode`: the plans of all arrays of SOURCE, and DEST's documents.
 
 use super::compressor::Search;
-use super::plan::{Memory, Planner};
+use super::plan::Planner;
 use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
 use crate::engine::{Driver, Progress, Share, Silent};
 use crate::metadata::array::num_elements;
 use crate::operation::{
-    Budget, ChangeOptions, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError,
-    Predict, Quantization, Result, RunOptions, TranscodeOptions,
+    Budget, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
+    Quantization, Result, TranscodeOptions,
 };
-use crate::store::Node;
 
 /// Size limit of small arrays of a hierarchy: one thread converts each, many at the same time.
 const SMALL_BYTES: u64 = 32 << 20;
@@ -23,47 +22,27 @@ pub(super) struct JobPlan<'a> {
     pub progress: &'a dyn Progress,
     pub source: Source,
     pub output: Output,
-    pub arrays: Vec<PlannedArray>,
+    /// Whether SOURCE has several arrays. Messages then name them.
+    pub is_tree: bool,
+    /// Bytes of the elements of all arrays.
+    pub bytes: u64,
+    /// Chunks that first passes keep.
+    pub cache: ChunkCache,
+    pub arrays: Vec<Plan>,
     /// The documents of DEST by key. The last one makes it a node.
     pub documents: Vec<(String, String)>,
 }
 
-/// An array with its settled plan.
-#[derive(Debug)]
-pub(super) struct PlannedArray {
-    pub path: String,
-    pub change: ChangeOptions,
-    pub plan: Plan,
-    pub memory: Memory,
-    /// Whether one thread converts it.
-    pub is_small: bool,
-}
-
-/// The inputs for settling arrays.
-pub(super) struct Planning<'a> {
-    pub budget: Budget,
-    pub run: &'a RunOptions,
-    pub driver: &'a Driver,
-    pub progress: &'a dyn Progress,
-    /// The node of DEST.
-    pub work: &'a Node,
-    pub is_tree: bool,
-    /// Chunks that first passes keep.
-    pub cache: &'a ChunkCache,
-    /// Bytes of the elements of all arrays.
-    pub bytes: u64,
-}
-
-impl Planning<'_> {
+impl JobPlan<'_> {
     /// Returns the least number of parts of an array: its share of those of the job, by bytes. `None` for a job that is
     /// not in parts.
     fn least_parts(&self, array: &OpenedArray) -> Option<u64> {
-        let share = u128::from(bytes_of(array)) * u128::from(self.run.partitions?);
+        let share = u128::from(bytes_of(array)) * u128::from(self.options.run.partitions?);
         Some(u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX))
     }
 
     /// Settles all arrays. Those that read no chunk are settled many at a time, first passes run one after the other.
-    pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<PlannedArray>> {
+    pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<Plan>> {
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
             let tries = matches!(array.change.compress, Some(Compression::Auto(_)))
@@ -82,7 +61,7 @@ impl Planning<'_> {
         let planned = arrays.into_iter().zip(quick).zip(passes).map(|((array, quick), (bytes, passes))| {
             let share = Share::new(self.progress, bytes, passes);
             let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
-            quick.unwrap_or_else(|| self.plan_array(array, self.driver, progress))
+            quick.unwrap_or_else(|| self.plan_array(array, &self.driver, progress))
         });
         let all = planned.collect::<Result<Vec<_>>>();
         self.progress.finish();
@@ -92,22 +71,27 @@ impl Planning<'_> {
     }
 
     /// Settles an array. An error names it, if there are several.
-    fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
+    fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<Plan> {
         let store = array.opened.store.clone();
-        self.resolve(array, driver, progress).map_err(|error| if self.is_tree { error.about(&store) } else { error })
+        self.resolve(array, driver, progress).map_err(|error| self.named(error, &store))
     }
 
-    fn resolve(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<PlannedArray> {
+    /// Adds the name of an array to an error, if there are several.
+    pub(super) fn named(&self, error: OperationError, store: &str) -> OperationError {
+        if self.is_tree { error.about(store) } else { error }
+    }
+
+    fn resolve(&self, mut array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<Plan> {
         self.driver.interrupt().check()?;
-        let (path, opened) = (array.path.clone(), &array.opened);
-        let target = match path.trim_start_matches('/') {
-            "" => self.work.clone(),
-            inside => self.work.child(inside).map_err(cannot_write)?,
+        let opened = &array.opened;
+        let target = match array.path.trim_start_matches('/') {
+            "" => self.output.data().clone(),
+            inside => self.output.data().child(inside).map_err(cannot_write)?,
         };
         let target = target.with_permissions_of(&opened.node, opened.documents.key);
         let is_small = self.is_tree && bytes_of(opened) <= SMALL_BYTES;
         let budget = if is_small { self.budget.narrowed(1) } else { self.budget };
-        let Planning { run, cache, .. } = *self;
+        let (run, cache) = (&self.options.run, &self.cache);
         let own_cache = cache.part(opened.node.prefetch_limit().is_some());
         let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
         let search = Search::new(&mut array.change);
@@ -124,25 +108,25 @@ impl Planning<'_> {
         } else {
             plan.compression = planner.array.compression.take();
         }
-        let memory = plan.allot(budget, self.run.verify)?;
-        if path != "/" {
+        plan.memory = plan.allot(budget, run.verify)?;
+        plan.is_small = is_small;
+        if plan.path != "/" {
             for warning in &mut plan.warnings {
-                warning.location.node.get_or_insert_with(|| path.clone());
+                warning.location.node.get_or_insert_with(|| plan.path.clone());
             }
         }
-        Ok(PlannedArray { path, change: planner.array.change, plan, memory, is_small })
+        Ok(plan)
     }
 }
 
 /// Fails if `--max-error` is so large that different values of an array would all become equal.
-fn refuse_eaten(arrays: &[PlannedArray]) -> Result<()> {
-    let is_eaten =
-        |array: &&PlannedArray| array.plan.changed.quantization.as_ref().is_some_and(Quantization::eats_range);
-    let eaten: Vec<&PlannedArray> = arrays.iter().filter(is_eaten).collect();
+fn refuse_eaten(arrays: &[Plan]) -> Result<()> {
+    let is_eaten = |array: &&Plan| array.changed.quantization.as_ref().is_some_and(Quantization::eats_range);
+    let eaten: Vec<&Plan> = arrays.iter().filter(is_eaten).collect();
     let Some(first) = eaten.first() else { return Ok(()) };
-    let path = |array: &PlannedArray| array.path.trim_start_matches('/').to_owned();
+    let path = |array: &Plan| array.path.trim_start_matches('/').to_owned();
     let (names, help) = if arrays.len() == 1 {
-        (format!("`{}`", first.plan.source.store), "give a smaller error".to_owned())
+        (format!("`{}`", first.source.store), "give a smaller error".to_owned())
     } else {
         let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
         let one = path(first);

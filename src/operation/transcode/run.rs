@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use super::format::consolidate::with_copies;
 use super::plan::planner::ahead_bytes;
-use super::planning::{Planning, bytes_of};
+use super::planning::bytes_of;
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{
     Done, JobPlan, LockedDestination, NodeDocuments, Output, SealedPlan, Source, cannot_write, container, forecast,
     outcome, quality,
 };
-use crate::array::{ChunkCache, Interrupt};
+use crate::array::Interrupt;
 use crate::engine::Progress;
 use crate::operation::transcode_result::{NodeResult, Totals};
 use crate::operation::{
@@ -47,22 +47,34 @@ impl<'a> JobPlan<'a> {
         let output = Output::find(&source.node, source.document_key, options)?;
         source.warnings.extend_from_slice(&output.warnings);
         let arrays = take(&mut source.arrays);
-        let cache = &ChunkCache::default();
-        let (run, work, is_tree) = (&options.run, output.data(), arrays.len() > 1);
+        let is_tree = arrays.len() > 1;
         let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
-        let planning = Planning { budget, run, driver: &driver, progress, work, is_tree, cache, bytes };
+        let (cache, planned, documents) = Default::default();
+        let mut job = JobPlan {
+            options,
+            budget,
+            driver,
+            progress,
+            source,
+            output,
+            is_tree,
+            bytes,
+            cache,
+            arrays: planned,
+            documents,
+        };
         let wanted = arrays.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
-        let mut arrays = planning.plan(wanted.map(|(_, array)| array).collect())?;
-        let needed = most_bytes(&arrays, budget, driver.num_threads());
-        cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&source.node))));
-        let documents = arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.plan.documents)));
+        job.arrays = job.plan(wanted.map(|(_, array)| array).collect())?;
+        let needed = most_bytes(&job.arrays, budget, job.driver.num_threads());
+        job.cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&job.source.node))));
+        let documents = job.arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.documents)));
         let mut nodes: BTreeMap<String, NodeDocuments> = documents.collect();
         // A single array has no group that could contain the variable.
-        if !source.groups.is_empty() {
-            container::add_documents(arrays.iter().map(|array| (array.path.as_str(), &array.plan)), &mut nodes);
+        if !job.source.groups.is_empty() {
+            container::add_documents(&job.arrays, &mut nodes);
         }
-        let documents = with_copies(options, &source.groups, nodes)?;
-        Ok(JobPlan { options, budget, driver, progress, source, output, arrays, documents })
+        job.documents = with_copies(options, &job.source.groups, nodes)?;
+        Ok(job)
     }
 
     /// Runs the whole job, which started at `begun`. For a plan that is shown, returns what it would do.
@@ -94,11 +106,9 @@ impl<'a> JobPlan<'a> {
     /// Fails if DEST has too little space for what the whole job writes in addition to SOURCE's own objects. Parts do
     /// not check this: others have written, or will write, the rest.
     pub(super) fn check_room(&self) -> Result<()> {
-        let is_tree = self.arrays.len() > 1;
-        self.arrays.iter().try_for_each(|array| {
-            let checked = forecast::check_room(&array.plan);
-            checked.map_err(|error| if is_tree { error.about(&array.plan.source.store) } else { error })
-        })
+        self.arrays
+            .iter()
+            .try_for_each(|array| forecast::check_room(array).map_err(|error| self.named(error, &array.source.store)))
     }
 
     /// Fails if quality is requested and no array has one, or if there is too little memory for it.
@@ -106,13 +116,13 @@ impl<'a> JobPlan<'a> {
         if !self.options.run.quality {
             return Ok(());
         }
-        if !self.arrays.iter().any(|array| quality::is_lossy(&array.plan)) {
+        if !self.arrays.iter().any(|array| quality::is_lossy(array)) {
             let message = "`--quality` and `--require` need a quantised array, and no array is quantised";
             let help = "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that match an array, or \
                 leave them out";
             return Err(OperationError::data(message).with_help(help));
         }
-        self.arrays.iter().try_for_each(|array| quality::check_room(&array.plan, self.budget))
+        self.arrays.iter().try_for_each(|array| quality::check_room(array, self.budget))
     }
 
     /// Fails unless the settled plan is the same as `sealed`. Some of its arrays may be left out here.
@@ -159,9 +169,9 @@ impl<'a> JobPlan<'a> {
         let requirements = &self.options.run.requirements;
         let mut faults = Vec::new();
         for (array, Done { tally, quality, .. }) in self.arrays.iter().zip(done) {
-            let Some(result) = outcome::quantization_of(&array.plan, tally, true) else { continue };
+            let Some(result) = outcome::quantization_of(array, tally, true) else { continue };
             let result = QuantizationResult { quality: quality.clone(), ..result };
-            let whose = if self.arrays.len() > 1 { format!("`{}`: ", array.path) } else { String::new() };
+            let whose = if self.is_tree { format!("`{}`: ", array.path) } else { String::new() };
             let of_array = requirements.iter().filter_map(|requirement| requirement.fault(&result));
             faults.extend(of_array.map(|fault| whose.clone() + &fault));
         }
@@ -194,10 +204,10 @@ impl<'a> JobPlan<'a> {
 
     pub(super) fn remove_staging(&self) -> Result<()> {
         for array in &self.arrays {
-            let Some(staged) = array.plan.job.staged() else { continue };
+            let Some(staged) = array.job.staged() else { continue };
             staged.remove().map_err(cannot_write)?;
             if array.path != "/" && !staged.is_outside {
-                array.plan.target.below(&RUN_FOLDER).remove_root().map_err(cannot_write)?;
+                array.target.below(&RUN_FOLDER).remove_root().map_err(cannot_write)?;
             }
         }
         Ok(())

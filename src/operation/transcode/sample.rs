@@ -14,7 +14,7 @@ use super::{Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::Profile;
 use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
-use crate::grid::num_elements;
+use crate::grid::volume;
 use crate::metadata::ArrayMetadata;
 use crate::operation::{
     Budget, ChangeOptions, OpenedArray, OperationError, Result, RunOptions, ShapeRequest, ShardRequest, new_driver,
@@ -74,10 +74,7 @@ impl Sampler<'_> {
         let present = transfer.map_or_else(|| listing.present.clone(), overlapped);
         let written = if drawing.fills { ChunkSet::full(metadata.num_chunks()) } else { present.clone() };
         let all = match transfer.zip(unit_shape) {
-            Some((transfer, shape)) if drawing.fills => {
-                let grid = transfer.grid_of(&shape);
-                ChunkSet::full(grid.counts().iter().copied().fold(1, u64::saturating_mul))
-            }
+            Some((transfer, shape)) if drawing.fills => ChunkSet::full(volume(&transfer.grid_of(&shape).counts())),
             Some((transfer, shape)) => transfer.overlapped_among(&transfer.grid_of(&shape), None),
             None => written.clone(),
         };
@@ -181,7 +178,7 @@ impl Sampler<'_> {
     fn population(&self, plan: &Plan, units: u64, size: SampleSize) -> Population {
         let metadata = &plan.destination.metadata;
         let element = element_bytes(&plan.source);
-        let bytes_of = |shape: &[u64]| num_elements(shape).unwrap_or(u64::MAX).saturating_mul(element);
+        let bytes_of = |shape: &[u64]| volume(shape).saturating_mul(element);
         let chunk_bytes = bytes_of(metadata.grid.largest());
         // The trials need memory for their output in addition to the sample.
         let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
@@ -251,7 +248,7 @@ fn source_array(source: &OpenedArray, change: &ChangeOptions, listing: &Listing)
 }
 
 /// Returns the approximate memory of an element in bytes.
-fn element_bytes(source: &OpenedArray) -> u64 {
+pub(super) fn element_bytes(source: &OpenedArray) -> u64 {
     source.data_type.size().map_or(16, |size| size as u64)
 }
 
@@ -279,7 +276,7 @@ fn unit_shape(source_chunk: &[u64], plan: &Plan) -> Vec<u64> {
     let mut chunks = 1;
     for dimension in (0..shape.len()).rev() {
         let own = shape[dimension].max(1);
-        let others = num_elements(&shape).unwrap_or(u64::MAX) / own;
+        let others = volume(&shape) / own;
         let most = UNIT_BYTES / others.saturating_mul(element).saturating_mul(own).max(1);
         let wanted = (source_chunk[dimension] / own).max(1).min(most.max(1)).min(UNIT_CHUNKS / chunks);
         chunks *= wanted;
@@ -300,6 +297,5 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
 /// Returns the bytes of a chunk in memory. 0 if it is absent.
 fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64> {
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
-    let sizes = node.sizes("", &[&key]).map_err(|error| metadata::unkept(error, &node.name()))?;
-    Ok(sizes.first().copied().flatten().unwrap_or(0))
+    Ok(node.size(&key).map_err(|error| metadata::unkept(error, &node.name()))?.unwrap_or(0))
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Blocks, ResolvedPlan, route};
-use super::{JobPlan, PlannedArray, Source};
+use super::{JobPlan, Plan, Source};
 use crate::engine::Fingerprint;
 use crate::engine::journal::digest;
 use crate::metadata::{Json, Object};
@@ -56,7 +56,7 @@ impl SealedPlan {
     pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
         let JobPlan { options, source, arrays, .. } = job;
         let (program, store) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(&source.node));
-        let source = arrays.iter().flat_map(|array| digests(&array.path, &array.plan.source)).collect();
+        let source = arrays.iter().flat_map(|array| digests(&array.path, &array.source)).collect();
         let TranscodeOptions { only, no_consolidate, change: ChangeOptions { zarr_format, .. }, .. } = options;
         let (zarr_format, only, no_consolidate) = (*zarr_format, only.clone(), *no_consolidate);
         let arrays = arrays.iter().map(SealedArray::new).collect();
@@ -166,9 +166,8 @@ impl SealedArray {
         self.change.quantize.is_some() && self.settled.quantization.is_none()
     }
 
-    fn new(array: &PlannedArray) -> Self {
-        let PlannedArray { path, plan, change, .. } = array;
-        let (path, change, compression) = (path.clone(), change.clone(), plan.compression.clone());
+    fn new(plan: &Plan) -> Self {
+        let (path, change, compression) = (plan.path.clone(), plan.change.clone(), plan.compression.clone());
         let quantization = plan.changed.quantization.clone().filter(Quantization::is_settled);
         let settled = ResolvedPlan { quantization, blocks: Blocks::new(&plan.job) };
         let route = route::name_of(&plan.job).name().to_owned();

@@ -44,13 +44,12 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 
 /// Fails if an option applies to no array: a name is probably misspelt.
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
-    let ChangeOptions { predict, select, chunk_shape, shard_shape, .. } = &options.change;
+    let ChangeOptions { select, chunk_shape, shard_shape, .. } = &options.change;
     let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
-    let predicted = if let Some(Predict::Dimensions(names)) = predict { names.as_slice() } else { &[] };
     let names = select.iter().map(|slice| ("--select", &slice.dimension));
     let names = names.chain(named_lengths(chunk_shape.as_ref()).iter().map(|(name, _)| ("--chunk-shape", name)));
     let names = names.chain(named_lengths(shard_shape).iter().map(|(name, _)| ("--shard-shape", name)));
-    let predicted = predicted.iter().filter(|name| name.parse::<usize>().is_err());
+    let predicted = options.change.predicted().iter().filter(|name| name.parse::<usize>().is_err());
     for (option, name) in names.chain(predicted.map(|name| ("--predict", name))) {
         if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
             let message = format!("{option} names the dimension `{name}`, which no array of `{store}` has");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, JobPlan, LockedDestination, Plan, PlannedArray, cannot_write, quality, verify::ReadBack};
+use super::{Done, JobPlan, LockedDestination, Plan, cannot_write, quality, verify::ReadBack};
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
@@ -84,7 +84,7 @@ impl<'a> Writing<'a> {
             // If the size of some arrays is known, the progress does not count the others.
             let is_told = known.is_none() || self.bytes_left(array).is_some();
             let progress: &dyn Progress = if is_told { progress } else { &Silent };
-            let between = match (&self.extent, array.plan.job.staged().is_some()) {
+            let between = match (&self.extent, array.job.staged().is_some()) {
                 (Extent::FirstPasses, true) => return self.write_between(array, driver, progress),
                 (Extent::FirstPasses, false) => return Ok(ObjectReport::default()),
                 (Extent::AfterThem(between), true) => between.get(&array.path).copied(),
@@ -122,11 +122,11 @@ impl<'a> Writing<'a> {
         Err(OperationError::environment(message).with_help(help).into())
     }
 
-    fn bytes_left(&self, array: &PlannedArray) -> Option<u64> {
+    fn bytes_left(&self, array: &Plan) -> Option<u64> {
         if self.claim.is_published {
             return Some(0);
         }
-        let job = &array.plan.job;
+        let job = &array.job;
         match self.share_of(array) {
             None => job.bytes_left(&self.claim.journal.pass(&array.path).done),
             Some((pass, part)) => {
@@ -137,12 +137,12 @@ impl<'a> Writing<'a> {
 
     /// Returns the units of an array in this part of a job, and the pass that writes them. `None` if this run writes
     /// all.
-    fn share_of(&self, array: &PlannedArray) -> Option<(usize, PassProgress<'a>)> {
+    fn share_of(&self, array: &Plan) -> Option<(usize, PassProgress<'a>)> {
         let journal = &self.claim.journal;
         match self.extent {
             Extent::Whole => None,
             Extent::FirstPasses => Some((0, journal.pass(&journal::name_of_pass(&array.path, FIRST_PASS)))),
-            Extent::AfterThem(_) => Some((usize::from(array.plan.job.staged().is_some()), journal.pass(&array.path))),
+            Extent::AfterThem(_) => Some((usize::from(array.job.staged().is_some()), journal.pass(&array.path))),
         }
     }
 
@@ -151,10 +151,10 @@ impl<'a> Writing<'a> {
         if !self.job.options.run.verify {
             return Ok(());
         }
-        let bytes = |array: &PlannedArray| match self.share_of(array) {
+        let bytes = |array: &Plan| match self.share_of(array) {
             _ if self.measures(array) => None,
-            None => array.plan.job.bytes_left(&ChunkSet::default()),
-            Some((pass, part)) => part.assigned.and_then(|of| array.plan.job.bytes_of(pass, Some(&of))),
+            None => array.job.bytes_left(&ChunkSet::default()),
+            Some((pass, part)) => part.assigned.and_then(|of| array.job.bytes_of(pass, Some(&of))),
         };
         let known = self.job.arrays.iter().filter_map(bytes).reduce(u64::saturating_add);
         let progress = self.job.progress;
@@ -171,7 +171,7 @@ impl<'a> Writing<'a> {
             if share.as_ref().is_some_and(|(_, objects)| objects.is_empty()) {
                 return Ok(None);
             }
-            ReadBack { plan: &array.plan, share, budget, driver, progress: &progress }.verify().map(Some)
+            ReadBack { plan: array, share, budget, driver, progress: &progress }.verify().map(Some)
         });
         progress.finish();
         for (done, verified) in done.iter_mut().zip(verified?) {
@@ -180,15 +180,15 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn measures(&self, array: &PlannedArray) -> bool {
-        self.job.options.run.quality && quality::is_lossy(&array.plan)
+    fn measures(&self, array: &Plan) -> bool {
+        self.job.options.run.quality && quality::is_lossy(array)
     }
 
     /// Measures the quality of lossy arrays, if requested. They are compared at the same time.
     fn quality(&self, done: &mut [Done]) -> Result<()> {
         let JobPlan { options, arrays, budget, driver, progress, .. } = self.job;
         for (array, done) in arrays.iter().zip(done).filter(|_| options.run.quality) {
-            let measured = quality::measure(&array.plan, options.run.verify, (*budget, driver), *progress)?;
+            let measured = quality::measure(array, options.run.verify, (*budget, driver), *progress)?;
             if let Some((quality, verified)) = measured {
                 (done.quality, done.verified) = (Some(quality), verified);
             }
@@ -199,7 +199,7 @@ impl<'a> Writing<'a> {
     /// Calls `work` for every array: for many small ones at the same time, and for the others one by one.
     fn each<R: Send, E: Send + From<OperationError>>(
         &self,
-        work: impl Fn(&PlannedArray, &Driver) -> Result<R, E> + Send + Sync,
+        work: impl Fn(&Plan, &Driver) -> Result<R, E> + Send + Sync,
     ) -> Result<Vec<R>, E> {
         let (threads, _) = small_at_once(&self.job.arrays, self.job.budget, self.job.driver.num_threads());
         let driver = narrowed(&self.job.driver, threads)?;
@@ -216,28 +216,23 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes the intermediate data of an array with two passes. Their objects and bytes count as written.
-    fn write_between(
-        &self,
-        of: &PlannedArray,
-        driver: &Driver,
-        progress: &dyn Progress,
-    ) -> Result<ObjectReport, Ended> {
-        let part = self.claim.journal.pass(&of.path);
+    fn write_between(&self, plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result<ObjectReport, Ended> {
+        let part = self.claim.journal.pass(&plan.path);
         let mut bytes_read = 0;
-        let run = of.plan.job.run_first((driver, &part, progress), &mut |report| bytes_read += report.bytes_read);
-        let Intermediate { objects, bytes } = run.map_err(|fault| of.plan.explain(fault))?;
+        let run = plan.job.run_first((driver, &part, progress), &mut |report| bytes_read += report.bytes_read);
+        let Intermediate { objects, bytes } = run.map_err(|fault| plan.explain(fault))?;
         Ok(ObjectReport { written: objects, bytes_read, bytes_written: bytes, ..ObjectReport::default() })
     }
 
     /// Writes all chunks that are not written yet. `between` is the size of intermediate data that another run wrote.
     fn write_chunks(
         &self,
-        PlannedArray { path, plan, .. }: &PlannedArray,
+        plan: &Plan,
         between: Option<Intermediate>,
         driver: &Driver,
         progress: &dyn Progress,
     ) -> Result<ObjectReport, Ended> {
-        let part = self.claim.journal.pass(path);
+        let part = self.claim.journal.pass(&plan.path);
         let mut tally = ObjectReport::default();
         tally += part.before;
         if self.claim.is_published {
@@ -258,8 +253,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes missing objects again. If the listing does not show which ones are missing, all are written again.
-    fn write_again(&self, array: &PlannedArray, present: &ChunkSet, written: u64, driver: &Driver) -> Result<()> {
-        let PlannedArray { path, plan, .. } = array;
+    fn write_again(&self, plan: &Plan, present: &ChunkSet, written: u64, driver: &Driver) -> Result<()> {
         let (journal, metadata) = (&self.claim.journal, &plan.destination.metadata);
         let mut lacking = ChunkSet::full(metadata.num_chunks());
         if present.len() < written {
@@ -267,8 +261,8 @@ impl<'a> Writing<'a> {
         } else {
             unfinished::remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
         }
-        let part = journal.pass(path).again(lacking);
-        let between = journal.counted(&journal::name_of_pass(path, FIRST_PASS));
+        let part = journal.pass(&plan.path).again(lacking);
+        let between = journal.counted(&journal::name_of_pass(&plan.path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } =
             between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;
         let again = plan.job.run(Some(Intermediate { objects, bytes }), (driver, &part, &Silent), &mut |_| ());
@@ -288,22 +282,22 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
 }
 
 /// Returns the stored objects of arrays in DEST, and their bytes.
-pub(super) fn stored(place: &Node, arrays: &[PlannedArray], driver: &Driver) -> Result<Vec<Stored>> {
-    let metadata = arrays.iter().map(|array| &array.plan.destination.metadata);
+pub(super) fn stored(place: &Node, arrays: &[Plan], driver: &Driver) -> Result<Vec<Stored>> {
+    let metadata = arrays.iter().map(|array| &array.destination.metadata);
     if place.capabilities().is_remote {
         let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));
         let all: Vec<_> = paths.zip(metadata).collect();
         return list_together(place, &all).map_err(cannot_write);
     }
-    let of = |(array, metadata): (&PlannedArray, _)| {
-        let listing = list_with_sizes(&array.plan.target, metadata, driver).map_err(cannot_write)?;
+    let of = |(array, metadata): (&Plan, _)| {
+        let listing = list_with_sizes(&array.target, metadata, driver).map_err(cannot_write)?;
         Ok((listing.present, listing.present_bytes))
     };
     arrays.iter().zip(metadata).map(of).collect()
 }
 
 /// Returns the number of small arrays that `threads` threads can write at the same time, and the memory for them.
-fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (usize, u64) {
+fn small_at_once(arrays: &[Plan], budget: Budget, threads: usize) -> (usize, u64) {
     let small = arrays.iter().filter(|array| array.is_small);
     let most = small.map(|array| array.memory.bytes).max().unwrap_or(0);
     let at_once = usize::try_from(budget.bytes() / most.max(1)).unwrap_or(usize::MAX);
@@ -312,7 +306,7 @@ fn small_at_once(arrays: &[PlannedArray], budget: Budget, threads: usize) -> (us
 }
 
 /// Returns the peak memory of writing, in bytes.
-pub(super) fn most_bytes(arrays: &[PlannedArray], budget: Budget, threads: usize) -> u64 {
+pub(super) fn most_bytes(arrays: &[Plan], budget: Budget, threads: usize) -> u64 {
     let (_, small) = small_at_once(arrays, budget, threads);
     arrays.iter().map(|array| array.memory.bytes).fold(small, u64::max)
 }

@@ -8,7 +8,7 @@ use super::plan_file::{PassName, PassPlan, units_between};
 use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
 use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, unfinished};
-use crate::operation::transcode::{Done, JobPlan, PlannedArray, cannot_write, writing};
+use crate::operation::transcode::{Done, JobPlan, Plan, cannot_write, writing};
 use crate::operation::{OperationError, Result, StatusResult, TranscodeOptions, TranscodeResult};
 use crate::store::{JOURNAL, RUN_FOLDER, clear_run_folder};
 
@@ -81,9 +81,9 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         return Err(claim.fail(error, false));
     }
     claim.publish(&plan.sealed.documents, &job.driver)?;
-    let outcome = |(report, array): (PartReport, &PlannedArray)| Done {
+    let outcome = |(report, array): (PartReport, &Plan)| Done {
         tally: report.counted,
-        verified: plan.verifies.then(|| report.verification(&array.plan)),
+        verified: plan.verifies.then(|| report.verification(array)),
         quality: None,
     };
     let outcomes = reports.into_iter().zip(&job.arrays).map(outcome).collect();
@@ -112,7 +112,7 @@ impl PartsJob<'_> {
             if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
                 let parts = parts_without(pass, (array, number), &present, counted, &job.driver)?;
                 if parts.is_empty() {
-                    let place = array.plan.target.name();
+                    let place = array.target.name();
                     return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
                         .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
                 }
@@ -126,19 +126,19 @@ impl PartsJob<'_> {
 /// Returns the parts whose objects of an array are not the existing ones, or differ in size.
 fn parts_without(
     pass: &PassPlan,
-    (array, number): (&PlannedArray, usize),
+    (array, number): (&Plan, usize),
     present: &ChunkSet,
     counted: &Noted<PartReport>,
     driver: &Driver,
 ) -> Result<Vec<u64>> {
-    let (node, metadata) = (&array.plan.target, &array.plan.destination.metadata);
+    let (node, metadata) = (&array.target, &array.destination.metadata);
     let mut parts = Vec::new();
     for part in 0..pass.partitions() {
         let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, number));
         if units.is_empty() {
             continue;
         }
-        let job = &array.plan.job;
+        let job = &array.job;
         let found = job.objects_of(pass.name.number_in(job), &units).common(present);
         let mut written = ObjectReport::default();
         for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == number) {

@@ -11,7 +11,7 @@ use crate::element::NumberType;
 use crate::engine::{Progress, listing};
 use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::{JobPlan, PlannedArray, Source};
+use crate::operation::transcode::{JobPlan, Plan, Source};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
 };
@@ -59,7 +59,7 @@ pub fn init(
     let (objects, many_objects) = (job.num_written(), job.many_objects());
     let JobPlan { source, output, arrays, .. } = job;
     let mut warnings = source.warnings;
-    warnings.extend(arrays.iter().flat_map(|array| array.plan.warnings.iter().cloned()));
+    warnings.extend(arrays.iter().flat_map(|array| array.warnings.iter().cloned()));
     let plan = PartsPlan {
         id: machine::unique_name(),
         verifies: options.run.verify,
@@ -86,7 +86,7 @@ pub fn init(
     warnings.extend(many_objects);
     let planned = |pass: &PassPlan| PlannedPass { name: pass.name.name(), partitions: pass.partitions() };
     let compressors = arrays.iter().filter_map(|array| {
-        let compress = array.plan.compression.as_ref()?.chosen.clone()?;
+        let compress = array.compression.as_ref()?.chosen.clone()?;
         Some(ChosenCompressor { path: array.path.clone(), compress })
     });
     Ok(InitResult {
@@ -105,23 +105,23 @@ pub fn init(
 
 /// Returns the passes, each cut into at most `partitions` parts. The quantisation of `open` arrays is left to the first
 /// pass.
-fn passes(arrays: &[PlannedArray], open: &[usize], partitions: u64) -> Vec<PassPlan> {
-    let is_staged = arrays.iter().any(|array| array.plan.job.staged().is_some());
+fn passes(arrays: &[Plan], open: &[usize], partitions: u64) -> Vec<PassPlan> {
+    let is_staged = arrays.iter().any(|array| array.job.staged().is_some());
     let passes = [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
     let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
-    let objects = arrays.iter().map(|array| array.plan.job.num_written()).fold(0, u64::saturating_add);
+    let objects = arrays.iter().map(|array| array.job.num_written()).fold(0, u64::saturating_add);
     let at_most = |name| if name == PassName::Range { partitions } else { partitions.min(objects.max(1)) };
     passes.map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) }).collect()
 }
 
 /// Returns the work of a pass, array by array.
-fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
-    let of = |(number, array): (usize, &PlannedArray)| {
-        let job = &array.plan.job;
+fn work(arrays: &[Plan], open: &[usize], pass: PassName) -> Vec<Work> {
+    let of = |(number, array): (usize, &Plan)| {
+        let job = &array.job;
         match (pass, job.staged().is_some()) {
             (PassName::Range, _) if open.contains(&number) => {
                 let bytes = job.objects().map_or(1, |job| job.transfer.source.chunk_bytes().max(1));
-                Work { units: array.plan.listing.present.clone(), bytes }
+                Work { units: array.listing.present.clone(), bytes }
             }
             (PassName::Range, _) | (PassName::Staging, false) => Work { units: ChunkSet::default(), bytes: 1 },
             (PassName::Staging | PassName::Write, _) => {
@@ -134,12 +134,12 @@ fn work(arrays: &[PlannedArray], open: &[usize], pass: PassName) -> Vec<Work> {
 }
 
 /// Returns the most bytes that a part has in memory.
-fn memory(arrays: &[PlannedArray]) -> u64 {
+fn memory(arrays: &[Plan]) -> u64 {
     arrays.iter().map(|array| array.memory.bytes).max().unwrap_or(0)
 }
 
 /// Returns the approximate bytes of the elements in the largest part: an equal share, but at least one unit.
-fn largest_part(arrays: &[PlannedArray], partitions: u64) -> u64 {
+fn largest_part(arrays: &[Plan], partitions: u64) -> u64 {
     let work = work(arrays, &[], PassName::Write);
     let bytes = |work: &Work| work.units.len().saturating_mul(work.bytes);
     let all = work.iter().map(bytes).fold(0, u64::saturating_add);

@@ -146,7 +146,7 @@ impl Part {
         let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
             let name = if is_first { journal::name_of_pass(&array.path, FIRST_PASS) } else { array.path.clone() };
             let units = units_between(self.bounds, *number);
-            (name, array.plan.job.objects_of(self.pass.number_in(&array.plan.job), &units))
+            (name, array.job.objects_of(self.pass.number_in(&array.job), &units))
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
         let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect(), left)?;

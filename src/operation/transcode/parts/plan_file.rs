@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::{ChunkSet, Listing};
 use crate::engine::Job;
 use crate::metadata::Json;
-use crate::operation::transcode::{PlannedArray, SealedPlan, Source, cannot_write, sealed};
+use crate::operation::transcode::{Plan, SealedPlan, Source, cannot_write, sealed};
 use crate::operation::{FirstPassStats, OperationError, Result, TranscodeOptions};
 use crate::store::Node;
 
@@ -165,8 +165,8 @@ pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> R
 const MOST_RUNS: usize = 50_000;
 
 /// Returns the stored chunks of arrays. `None` if they are too scattered to be listed in the plan.
-pub(super) fn present_of(arrays: &[PlannedArray]) -> Option<Vec<ChunkSet>> {
-    let present: Vec<ChunkSet> = arrays.iter().map(|array| array.plan.listing.present.clone()).collect();
+pub(super) fn present_of(arrays: &[Plan]) -> Option<Vec<ChunkSet>> {
+    let present: Vec<ChunkSet> = arrays.iter().map(|array| array.listing.present.clone()).collect();
     let runs = present.iter().flat_map(ChunkSet::runs).take(MOST_RUNS + 1).count();
     (runs <= MOST_RUNS).then_some(present)
 }

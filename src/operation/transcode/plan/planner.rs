@@ -2,14 +2,13 @@
 
 use super::change::{self, Changed};
 use super::route::{self, Choice};
-use super::{Blocks, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
+use super::{Blocks, Memory, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
 use crate::array::{ArrayCache, Listing};
 use crate::codec::{ValueChange, ValueStep};
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, Route, listing};
-use crate::metadata::array::num_elements;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
@@ -154,7 +153,7 @@ impl Planner<'_> {
             warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
             warnings.extend(rounding.warning());
         }
-        if matches!(options.predict, Some(Predict::Dimensions(_))) {
+        if !options.predicted().is_empty() {
             // It was requested, and the report names its readers.
             warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
         }
@@ -175,6 +174,8 @@ impl Planner<'_> {
         }
         let has_sizes = self.array.listing.is_none() && self.asks_for_sizes()?;
         Ok(Plan {
+            path: self.array.path.clone(),
+            change: options.clone(),
             source: source.clone(),
             target: self.target.clone(),
             destination,
@@ -182,9 +183,9 @@ impl Planner<'_> {
             listing,
             job,
             changed,
-            is_exact: options.codecs.is_none(),
             compression: None,
-            predict: options.predict.clone(),
+            memory: Memory::default(),
+            is_small: false,
             documents,
             warnings,
         })
@@ -224,11 +225,9 @@ impl Planner<'_> {
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
-        match &options.predict {
-            Some(Predict::Dimensions(dimensions)) => predict::apply(&mut draft, dimensions, source, options)?,
+        if options.predict.as_ref().is_some_and(|predict| *predict != Predict::None) {
             // Until the dimensions are found, this checks that there may be some.
-            Some(Predict::Auto) => predict::apply(&mut draft, &[], source, options)?,
-            Some(Predict::None) | None => {}
+            predict::apply(&mut draft, source, options)?;
         }
         if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
             predict::keep_readable(&mut draft)?;
@@ -372,8 +371,7 @@ impl Planner<'_> {
 /// Returns the warnings about SOURCE that apply to every change.
 fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
     let mut warnings = source.warnings.clone();
-    let num_chunks = num_elements(&source.metadata.grid.counts()).unwrap_or(u64::MAX);
-    if listing.known().is_some_and(|present| present.len() >= num_chunks) {
+    if listing.known().is_some_and(|present| present.len() >= source.metadata.num_chunks()) {
         // Without absent chunks, their value does not matter.
         warnings.retain(|found| !found.is(code::V2_FILL_VALUE_NULL));
     }

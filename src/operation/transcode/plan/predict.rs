@@ -12,8 +12,8 @@ use crate::operation::draft::{DELTA, PCODEC, build, has_differences, innermost};
 use crate::operation::{ChangeOptions, Draft, OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Pipeline, Representation, Stage};
 
-/// Adds differences along these dimensions, one after the other, to the innermost chain.
-pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
+/// Adds differences along the requested dimensions, one after the other, to the innermost chain.
+pub(super) fn apply(draft: &mut Draft, source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     let store = &source.store;
     let refusal = |why: &str| OperationError::data(format!("--predict does not fit `{store}`: {why}"));
     if has_differences(&draft.codecs) {
@@ -21,7 +21,7 @@ pub(super) fn apply(draft: &mut Draft, along: &[String], source: &OpenedArray, o
             .with_help("leave --predict out: the differences stay as they are"));
     }
     let names = Names { source: &source.metadata, asked: options.dimension_names.as_deref() };
-    let places = along.iter().map(|dimension| names.place_or_number("--predict", dimension));
+    let places = options.predicted().iter().map(|dimension| names.place_or_number("--predict", dimension));
     let mut places = places.collect::<Result<Vec<usize>, _>>()?;
     let (_, pipeline, _) = build(draft)?;
     let mut chain = &pipeline;
