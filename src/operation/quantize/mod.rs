@@ -11,4 +11,4 @@ pub(crate) use first_pass::FirstPass;
 pub(crate) use quantization::Quantization;
 pub(crate) use range::{Codes, FloatType, RangeFinder, Scaling};
 pub(crate) use request::{FirstPassStats, Request};
-pub(crate) use widest_step::push_element;
+pub(crate) use widest_step::elements_of;

@@ -357,11 +357,10 @@ impl Quantization {
 
     /// Sets the CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
-        let mut attributes = draft.attributes_without(&cf::PACKING_ATTRIBUTES);
+        let attributes = draft.attributes_without(&cf::PACKING_ATTRIBUTES);
         let float64 = |value: f64| Number::from_shortest(value).map_or(Json::Null, Json::Number);
-        let (scale_factor, add_offset) = self.cf_attributes();
-        attributes.insert("scale_factor", float64(scale_factor));
-        attributes.insert("add_offset", float64(add_offset));
+        let (factor, offset) = self.cf_attributes();
+        let mut attributes = attributes.with("scale_factor", float64(factor)).with("add_offset", float64(offset));
         if let Some(nan) = self.codes.nan {
             attributes.insert("_FillValue", nan);
         }

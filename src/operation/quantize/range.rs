@@ -166,6 +166,27 @@ pub(crate) fn exponent_of(value: f64) -> i32 {
     if biased == 0 { -1022 } else { biased - 1023 }
 }
 
+/// Returns the least number that fits, if all greater ones fit, too, and `failed` does not. Tries `base + gap`, doubles
+/// the gap until a number fits, then bisects. `None` if no number below `end` fits.
+pub(super) fn least_fitting(
+    mut failed: u64,
+    (base, mut gap): (u64, u64),
+    end: u64,
+    fits: impl Fn(u64) -> bool,
+) -> Option<u64> {
+    let mut next = base + gap;
+    while !fits(next) {
+        failed = next;
+        gap = gap.checked_mul(2)?;
+        next = base.checked_add(gap).filter(|next| *next < end)?;
+    }
+    while next - failed > 1 {
+        let middle = failed + (next - failed) / 2;
+        if fits(middle) { next = middle } else { failed = middle }
+    }
+    Some(next)
+}
+
 /// Reason why there is no `offset` and `scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RangeFault {
@@ -212,27 +233,19 @@ impl RangeFinder {
             return Err(RangeFault::TooWide);
         }
         let attempt = |ulps: u64| self.attempt(self.float.towards_zero(ideal, ulps), 0, lo, hi);
-        let mut failed = 64;
-        if let Some(scaling) = (0..=failed).find_map(attempt) {
+        const FIRST: u64 = 64;
+        if let Some(scaling) = (0..=FIRST).find_map(attempt) {
             return Ok(scaling);
         }
-        // The offset is too coarse for these codes, so the scale must be smaller. Search by doubling, then by
-        // bisection. The nearest offset may be `lo` itself, whose code is 0. With the offset below it, `lo` has a code
-        // inside.
+        // The offset is too coarse for these codes, so the scale must be smaller. The nearest offset may be `lo` itself,
+        // whose code is 0. With the offset below it, `lo` has a code inside.
         let attempt = |ulps: u64| {
             let scale = self.float.towards_zero(ideal, ulps);
             self.attempt(scale, 0, lo, hi).or_else(|| self.attempt(scale, -1, lo, hi))
         };
-        let mut ulps = failed * 2;
-        while attempt(ulps).is_none() {
-            failed = ulps;
-            ulps = ulps.checked_mul(2).filter(|ulps| *ulps < self.float.bits(ideal)).ok_or(RangeFault::NotFound)?;
-        }
-        while ulps - failed > 1 {
-            let middle = failed + (ulps - failed) / 2;
-            if attempt(middle).is_some() { ulps = middle } else { failed = middle }
-        }
-        attempt(ulps).ok_or(RangeFault::NotFound)
+        let fits = |ulps| attempt(ulps).is_some();
+        let ulps = least_fitting(FIRST, (0, 2 * FIRST), self.float.bits(ideal), fits);
+        ulps.and_then(attempt).ok_or(RangeFault::NotFound)
     }
 
     /// Returns the scaling with this scale. Its offset is `beside` values of the type away from the nearest. `None` if
@@ -293,6 +306,43 @@ impl RangeFinder {
         };
         self.encode(scaling, value).map(|_| scaling).ok_or(RangeFault::NotFound)
     }
+
+    /// Returns the scaling of a grid with offset 0. Fails if an end of the range has no code.
+    pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Fitted, RangeFault> {
+        let scaling = Scaling::new(None, Some(grid.scale(self.float).ok_or(RangeFault::NoScale)?));
+        let codes = range.map_or(Some(self.codes), |range| self.codes_of(scaling, range));
+        Ok(Fitted { scaling, codes: codes.ok_or(RangeFault::TooFewCodes)?, is_proved: false })
+    }
+
+    /// Returns the scaling of a grid in which `lo` and `hi` have codes. The offset is the roundest such multiple of the
+    /// step.
+    ///
+    /// The roundest is divisible by the highest power of ten. The arithmetic is likely to represent it exactly, and
+    /// similar stores are likely to get the same. It depends only on the codes of `lo` and `hi`, so quantised values
+    /// get the same offset again.
+    pub(crate) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Fitted, RangeFault> {
+        let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
+        let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
+        let least = grid.multiple(hi, self.rounding) - last;
+        let greatest = grid.multiple(lo, self.rounding) - first;
+        let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));
+        // The next round multiple below 0 may be far from the values, where the arithmetic is coarser than at the
+        // values.
+        let powers = powers.filter(|power| greatest >= 0.0 || *power <= greatest.abs());
+        let multiples = powers.map(|power| (greatest / power).floor() * power);
+        // If rounding in the array's type moves an end to the next code, the neighbouring multiple may work.
+        let multiples = multiples.chain([greatest - 1.0, least + 1.0]);
+        let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
+        let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
+        let fitted = |scaling| Some(Fitted { scaling, codes: self.codes_of(scaling, (lo, hi))?, is_proved: false });
+        let mut scalings = multiples.map(|multiple| Scaling::new(Some(offset(multiple)), Some(scale)));
+        scalings.find_map(fitted).ok_or(RangeFault::TooFewCodes)
+    }
+
+    /// Returns the codes of a range, from its least value to its greatest. `None` if one of these has no code.
+    pub(super) fn codes_of(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Codes> {
+        Some(Codes { first: self.encode(scaling, lo)?, last: self.encode(scaling, hi)?, ..self.codes })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -330,44 +380,5 @@ impl Grid {
             // The offset is below all values, so towards zero is down.
             Rounding::TowardsNegative | Rounding::TowardsZero => steps.floor(),
         }
-    }
-}
-
-impl RangeFinder {
-    /// Returns the scaling of a grid with offset 0. Fails if an end of the range has no code.
-    pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Fitted, RangeFault> {
-        let scaling = Scaling::new(None, Some(grid.scale(self.float).ok_or(RangeFault::NoScale)?));
-        let codes = range.map_or(Some(self.codes), |range| self.codes_of(scaling, range));
-        Ok(Fitted { scaling, codes: codes.ok_or(RangeFault::TooFewCodes)?, is_proved: false })
-    }
-
-    /// Returns the scaling of a grid in which `lo` and `hi` have codes. The offset is the roundest such multiple of the
-    /// step.
-    ///
-    /// The roundest is divisible by the highest power of ten. The arithmetic is likely to represent it exactly, and
-    /// similar stores are likely to get the same. It depends only on the codes of `lo` and `hi`, so quantised values
-    /// get the same offset again.
-    pub(crate) fn on_grid(&self, grid: Grid, (lo, hi): (f64, f64)) -> Result<Fitted, RangeFault> {
-        let scale = grid.scale(self.float).ok_or(RangeFault::NoScale)?;
-        let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
-        let least = grid.multiple(hi, self.rounding) - last;
-        let greatest = grid.multiple(lo, self.rounding) - first;
-        let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));
-        // The next round multiple below 0 may be far from the values, where the arithmetic is coarser than at the
-        // values.
-        let powers = powers.filter(|power| greatest >= 0.0 || *power <= greatest.abs());
-        let multiples = powers.map(|power| (greatest / power).floor() * power);
-        // If rounding in the array's type moves an end to the next code, the neighbouring multiple may work.
-        let multiples = multiples.chain([greatest - 1.0, least + 1.0]);
-        let multiples = multiples.filter(|multiple| (least..=greatest).contains(multiple));
-        let offset = |multiple| self.float.round(grid.value(multiple), Rounding::NearestEven);
-        let fitted = |scaling| Some(Fitted { scaling, codes: self.codes_of(scaling, (lo, hi))?, is_proved: false });
-        let mut scalings = multiples.map(|multiple| Scaling::new(Some(offset(multiple)), Some(scale)));
-        scalings.find_map(fitted).ok_or(RangeFault::TooFewCodes)
-    }
-
-    /// Returns the codes of a range, from its least value to its greatest. `None` if one of these has no code.
-    pub(super) fn codes_of(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Codes> {
-        Some(Codes { first: self.encode(scaling, lo)?, last: self.encode(scaling, hi)?, ..self.codes })
     }
 }

@@ -1,5 +1,5 @@
-//! The readers of a quantised array, and metadata that help some of them (CLI.md, "Quantising", *Readers*). Also the
-//! attributes that mask values, once the values are codes.
+//! Metadata that help some readers of a quantised array, and warnings about others (CLI.md, "Quantising", *Readers*).
+//! Also the attributes that mask values, once the values are codes.
 
 use super::Quantization;
 use crate::diagnostic::{Diagnostic, code};
@@ -66,22 +66,6 @@ pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Optio
         format!("the attribute `{FILL_VALUE}` stays {what}, which is no integer: xarray does not open the array");
     let help = "with `--as cf` xarray reads floats and masks missing values; `--attributes` writes other attributes";
     Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
-}
-
-/// Returns the readers of the result, for the report. `None` if only the caller knows what the integers mean. `None`
-/// also for types about which there is a warning.
-pub(crate) fn names(quantization: &Quantization) -> Option<&'static str> {
-    if quantization.is_packed() {
-        return None;
-    }
-    match quantization.form {
-        QuantizeForm::Codecs => Some(
-            "zarr-python >= 3.2 with cast-value-rs, zarrita.js >= 0.7; for others write `--as cf`, or plain floats with \
-             `--unpack`",
-        ),
-        QuantizeForm::Cf => Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL"),
-        QuantizeForm::Plain => None,
-    }
 }
 
 const MISSING_VALUE: &str = "missing_value";

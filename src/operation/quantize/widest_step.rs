@@ -9,7 +9,7 @@
 //! them are decoded to the same value, so the error is greatest at an end of the interval. The ends are found by
 //! bisection over the bit patterns, for all codes together, with the kernel that quantises the data.
 
-use super::range::{Fitted, RangeFault, exponent_of, float_of};
+use super::range::{Fitted, RangeFault, exponent_of, float_of, least_fitting};
 use super::{Codes, RangeFinder, Scaling};
 use crate::element::{NumberType, element_bits, integer_of};
 use crate::kernel::Rounding;
@@ -86,7 +86,7 @@ impl WidestSearch<'_> {
     /// error, the values of the data may keep it: they are often multiples of something.
     fn finest(&self) -> Option<Fitted> {
         let scaling = self.finder.find(self.ends.0, self.ends.1).ok()?;
-        let codes = WorstError::new(self.finder, scaling, self.ends)?.codes();
+        let codes = WorstError::new(self.finder, scaling, self.ends)?.codes;
         let is_fine = scaling.scale.unwrap_or(1.0) >= self.begin;
         match self.check(scaling, ALL) {
             Err(RangeFault::TooCoarse) if is_fine => Some(Fitted { scaling, codes, is_proved: false }),
@@ -95,24 +95,12 @@ impl WidestSearch<'_> {
     }
 
     /// Returns the fewest ulps from `begin`, at least `from`, with which the error is kept at `most` boundaries.
-    /// Doubles until it is kept, then bisects.
     fn first_kept(&self, from: u64, most: i64) -> Result<u64, RangeFault> {
-        let exceeds = |ulps| self.attempt(ulps, most) == Err(RangeFault::TooCoarse);
-        if !exceeds(from) {
+        let fits = |ulps| self.attempt(ulps, most) != Err(RangeFault::TooCoarse);
+        if fits(from) {
             return Ok(from);
         }
-        let (mut failed, mut gap) = (from, 1_u64);
-        let mut ulps = from + 1;
-        while exceeds(ulps) {
-            failed = ulps;
-            gap = gap.checked_mul(2).ok_or(RangeFault::TooCoarse)?;
-            ulps = from.checked_add(gap).ok_or(RangeFault::TooCoarse)?;
-        }
-        while ulps - failed > 1 {
-            let middle = failed + (ulps - failed) / 2;
-            if exceeds(middle) { failed = middle } else { ulps = middle }
-        }
-        Ok(ulps)
+        least_fitting(from, (from, 1), u64::MAX, fits).ok_or(RangeFault::TooCoarse)
     }
 
     /// Tries the scale `ulps` above `begin`.
@@ -129,7 +117,7 @@ impl WidestSearch<'_> {
     /// not.
     fn check(&self, scaling: Scaling, most: i64) -> Result<Fitted, RangeFault> {
         let worst = WorstError::new(self.finder, scaling, self.ends).ok_or(RangeFault::TooFewCodes)?;
-        let codes = worst.codes();
+        let codes = worst.codes;
         // With too many codes for a proof the data are measured, so fewer boundaries are enough.
         let steps = codes.last - codes.first;
         let looked_at = if steps > ALL { most.min(ALL / 8) } else { most };
@@ -160,8 +148,8 @@ struct WorstError<'a> {
     finder: &'a RangeFinder,
     scaling: Scaling,
     kernel: Quantize,
-    /// The codes of `ends`.
-    codes: (i64, i64),
+    /// The codes of the least and the greatest value.
+    codes: Codes,
     /// Ordinals of the least and the greatest value.
     ends: (i64, i64),
 }
@@ -212,21 +200,15 @@ impl<'a> WorstError<'a> {
         let with_all = RangeFinder { codes: Codes { nan: None, ..finder.codes }, ..finder.clone() };
         let kernel = Quantize::new(with_all.options(scaling));
         let ends = (finder.float.ordinal(lo), finder.float.ordinal(hi));
-        let worst = WorstError { finder, scaling, kernel, codes: (0, 0), ends };
+        let worst = WorstError { finder, scaling, kernel, codes: finder.codes, ends };
         let codes = worst.encode(&[ends.0, ends.1])?.0;
-        Some(WorstError { codes: (*codes.first()?, *codes.last()?), ..worst })
-    }
-
-    /// Returns the codes of the least and the greatest value.
-    fn codes(&self) -> Codes {
-        let (first, last) = self.codes;
-        Codes { first, last, ..self.finder.codes }
+        Some(WorstError { codes: Codes { first: *codes.first()?, last: *codes.last()?, ..finder.codes }, ..worst })
     }
 
     /// Returns whether the error is at most `allowed` at the ends of the codes, for both the codecs and CF attributes.
     /// With more than `most` boundaries, it checks only that many, densest at the ends of the range.
     fn keeps(&self, allowed: f64, most: i64) -> bool {
-        let codes: Vec<i64> = sample(self.codes, most).collect();
+        let codes: Vec<i64> = sample((self.codes.first, self.codes.last), most).collect();
         // An exceeded limit is exceeded at many codes, so the first blocks show it.
         self.keeps_at(&[self.ends.0, self.ends.1], allowed)
             && codes.rchunks(BLOCK).all(|codes| self.sides(codes).is_some_and(|sides| self.keeps_at(&sides, allowed)))
@@ -289,10 +271,7 @@ impl<'a> WorstError<'a> {
     fn encode(&self, ordinals: &[i64]) -> Option<(Vec<i64>, QuantizeFigures)> {
         let RangeFinder { float, target, .. } = *self.finder;
         let source = float.0;
-        let mut elements = Vec::with_capacity(ordinals.len() * source.size());
-        for ordinal in ordinals {
-            push_element(&mut elements, source, float.of_ordinal(*ordinal));
-        }
+        let elements = elements_of(source, ordinals.iter().map(|ordinal| float.of_ordinal(*ordinal)));
         let mut codes = vec![0; ordinals.len() * target.size()];
         let mut figures = QuantizeFigures::default();
         self.kernel.convert(&elements, &mut codes, &mut figures).ok()?;
@@ -302,14 +281,18 @@ impl<'a> WorstError<'a> {
     }
 }
 
-/// Appends an element in native byte order.
-pub(crate) fn push_element(elements: &mut Vec<u8>, number_type: NumberType, bits: u64) {
+/// Returns elements in native byte order, from their bits.
+pub(crate) fn elements_of(number_type: NumberType, values: impl Iterator<Item = u64>) -> Vec<u8> {
     let size = number_type.size();
-    if cfg!(target_endian = "big") {
-        elements.extend_from_slice(bits.to_be_bytes().get(8 - size..).unwrap_or_default());
-    } else {
-        elements.extend_from_slice(bits.to_le_bytes().get(..size).unwrap_or_default());
+    let mut elements = Vec::with_capacity(values.size_hint().0.saturating_mul(size));
+    for bits in values {
+        if cfg!(target_endian = "big") {
+            elements.extend_from_slice(bits.to_be_bytes().get(8 - size..).unwrap_or_default());
+        } else {
+            elements.extend_from_slice(bits.to_le_bytes().get(..size).unwrap_or_default());
+        }
     }
+    elements
 }
 
 /// Returns the codes from the first up to the last, which has no boundary above it, or `most` of them. A quarter is at

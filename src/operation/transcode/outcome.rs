@@ -9,9 +9,8 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
-use crate::operation::quantize::readers;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
-use crate::operation::{KeepBits, QualityResult, Quantization, QuantizationResult, draft};
+use crate::operation::{KeepBits, QualityResult, Quantization, QuantizationResult, QuantizeForm, draft};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
 
 /// Returns the reads and writes of a plan, without a read. The number of objects is a maximum: chunks that contain only
@@ -162,26 +161,32 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
     })
 }
 
-/// Returns the readers of codes with the other codecs of their chain. `None` if they are the same as without these
-/// codecs.
-fn readers_of_chain(form: &str, plan: &Plan) -> Option<&'static str> {
+/// Returns the readers of quantised values, which depend on the form and on the other codecs of the chain. `None` if
+/// only the caller knows what the integers mean. `None` also for types about which there is a warning.
+fn readers(quantization: &Quantization, plan: &Plan) -> Option<&'static str> {
     let names = draft::codec_names(&plan.destination.draft.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
     let has_pcodec = has(draft::PCODEC);
-    match form {
-        "cf" if has_pcodec && has("cast_value") => {
+    match quantization.form {
+        QuantizeForm::Cf if has_pcodec && has("cast_value") => {
             Some("xarray with zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]")
         }
-        "cf" if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
-        "cf" if has("cast_value") => Some("xarray with zarr-python >= 3.2 and cast-value-rs"),
-        "cf" if has(draft::DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
-        "codecs" if has_pcodec => Some(
+        QuantizeForm::Cf if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
+        QuantizeForm::Cf if has("cast_value") => Some("xarray with zarr-python >= 3.2 and cast-value-rs"),
+        QuantizeForm::Cf if has(draft::DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
+        QuantizeForm::Codecs if has_pcodec => Some(
             "zarr-python >= 3.2 with cast-value-rs and numcodecs[pcodec]; for others write plain floats with `--unpack`",
         ),
-        "codecs" if turns_differences(plan) => Some(
+        QuantizeForm::Codecs if turns_differences(plan) => Some(
             "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
         ),
-        _ => None,
+        _ if quantization.is_packed() => None,
+        QuantizeForm::Codecs => Some(
+            "zarr-python >= 3.2 with cast-value-rs, zarrita.js >= 0.7; for others write `--as cf`, or plain floats with \
+             `--unpack`",
+        ),
+        QuantizeForm::Cf => Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL"),
+        QuantizeForm::Plain => None,
     }
 }
 
@@ -272,7 +277,7 @@ fn quantization_result(quantization: &Quantization, plan: &Plan) -> Quantization
         codes: codes.map(|codes| [codes.first, codes.last]),
         nan_code: codes.and_then(|codes| codes.nan),
         bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
-        readers: readers_of_chain(quantization.form.name(), plan).or_else(|| readers::names(quantization)),
+        readers: readers(quantization, plan),
         reader_workaround: reader_workaround.map(|(value, code)| (value_to_json(*source, value), code)),
         ..QuantizationResult::default()
     }

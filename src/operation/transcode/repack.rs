@@ -12,7 +12,7 @@ use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::Rounding;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Number};
-use crate::operation::quantize::{Codes, Scaling};
+use crate::operation::quantize::{Codes, Scaling, elements_of};
 use crate::operation::xarray::{self, FILL_VALUE};
 use crate::operation::{
     Draft, FloatType, OpenedArray, OperationError, Quantization, QuantizeForm, Result, cf, draft, explain, stored,
@@ -143,7 +143,7 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
 /// Returns all codes of up to 16 bits. For wider types: some codes, from the least to the greatest.
 fn table(codes: NumberType) -> Vec<u8> {
     let stride = if codes.bits() > 16 { 0x1_0001 } else { 1 };
-    (0..1_u64 << codes.bits().min(16)).flat_map(|place| FillValue::from_bits(codes, place * stride).0).collect()
+    elements_of(codes, (0..1_u64 << codes.bits().min(16)).map(|place| place * stride))
 }
 
 /// Returns the greatest difference. Infinite if only one side has a number.

@@ -21,7 +21,7 @@ use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PairCounts, PossibleValues, p_value};
 use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
-use crate::operation::quantize::{Codes, push_element};
+use crate::operation::quantize::{Codes, elements_of};
 use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, narrowed};
 use crate::store::held;
 
@@ -402,11 +402,8 @@ fn possible_values(plan: &Plan) -> Option<PossibleValues> {
         return PossibleValues::of_kept_bits(rounding.number_type.float_format()?, rounding.bits()?);
     };
     let Codes { first, last, .. } = quantization.codes;
-    let count = usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
-    let mut encoded = Vec::with_capacity((count + 1) * quantization.target.size());
-    for code in first..=last {
-        push_element(&mut encoded, quantization.target, code.cast_unsigned());
-    }
+    usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
+    let encoded = elements_of(quantization.target, (first..=last).map(i64::cast_unsigned));
     let (reader, float) = quantization.reader();
     let values = Values { decoding: Some(reader), number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
