@@ -4,25 +4,28 @@
 //! The sample is an array with SOURCE's shape, chain and metadata that contains only the drawn chunks. So a trial uses
 //! the plans and routes of a real run, with the same edges, absent chunks and fill values.
 
-mod trial;
+#[cfg(test)]
+mod tests;
 
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use super::format::version_2::as_source;
-use super::plan::{Blocks, Planner, ResolvedPlan, metadata};
-use super::{Plan, SourceArray};
+use super::plan::{Blocks, Planner, ResolvedPlan, keep_bits, metadata};
+use super::{BitRounding, Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
-use crate::diagnostic::Profile;
-use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
-use crate::grid::volume;
-use crate::metadata::ArrayMetadata;
+use crate::diagnostic::{Profile, quantity::approximate};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer, progress::mixed};
+use crate::grid::{Grid, Region, volume};
+use crate::kernel::quantize::QuantizeFigures;
+use crate::metadata::{ArrayMetadata, Json};
+use crate::operation::transcode_result::SampleResult;
 use crate::operation::{
-    Budget, ChangeOptions, OpenedArray, OperationError, Result, RunOptions, ShapeRequest, ShardRequest, new_driver,
+    Budget, ChangeOptions, FirstPass, KeepBits, OpenedArray, OperationError, Quantization, Request, Result, RunOptions,
+    ShapeRequest, ShardRequest, new_driver,
 };
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
-use trial::{Population, spread};
-pub(crate) use trial::{Trial, whole_bytes};
 
 /// Name of the only array in the log of a sample.
 const ARRAY: &str = "/";
@@ -191,6 +194,87 @@ impl Sampler<'_> {
         let array_bytes = bytes_of(&metadata.shape);
         Population { units, chunks_per_unit, unit_bytes, amplification, array_bytes, memory }
     }
+
+    /// Applies options to a sample as to the whole array. The range of a `settled` quantisation is not determined
+    /// again.
+    pub(crate) fn try_way(
+        &self,
+        sample: &Sample,
+        options: &ChangeOptions,
+        settled: Option<&Quantization>,
+    ) -> Result<Trial> {
+        // The sample stays in memory, and so does what the trial writes.
+        let sampler = self.beside(sample.bytes.saturating_mul(2));
+        // The chunks of the sample have their final grid already, without shards.
+        let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
+        let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
+        let mut options = ChangeOptions { codecs, chunk_shape, shard_shape, select, ..options.clone() };
+        let finds_bits = matches!(options.keep_bits, Some(KeepBits::Auto(_)));
+        let there = sample.drawn.common(&sample.present);
+        let using = (sampler.budget, self.driver.interrupt());
+        // Some times grow with the array, others do not.
+        let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
+        let mut quantization = settled.cloned();
+        if let (Some(quantize), None) = (&options.quantize, settled) {
+            passes += 1.0;
+            let request = Request::new(&sample.array, &options, quantize)?;
+            let pass = FirstPass::new(&request, Some(&there), sample.lacks_chunks, using, &Silent)?;
+            let (survey, _) = timed(&mut growing, || pass.survey())?;
+            quantization = Some(timed(&mut fixed, || pass.resolve(&survey))?);
+        }
+        if let Some(KeepBits::Auto(share)) = options.keep_bits {
+            passes += 1.0;
+            let chunks = (Some(&there), sample.is_whole);
+            let find = || keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent);
+            options.keep_bits = Some(timed(&mut growing, find)?);
+        }
+        let settled = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
+        let listing = Listing { present: sample.present.clone(), ..Listing::default() };
+        let plan = sampler.plan(SourceArray { settled, ..source_array(&sample.array, &options, &listing) })?;
+        let report = timed(&mut growing, || sampler.run(&plan, &sample.drawn))?;
+        let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
+        let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
+        let (bytes, found, is_exact) = Self::estimate(sample, &plan)?;
+        // The bits that a few chunks need are an estimate for all. Codecs after shards were not tried.
+        let is_exact = is_exact && is_cut_off != Some(true) && (sample.is_whole || !finds_bits);
+        let (array, figures) = (Self::open(&plan)?, report.figures);
+        let bits = plan.changed.rounding.as_ref().and_then(BitRounding::bits);
+        let fills = plan.job.objects().is_some_and(|job| job.transfer.absent_element.is_some());
+        Ok(Trial { bytes, found, is_exact, seconds, quantization, bits, figures, fills, array })
+    }
+
+    /// Returns the estimated bytes of all chunks, those of the sample, and whether the estimate is exact. It scales the
+    /// sample if all chunks have the same size. Otherwise it uses the bytes of the chunks of SOURCE, or their elements.
+    fn estimate(sample: &Sample, plan: &Plan) -> Result<(f64, f64, bool)> {
+        let Sample { array, drawn, is_whole, .. } = sample;
+        let (metadata, pipeline) = (&array.metadata, &plan.destination.pipeline);
+        let (mut sizes, mut inside, mut encoded) = (Vec::new(), 0_u64, 0_u64);
+        for chunk in drawn.iter() {
+            sizes.push(stored_bytes(&plan.target, &plan.destination.metadata, chunk)?);
+            let region = metadata.grid.region_of(&position(chunk, metadata));
+            inside += region.common(&Region::whole(&metadata.shape)).num_elements();
+            encoded += stored_bytes(&array.node, metadata, chunk)?;
+        }
+        let found = approximate(sizes.iter().sum());
+        let ratio = |known: u64| found / approximate(known.max(1));
+        let elements = if sample.written.len() == metadata.num_chunks() {
+            approximate(volume(&metadata.shape))
+        } else {
+            approximate(inside) * sample.times()
+        };
+        let is_fixed = has_fixed_size(pipeline);
+        // No chain makes chunks much larger than their elements.
+        let size = pipeline.input.data_type.size().map(|size| size as u64);
+        let most = size.map_or(f64::INFINITY, |size| 2.0 * approximate(size) * elements);
+        let by_bytes = sample.source_bytes.map(|bytes| ratio(encoded) * approximate(bytes));
+        let bytes = match by_bytes.filter(|bytes| *bytes <= most) {
+            _ if *is_whole || is_fixed => found * sample.times(),
+            Some(bytes) => bytes,
+            None => ratio(inside) * elements,
+        };
+        let are_alike = sizes.len() > 1 && sizes.iter().all(|size| *size > 0 && *size == sizes[0]);
+        Ok((bytes, found, *is_whole || (is_fixed && are_alike)))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,4 +382,185 @@ fn held(chunks: &ChunkSet, array: &OpenedArray) -> Result<ChunkSet> {
 fn stored_bytes(node: &Node, metadata: &ArrayMetadata, chunk: u64) -> Result<u64> {
     let key = metadata.chunk_key_encoding.key(&position(chunk, metadata));
     Ok(node.size(&key).map_err(|error| metadata::unkept(error, &node.name()))?.unwrap_or(0))
+}
+
+/// The most places that a result lists.
+const MOST_POSITIONS: usize = 100;
+
+/// The sample after a change.
+pub(crate) struct Trial {
+    /// Estimated bytes of the chunks of the whole array, without shard indexes.
+    pub bytes: f64,
+    /// Bytes of the chunks of the sample.
+    pub found: f64,
+    /// Whether the size is exact: all chunks were tried, or all have the same size.
+    pub is_exact: bool,
+    /// Estimated wall time of the passes over SOURCE in seconds, including decoding and encoding.
+    pub seconds: f64,
+    /// The quantisation, with the range of the sample.
+    pub quantization: Option<Quantization>,
+    /// Number of significand bits that are kept.
+    pub bits: Option<u32>,
+    /// Errors in the sample.
+    pub figures: QuantizeFigures,
+    /// Whether absent chunks are written, too.
+    pub fills: bool,
+    /// The array with the written chunks.
+    pub array: OpenedArray,
+}
+
+impl Trial {
+    /// Returns the bytes of all objects: the chunks, and the indexes of `num_objects` shards.
+    pub(crate) fn bytes_stored(&self, pipeline: &Pipeline, num_objects: u64) -> u64 {
+        // Shards without any chunk are not written.
+        let shards = if self.bytes > 0.0 { num_objects } else { 0 };
+        let indexes = pipeline.shard_index_bytes().unwrap_or(0).saturating_mul(shards);
+        indexes.saturating_add(whole_bytes(self.bytes))
+    }
+}
+
+/// Rounds estimated bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a sum of sizes times a ratio of counts: neither below 0 nor near the end of 64 bits"
+)]
+pub(crate) fn whole_bytes(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+impl Sample {
+    /// Returns the sample for results.
+    pub(crate) fn result(&self) -> SampleResult {
+        let (chunks, of, metadata) = (self.drawn.len(), self.written.len(), &self.array.metadata);
+        let positions = self.drawn.iter().take(MOST_POSITIONS).map(|chunk| position(chunk, metadata)).collect();
+        let chunk_shape = metadata.grid.largest().to_vec();
+        SampleResult { chunks, of, chunk_shape, positions, bytes_read: self.bytes_read }
+    }
+
+    /// Returns the drawn chunks that are stored in an array. It is the array of the sample or of a trial.
+    pub(crate) fn held_by(&self, array: &OpenedArray) -> Result<ChunkSet> {
+        held(&self.drawn, array)
+    }
+
+    /// Returns the number of shards of a grid in which a trial stores a chunk. Only these are written. `None` if the
+    /// sample is not the whole array.
+    pub(crate) fn shards_held_by(&self, array: &OpenedArray, shards: &Grid) -> Result<Option<u64>> {
+        if !self.is_whole {
+            return Ok(None);
+        }
+        let metadata = &array.metadata;
+        let shard_of = |chunk| -> Vec<u64> {
+            let start = metadata.grid.start_of(&position(chunk, metadata));
+            start.iter().enumerate().map(|(dimension, at)| shards.axes()[dimension].chunk_of(*at)).collect()
+        };
+        let held: BTreeSet<Vec<u64>> = self.held_by(array)?.iter().map(shard_of).collect();
+        Ok(Some(held.len() as u64))
+    }
+
+    /// Returns the ratio of the chunks of the whole array to those of the sample.
+    fn times(&self) -> f64 {
+        if self.is_whole { 1.0 } else { approximate(self.written.len()) / approximate(self.drawn.len()) }
+    }
+}
+
+/// Does some work, and adds its wall time to `total`.
+fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = work();
+    *total += begun.elapsed();
+    done
+}
+
+/// Returns the codecs of an innermost chunk: those before shards, and those inside. Also returns whether some are after
+/// shards, where they compress whole shards.
+fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
+    let mut chain = codecs.iter().enumerate();
+    let shards = chain.find_map(|(place, codec)| Some((place, codec.pointer("/configuration/codecs")?.as_array()?)));
+    let Some((place, inner)) = shards else { return (codecs.to_vec(), false) };
+    let (inner, is_cut_off) = without_shards(inner);
+    let chain = codecs[..place].iter().cloned().chain(inner).collect();
+    (chain, is_cut_off || place + 1 < codecs.len())
+}
+
+/// Least number of chunks in a sample, if there are as many.
+const LEAST_CHUNKS: u64 = 16;
+
+/// A sample of a large array is at most one of this many units, or the least number of chunks.
+const ONE_OF: u64 = 100;
+
+/// A sample of an array of this many units is a hundredth. It is large from this many decoded bytes on.
+const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
+
+/// Any array is large from this many decoded bytes on.
+const LARGE: u64 = 64 << 20;
+
+/// Maximum number of chunks in a sample of unspecified size.
+const MOST_CHUNKS: u64 = 1 << 14;
+
+/// Memory of a chunk in addition to its bytes: its key, list entries and buffers.
+const CHUNK_OVERHEAD: u64 = 1 << 10;
+
+/// Decoded bytes that are always read of an array that is not large.
+const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
+
+/// The units from which a sample is drawn. Each has the chunks of DEST that are read together.
+#[derive(Debug, Clone, Copy)]
+struct Population {
+    /// Number of units that are not empty.
+    units: u64,
+    /// Maximum number of chunks of DEST in a unit.
+    chunks_per_unit: u64,
+    /// Maximum number of decoded bytes in a unit.
+    unit_bytes: u64,
+    /// Maximum ratio of the decoded bytes of SOURCE to those of the unit.
+    amplification: u64,
+    /// Decoded bytes of the array.
+    array_bytes: u64,
+    /// Memory limit for all units, in bytes.
+    memory: u64,
+}
+
+impl Population {
+    /// Returns the number of units for a sample of `size` chunks of DEST.
+    fn num_drawn(&self, size: SampleSize) -> u64 {
+        let chunks = self.chunks_per_unit.max(1);
+        let most = (MOST_CHUNKS / chunks).max(1);
+        let wanted = match size {
+            SampleSize::ByDefault => self.by_default().min(most),
+            SampleSize::Chunks(asked) | SampleSize::Always(asked) => asked.div_ceil(chunks),
+        };
+        let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
+        let room = self.memory / held;
+        wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
+    }
+
+    /// Returns the default number of units. It is divided by the amplification, if units need more of SOURCE than they
+    /// contain.
+    fn by_default(&self) -> u64 {
+        let times = self.amplification.max(1);
+        let least = LEAST_CHUNKS.div_ceil(self.chunks_per_unit.saturating_mul(times).max(1));
+        let share = self.units / ONE_OF.saturating_mul(times);
+        let (many, bytes_of_many) = LARGE_OF_MANY;
+        let is_large = self.array_bytes > if self.units >= many { bytes_of_many } else { LARGE };
+        let read = self.unit_bytes.saturating_mul(times).max(1);
+        let quick = if is_large { 0 } else { BYTES_OF_A_SMALL_ARRAY / read };
+        least.max(share).max(quick)
+    }
+}
+
+/// Returns `count` members of a set: one from each of `count` stretches of equal length. Its position in the stretch is
+/// pseudorandom and always the same. So the sample follows slow changes along the array, and does not always hit the
+/// same position of a regular pattern.
+fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
+    // The increment of the generator `SplitMix64`.
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let total = u128::from(all.len());
+    let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
+    let drawn = (0..count).filter_map(|stretch| {
+        let (first, end) = (edge(stretch), edge(stretch + 1));
+        let length = end.saturating_sub(first).max(1);
+        all.nth(first + mixed(stretch.wrapping_mul(GOLDEN)) % length)
+    });
+    drawn.collect()
 }
