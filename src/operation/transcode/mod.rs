@@ -4,7 +4,6 @@
 //! are on disk. The output of a run that fails is kept without metadata, for `--resume`.
 
 mod compressor;
-mod container;
 mod destination;
 mod forecast;
 mod format {

@@ -32,6 +32,8 @@ use crate::store::Node;
 /// The settled plan of an array.
 #[derive(Debug)]
 pub(super) struct Plan {
+    /// Number of the array among those of SOURCE.
+    pub number: usize,
     /// Path with its leading slash. `/` for SOURCE itself.
     pub path: String,
     pub change: ChangeOptions,
@@ -62,6 +64,8 @@ pub(super) const CONTAINER: &str = "quantization_info";
 
 #[derive(Debug, Clone)]
 pub(super) struct SourceArray {
+    /// Number among the arrays of SOURCE, once all are known.
+    pub number: usize,
     /// Path with its leading slash. `/` for SOURCE itself.
     pub path: String,
     /// The array as it was read.
@@ -82,8 +86,9 @@ pub(super) struct SourceArray {
 impl SourceArray {
     /// Creates an array with its options and nothing settled.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
-        let (settled, surveyed, compression, listing) = Default::default();
-        SourceArray { path, opened, change, settled, surveyed, compression, container: CONTAINER.to_owned(), listing }
+        let (number, settled, surveyed, compression, listing) = Default::default();
+        let container = CONTAINER.to_owned();
+        SourceArray { number, path, opened, change, settled, surveyed, compression, container, listing }
     }
 }
 

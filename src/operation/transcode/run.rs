@@ -6,11 +6,11 @@ use std::sync::Weak;
 use std::time::Instant;
 
 use super::format::consolidate::with_copies;
-use super::plan::planner::ahead_bytes;
+use super::plan::{keep_bits, planner::ahead_bytes};
 use super::planning::bytes_of;
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{
-    Done, JobPlan, LockedDestination, NodeDocuments, Output, SealedPlan, Source, cannot_write, container, forecast,
+    Done, JobPlan, LockedDestination, NodeDocuments, Output, SealedPlan, Source, SourceArray, cannot_write, forecast,
     outcome, quality,
 };
 use crate::array::Interrupt;
@@ -64,14 +64,14 @@ impl<'a> JobPlan<'a> {
             documents,
         };
         let wanted = arrays.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
-        job.arrays = job.plan(wanted.map(|(_, array)| array).collect())?;
+        job.arrays = job.plan(wanted.map(|(number, array)| SourceArray { number, ..array }).collect())?;
         let needed = most_bytes(&job.arrays, budget, job.driver.num_threads());
         job.cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&job.source.node))));
         let documents = job.arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.documents)));
         let mut nodes: BTreeMap<String, NodeDocuments> = documents.collect();
         // A single array has no group that could contain the variable.
         if !job.source.groups.is_empty() {
-            container::add_documents(&job.arrays, &mut nodes);
+            keep_bits::add_documents(&job.arrays, &mut nodes);
         }
         job.documents = with_copies(options, &job.source.groups, nodes)?;
         Ok(job)

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::format::{from_v2, version_2::as_source};
-use super::{SourceArray, container, images, selection};
+use super::plan::keep_bits::{group_of, name_containers};
+use super::{SourceArray, images, selection};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
 use crate::metadata::{Json, NodeKind, edit};
@@ -144,7 +145,7 @@ impl Source {
             }
         }
         name_points(&mut arrays);
-        container::name(&mut arrays, &groups);
+        name_containers(&mut arrays, &groups);
         selection::check_applied(options, &arrays, &store)?;
         images::check(&arrays, &groups)?;
         other_keys.sort_unstable();
@@ -166,7 +167,7 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
         let names = array.opened.metadata.dimension_names.as_deref().unwrap_or_default();
         !names.is_empty() && names.iter().all(Option::is_some)
     };
-    let groups = arrays.iter().filter(is_named).map(|array| container::group_of(&array.path).to_owned());
+    let groups = arrays.iter().filter(is_named).map(|array| group_of(&array.path).to_owned());
     let named: HashSet<String> = groups.collect();
     for array in arrays {
         let metadata = &mut array.opened.metadata;
@@ -174,7 +175,7 @@ pub(super) fn name_points(arrays: &mut [SourceArray]) {
             && metadata.shape.is_empty()
             && metadata.dimension_names.is_none()
             && array.change.zarr_format == Some(2)
-            && named.contains(container::group_of(&array.path))
+            && named.contains(group_of(&array.path))
         {
             metadata.dimension_names = Some(Vec::new());
             edit::set_member(&mut array.opened.documents.document, "dimension_names", Json::Array(Vec::new()));

@@ -40,8 +40,8 @@ pub(super) enum Extent {
     Whole,
     /// The intermediate data of arrays with two passes.
     FirstPasses,
-    /// The remaining passes, with the size of the intermediate data of each array, by path.
-    AfterThem(BTreeMap<String, Intermediate>),
+    /// The remaining passes, with the size of the intermediate data of each array, by number.
+    AfterThem(BTreeMap<usize, Intermediate>),
 }
 
 /// The arrays of a job that are written: all of them, or a part's share of them.
@@ -87,7 +87,7 @@ impl<'a> Writing<'a> {
             let between = match (&self.extent, array.job.staged().is_some()) {
                 (Extent::FirstPasses, true) => return self.write_between(array, driver, progress),
                 (Extent::FirstPasses, false) => return Ok(ObjectReport::default()),
-                (Extent::AfterThem(between), true) => between.get(&array.path).copied(),
+                (Extent::AfterThem(between), true) => Some(between.get(&array.number).copied().unwrap_or_default()),
                 _ => None,
             };
             self.write_chunks(array, between, driver, progress)

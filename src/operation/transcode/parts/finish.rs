@@ -108,9 +108,9 @@ impl PartsJob<'_> {
         let mut lost = BTreeSet::new();
         let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
         let stored = writing::stored(self.done.place, &job.arrays, &job.driver)?;
-        for (((array, report), (present, bytes)), number) in job.arrays.iter().zip(reports).zip(stored).zip(0..) {
+        for ((array, report), (present, bytes)) in job.arrays.iter().zip(reports).zip(stored) {
             if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
-                let parts = parts_without(pass, (array, number), &present, counted, &job.driver)?;
+                let parts = parts_without(pass, array, &present, counted, &job.driver)?;
                 if parts.is_empty() {
                     let place = array.target.name();
                     return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
@@ -126,7 +126,7 @@ impl PartsJob<'_> {
 /// Returns the parts whose objects of an array are not the existing ones, or differ in size.
 fn parts_without(
     pass: &PassPlan,
-    (array, number): (&Plan, usize),
+    array: &Plan,
     present: &ChunkSet,
     counted: &Noted<PartReport>,
     driver: &Driver,
@@ -134,14 +134,14 @@ fn parts_without(
     let (node, metadata) = (&array.target, &array.destination.metadata);
     let mut parts = Vec::new();
     for part in 0..pass.partitions() {
-        let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, number));
+        let units = pass.part(part).map_or(0..0, |bounds| units_between(bounds, array.number));
         if units.is_empty() {
             continue;
         }
         let job = &array.job;
         let found = job.objects_of(pass.name.number_in(job), &units).common(present);
         let mut written = ObjectReport::default();
-        for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == number) {
+        for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == array.number) {
             written += report.counted;
         }
         let bytes = unfinished::bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;

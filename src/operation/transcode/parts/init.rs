@@ -116,10 +116,10 @@ fn passes(arrays: &[Plan], open: &[usize], partitions: u64) -> Vec<PassPlan> {
 
 /// Returns the work of a pass, array by array.
 fn work(arrays: &[Plan], open: &[usize], pass: PassName) -> Vec<Work> {
-    let of = |(number, array): (usize, &Plan)| {
+    let of = |array: &Plan| {
         let job = &array.job;
         match (pass, job.staged().is_some()) {
-            (PassName::Range, _) if open.contains(&number) => {
+            (PassName::Range, _) if open.contains(&array.number) => {
                 let bytes = job.objects().map_or(1, |job| job.transfer.source.chunk_bytes().max(1));
                 Work { units: array.listing.present.clone(), bytes }
             }
@@ -130,7 +130,7 @@ fn work(arrays: &[Plan], open: &[usize], pass: PassName) -> Vec<Work> {
             }
         }
     };
-    arrays.iter().enumerate().map(of).collect()
+    arrays.iter().map(of).collect()
 }
 
 /// Returns the most bytes that a part has in memory.

@@ -139,13 +139,12 @@ impl Part {
         // Most arrays of a hierarchy belong to other parts.
         let is_own = |number| !units_between(self.bounds, number).is_empty();
         let job = parts_job.plan_again(is_own)?;
-        let numbers: Vec<usize> = (0..plan.sealed.arrays.len()).filter(|number| is_own(*number)).collect();
         let left = format!("part {} is unfinished: run `--partition {}` again to continue", self.index, self.index);
         let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
         let is_first = self.pass == PassName::Staging;
-        let assigned = job.arrays.iter().zip(&numbers).map(|(array, number)| {
+        let assigned = job.arrays.iter().map(|array| {
             let name = if is_first { journal::name_of_pass(&array.path, FIRST_PASS) } else { array.path.clone() };
-            let units = units_between(self.bounds, *number);
+            let units = units_between(self.bounds, array.number);
             (name, array.job.objects_of(self.pass.number_in(&array.job), &units))
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
@@ -164,20 +163,13 @@ impl Part {
         if done.is_done(self.pass, self.index)? {
             return Ok(None);
         }
-        let extent = if is_first {
-            Extent::FirstPasses
-        } else {
-            let between = done.between(plan)?;
-            let of = |number| between.get(number).copied().unwrap_or_default();
-            let paths = job.arrays.iter().map(|array| array.path.clone());
-            Extent::AfterThem(paths.zip(numbers.iter().map(of)).collect())
-        };
+        let extent = if is_first { Extent::FirstPasses } else { Extent::AfterThem(done.between(plan)?) };
         let done = match (Writing { job: &job, claim: &claim, extent }).run() {
             Ok(done) => done,
             Err(ended) => return Err(claim.fail(ended.error, ended.is_for_good)),
         };
         let reports = done.into_iter().map(|done| PartReport::new(done.tally, done.verified));
-        let reports = numbers.into_iter().zip(reports);
+        let reports = job.arrays.iter().map(|array| array.number).zip(reports);
         Ok(Some(reports.filter(|(_, report)| *report != PartReport::default()).collect()))
     }
 

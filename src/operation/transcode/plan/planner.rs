@@ -174,6 +174,7 @@ impl Planner<'_> {
         }
         let has_sizes = self.array.listing.is_none() && self.asks_for_sizes()?;
         Ok(Plan {
+            number: self.array.number,
             path: self.array.path.clone(),
             change: options.clone(),
             source: source.clone(),
