@@ -46,24 +46,13 @@ impl<'a> JobPlan<'a> {
         let mut source = Source::taken(options, given, &driver)?;
         let output = Output::find(&source.node, source.document_key, options)?;
         source.warnings.extend_from_slice(&output.warnings);
-        let arrays = take(&mut source.arrays);
-        let is_tree = arrays.len() > 1;
-        let bytes = arrays.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
-        let (cache, planned, documents) = Default::default();
-        let mut job = JobPlan {
-            options,
-            budget,
-            driver,
-            progress,
-            source,
-            output,
-            is_tree,
-            bytes,
-            cache,
-            arrays: planned,
-            documents,
-        };
-        let wanted = arrays.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
+        let found = take(&mut source.arrays);
+        let is_tree = found.len() > 1;
+        let bytes = found.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
+        let (cache, arrays, documents) = Default::default();
+        let mut job =
+            JobPlan { options, budget, driver, progress, source, output, is_tree, bytes, cache, arrays, documents };
+        let wanted = found.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
         job.arrays = job.plan(wanted.map(|(number, array)| SourceArray { number, ..array }).collect())?;
         let needed = most_bytes(&job.arrays, budget, job.driver.num_threads());
         job.cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&job.source.node))));

@@ -145,18 +145,12 @@ impl Sampler<'_> {
 
     /// Returns the plan of a change of an array, with a destination in memory.
     fn plan(&self, array: SourceArray) -> Result<Plan> {
-        let run = RunOptions { dry_run: true, ..RunOptions::default() };
-        let mut planner = Planner {
-            target: metadata::in_memory(&array.opened.store),
-            array,
-            is_in_tree: false,
-            run: &run,
-            least_parts: None,
-            budget: self.budget,
-            driver: self.driver,
-            cache: &ChunkCache::default(),
-            own_cache: ArrayCache::default(),
-        };
+        let Sampler { budget, driver } = *self;
+        let run = &RunOptions { dry_run: true, ..RunOptions::default() };
+        let target = metadata::in_memory(&array.opened.store);
+        let (is_in_tree, least_parts) = (false, None);
+        let (cache, own_cache) = (&ChunkCache::default(), ArrayCache::default());
+        let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         planner.plan(&Silent)
     }
 
