@@ -7,7 +7,6 @@ mod array;
 mod gathered;
 mod keys;
 mod object;
-mod shard;
 
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
 use super::progress::{Progress, Share};
@@ -35,39 +34,28 @@ pub struct ValidateOutcome {
 /// nothing is checked.
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
     let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
-    let (findings, failures) = (Findings::new(options, room), Failures::default());
-    let mut gathered = ValidateReport { findings, unchecked: Vec::new(), absent: Vec::new(), failures, arrays: 0 };
-    let mut checked = Vec::new();
+    let result = ValidateResult { partition: options.partition, ..ValidateResult::default() };
+    let mut gathered =
+        ValidateReport { findings: Findings::new(options, room), result, failures: Failures::default(), arrays: 0 };
     let compared = new_driver(options.common.num_threads(), interrupt).and_then(|driver| {
         let other = against::open_other(options, interrupt)?;
         for store in &options.stores {
-            checked.extend(check_store(store, options, &driver, progress, &mut gathered));
+            let checked = check_store(store, options, &driver, progress, &mut gathered);
+            gathered.result.checked.extend(checked);
         }
         // A STORE that could not be opened is already reported.
-        let other = other.filter(|_| !checked.is_empty() && !gathered.failures.is_interrupted());
+        let other = other.filter(|_| !gathered.result.checked.is_empty() && !gathered.failures.is_interrupted());
         other.map(|other| other.compare(progress)).transpose()
     });
-    let against = compared.unwrap_or_else(|error| {
+    gathered.result.against = compared.unwrap_or_else(|error| {
         gathered.failures.push(options.other_name().as_deref(), None, None, error);
         None
     });
-    let ValidateReport { findings, unchecked, absent, failures, .. } = gathered;
-    let [infos, warnings, errors] = findings.counts;
-    let mut result = ValidateResult {
-        valid: errors == 0 && failures.named.is_empty(),
-        verdict: String::new(),
-        partition: options.partition,
-        errors,
-        warnings,
-        infos,
-        unchecked,
-        absent,
-        failures: failures.named,
-        truncated: findings.len() > findings.kept.len() as u64,
-        findings: findings.kept,
-        against,
-        checked,
-    };
+    let ValidateReport { findings, failures, mut result, .. } = gathered;
+    [result.infos, result.warnings, result.errors] = findings.counts;
+    result.valid = result.errors == 0 && failures.named.is_empty();
+    result.truncated = findings.counts.iter().sum::<u64>() > findings.kept.len() as u64;
+    (result.findings, result.failures) = (findings.kept, failures.named);
     result.verdict = gathered::of(&result, options.level);
     ValidateOutcome { result, failures: failures.errors }
 }

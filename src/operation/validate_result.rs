@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::Json;
 
 /// The findings of all STOREs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ValidateResult {
     /// True if every STORE could be read and there is no finding at `error` level. A comparison has its own `equal`.

@@ -12,7 +12,6 @@ use crate::engine::{Driver, Progress, listing};
 use crate::metadata::ArrayMetadata;
 use crate::operation::stored::subchunk_pipeline;
 use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLevel, ValidateOptions, narrowed};
-use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
 /// The number of objects per thread whose findings are collected before they are sorted.
@@ -31,7 +30,6 @@ pub(super) struct ArrayCheck<'a> {
 struct CheckedArray<'a> {
     reading: &'a ArrayReading,
     metadata: &'a ArrayMetadata,
-    pipeline: Option<&'a Pipeline>,
     chain: Result<BoundChain, BindError>,
 }
 
@@ -41,8 +39,8 @@ impl ArrayCheck<'_> {
     pub(super) fn run(&self, reading: &ArrayReading, gathered: &mut ValidateReport) -> Result<u64> {
         let number = gathered.arrays;
         gathered.arrays += 1;
-        let pipeline = reading.pipeline.as_ref();
-        let chain = pipeline.map_or(Err(BindError::DataType("unknown".to_owned())), BoundChain::bind_to_check);
+        let unknown = || BindError::DataType("unknown".to_owned());
+        let chain = reading.pipeline.as_ref().ok_or_else(unknown).and_then(BoundChain::bind_to_check);
         if self.options.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
                 gathered.leave_out(&format!("arrays not decoded: {error}"), 1);
@@ -55,7 +53,7 @@ impl ArrayCheck<'_> {
             gathered.leave_out(&format!("arrays with keys and chunks not searched: {why}"), 1);
             return Ok(0);
         };
-        let subject = CheckedArray { reading, metadata, pipeline, chain };
+        let subject = CheckedArray { reading, metadata, chain };
         let listing = self.scan(&subject, gathered)?;
         let own = match self.options.partition {
             Some(partition) => partition.objects(&listing.present, number),
@@ -71,7 +69,7 @@ impl ArrayCheck<'_> {
     fn scan(&self, subject: &CheckedArray, gathered: &mut ValidateReport) -> Result<Listing> {
         let reading = subject.reading;
         let chain = subject.chain.as_ref().ok();
-        let sizes = &keys::size_rules(&subject.metadata.grid, subject.pipeline, chain);
+        let sizes = &keys::size_rules(&subject.metadata.grid, reading.pipeline.as_ref(), chain);
         let listing = listing::scan(&reading.node, subject.metadata, Purpose::Validating(sizes), self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         keys::array((&reading.place, self.root), (subject.metadata, sizes), &listing, gathered);
@@ -91,16 +89,17 @@ impl ArrayCheck<'_> {
         own: &ChunkSet,
         gathered: &mut ValidateReport,
     ) -> Result<()> {
-        let is_sharded = subject.pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
+        let CheckedArray { reading, metadata, chain } = subject;
+        let pipeline = reading.pipeline.as_ref();
+        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
         let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
         if !looks_inside {
             return Ok(());
         }
-        let reading = subject.reading;
-        let bound = subject.chain.as_ref().map_err(BindError::clone).and_then(|chain| {
-            let pipeline = subject.pipeline.filter(|_| is_sharded).map(|pipeline| subchunk_pipeline(pipeline, 0));
-            let subchunk = pipeline.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?;
+        let bound = chain.as_ref().map_err(BindError::clone).and_then(|chain| {
+            let subchunk = pipeline.filter(|_| is_sharded).map(|pipeline| subchunk_pipeline(pipeline, 0));
+            let subchunk = subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?;
             Ok((chain, subchunk))
         });
         let (chain, subchunk) = match bound {
@@ -116,14 +115,14 @@ impl ArrayCheck<'_> {
             return Ok(());
         }
         let readable = own.without(unreadable);
-        let (place, node, metadata) = (&reading.place, &reading.node, subject.metadata);
+        let (place, node) = (&reading.place, &reading.node);
         let check = ObjectCheck { place, node, metadata, chain, subchunk, decodes };
         let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
         self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
-        if decodes && subject.pipeline.is_some_and(|pipeline| !pipeline.has_checksum()) {
+        if decodes && pipeline.is_some_and(|pipeline| !pipeline.has_checksum()) {
             // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
             let message = "no codec of the array has a checksum: damage may go unnoticed";
             let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \

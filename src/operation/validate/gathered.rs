@@ -16,8 +16,8 @@ const MAX_CHUNK_FAILURES: u64 = 100;
 /// All results about the STOREs.
 pub(super) struct ValidateReport<'a> {
     pub(super) findings: Findings<'a>,
-    pub(super) unchecked: Vec<Unchecked>,
-    pub(super) absent: Vec<AbsentChunks>,
+    /// The other members, so far.
+    pub(super) result: ValidateResult,
     pub(super) failures: Failures,
     /// The number of checked arrays.
     pub(super) arrays: u64,
@@ -33,20 +33,21 @@ pub(super) struct Failures {
 impl ValidateReport<'_> {
     /// Counts what no rule could check.
     pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
-        match self.unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
+        let unchecked = &mut self.result.unchecked;
+        match unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
             Some(unchecked) => unchecked.count = unchecked.count.saturating_add(count),
-            None if count > 0 => self.unchecked.push(Unchecked { reason: reason.to_owned(), count }),
+            None if count > 0 => unchecked.push(Unchecked { reason: reason.to_owned(), count }),
             None => {}
         }
     }
 
     /// Records the absent chunks of a grid of `total` chunks.
     pub(super) fn note_absent(&mut self, place: &NodePath, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
-        let noted: usize = self.absent.iter().map(|absent| absent.ranges.len()).sum();
+        let noted: usize = self.result.absent.iter().map(|absent| absent.ranges.len()).sum();
         let ranges = absent_ranges(present, total, MAX_RANGES.saturating_sub(noted));
         if !ranges.is_empty() {
             let (store, node) = (place.store.clone(), place.path.clone());
-            self.absent.push(AbsentChunks { store, node, grid_shape, ranges });
+            self.result.absent.push(AbsentChunks { store, node, grid_shape, ranges });
         }
     }
 }
@@ -181,11 +182,6 @@ impl<'a> Findings<'a> {
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
         let room = self.room_left();
         self.kept.extend(part.kept.into_iter().take(room));
-    }
-
-    /// Returns the number of findings, also those that are not kept.
-    pub(super) fn len(&self) -> u64 {
-        self.counts.iter().sum()
     }
 }
 
