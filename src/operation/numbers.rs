@@ -108,6 +108,25 @@ impl Numbers {
         Numbers { stored: unpack.as_ref().map_or(number_type, Unpack::source), table: None, unpack }
     }
 
+    /// Returns the numbers of a type as float64. `None` if it does not represent every value: integers of 64 bits.
+    pub(super) fn as_f64(data_type: &DataType) -> Option<Self> {
+        let numbers = Numbers::new(data_type)?;
+        let is_exact = numbers.stored.is_float() || numbers.stored.size() < 8;
+        let wide = NumberType::of(ElementType::Float64);
+        let unpack = Some(Unpack::new(numbers.stored, wide, 1.0, 0.0, Vec::new()));
+        is_exact.then_some(Numbers { unpack, ..numbers })
+    }
+
+    /// Converts elements to float64, for numbers of [`Self::as_f64`].
+    pub(super) fn convert(&self, elements: &[u8], values: &mut [f64]) {
+        if let Some((size, table)) = &self.table {
+            let elements = elements.chunks_exact(*size).map(element_bits);
+            values.iter_mut().zip(elements).for_each(|(value, bits)| *value = look_up(table, bits).into());
+        } else if let Some(unpack) = &self.unpack {
+            unpack.convert(elements, bytemuck::cast_slice_mut(values));
+        }
+    }
+
     pub(super) fn number_type(&self) -> NumberType {
         self.unpack.as_ref().map_or(self.stored, Unpack::target)
     }

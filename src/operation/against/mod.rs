@@ -30,7 +30,7 @@ use crate::grid::Region;
 use crate::metadata::array::num_elements;
 use crate::metadata::{Json, Number};
 use crate::store::Location;
-use value::{Compared, Comparer, Difference, Tolerance, order};
+use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 
 /// Two stores and the options of their comparison. OTHER is opened before anything of STORE is read.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Comparison<'_> {
         let mut nodes = Vec::new();
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
-                (Some(bytes), true) => self.pair(path, &Share::new(progress, *bytes, 1))?,
+                (Some(bytes), true) => self.node(path, &Share::new(progress, *bytes, 1)).or_else(no_data)?,
                 (Some(_), false) => missing(&self.against.other),
                 (None, _) => missing(self.store),
             };
@@ -102,15 +102,9 @@ impl Comparison<'_> {
         })
     }
 
-    fn pair(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode> {
-        let (a, b) = match [self.store, &self.against.other].map(|store| self.open(store, path)) {
-            [Ok(a), Ok(b)] => (a, b),
-            [Err(error), _] | [_, Err(error)] => return no_data(error),
-        };
-        self.arrays_compared([&a, &b], progress).or_else(no_data)
-    }
-
-    fn arrays_compared(&self, arrays: [&OpenedArray; 2], progress: &dyn Progress) -> Result<AgainstNode> {
+    /// Compares the arrays at a path. An error of the data if one cannot be read or decoded.
+    fn node(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode> {
+        let arrays = [&self.open(self.store, path)?, &self.open(&self.against.other, path)?];
         let [shape, other] = arrays.map(|array| &array.metadata.shape);
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
@@ -348,18 +342,23 @@ impl ArrayComparison {
     }
 
     fn piece(&self, pair: &Pair<'_>, [seen_a, seen_b]: &mut [Vec<u8>; 2]) -> Tally {
-        let elements = pair.region.num_elements();
         if pair.is_stored == [false; 2] {
-            return self.fill_values(elements, pair.region.start.clone());
+            return self.fill_values(pair.region.num_elements(), pair.region.start.clone());
         }
-        let values = [self.values[0].decode(pair.elements[0], seen_a), self.values[1].decode(pair.elements[1], seen_b)];
+        let [a, b] = pair.elements;
+        self.box_of(pair.region, [self.values[0].decode(a, seen_a), self.values[1].decode(b, seen_b)])
+    }
+
+    /// Compares the values of a box.
+    fn box_of(&self, region: &Region, values: [&[u8]; 2]) -> Tally {
+        let elements = region.num_elements();
         let Compared { differing, greatest, relative } = self.comparer.compare(values[0], values[1]);
-        let greatest = greatest.map(|greatest| {
+        let greatest = greatest.map(|Greatest { index, difference }| {
             let values = values.map(|bytes| {
                 let size = bytes.len() / usize::try_from(elements).unwrap_or(usize::MAX).max(1);
-                bytes[greatest.index * size..(greatest.index + 1) * size].to_vec()
+                bytes[index * size..(index + 1) * size].to_vec()
             });
-            Mismatch { at: pair.region.position(greatest.index as u64), difference: greatest.difference, values }
+            Mismatch { at: region.position(index as u64), difference, values }
         });
         Tally { elements, differing, relative, greatest }
     }
@@ -369,10 +368,8 @@ impl ArrayComparison {
         let mut decoded = Vec::new();
         let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
         let [a, b] = [0, 1].map(|side| self.values[side].decode(&sides[side], &mut decoded).to_vec());
-        let compared = self.comparer.compare(&a, &b);
-        let greatest =
-            compared.greatest.map(|greatest| Mismatch { at, difference: greatest.difference, values: [a, b] });
-        Tally { elements, differing: compared.differing * elements, relative: compared.relative, greatest }
+        let first = self.box_of(&Region { shape: vec![1; at.len()], start: at }, [&a, &b]);
+        Tally { elements, differing: first.differing * elements, ..first }
     }
 
     fn result(&self, elements: u64, all: Tally) -> AgainstNode {

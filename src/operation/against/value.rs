@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use crate::codec::fault::number_value;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType, element_bits, integer_of};
-use crate::kernel::unpack::Unpack;
+use crate::operation::Numbers;
 
 /// `|a - b| <= atol + rtol * |b|`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Comparer {
     forms: (Form, Form),
     sizes: (usize, usize),
     /// The conversions of both to float64. `None` if it does not represent every value.
-    widenings: Option<(Widening, Widening)>,
+    widenings: Option<(Numbers, Numbers)>,
     tolerance: Tolerance,
 }
 
@@ -86,10 +86,7 @@ impl Comparer {
         if (forms.0.is_none() || forms.1.is_none()) && a != b && !are_raw {
             return Err(format!("elements of {a} and {b} have no common meaning"));
         }
-        let widenings = match forms {
-            (Some((a, 1)), Some((b, 1))) => Widening::new(a).zip(Widening::new(b)),
-            _ => None,
-        };
+        let widenings = Numbers::as_f64(a).zip(Numbers::as_f64(b));
         Ok(Comparer { forms, sizes, widenings, tolerance })
     }
 
@@ -106,8 +103,8 @@ impl Comparer {
             let [wide_a, wide_b] = &mut tiles;
             if let Some((widen_a, widen_b)) = &self.widenings {
                 let count = a.len() / of_a;
-                widen_a.run(a, &mut wide_a[..count]);
-                widen_b.run(b, &mut wide_b[..count]);
+                widen_a.convert(a, &mut wide_a[..count]);
+                widen_b.convert(b, &mut wide_b[..count]);
                 if self.all_within(&wide_a[..count], &wide_b[..count]) {
                     continue;
                 }
@@ -194,40 +191,6 @@ fn form(data_type: &DataType) -> Form {
         // A byte of 0 or 1.
         DataType::Bool => Some((NumberType::of(ElementType::UInt8), 1)),
         _ => data_type.components(),
-    }
-}
-
-/// An exact conversion of elements to `f64`.
-#[derive(Debug, Clone)]
-enum Widening {
-    Core(Unpack),
-    /// The value of each pattern of a small float, after its size in bytes.
-    Table(usize, Vec<f64>),
-}
-
-impl Widening {
-    /// Returns the conversion. `None` for integers of 64 bits.
-    fn new(number_type: NumberType) -> Option<Self> {
-        if let Some(float) = number_type.small_float() {
-            let patterns = 1_u64 << (8 * float.size());
-            let value = |bits| float.to_f64(bits).unwrap_or(f64::NAN);
-            return Some(Widening::Table(float.size(), (0..patterns).map(value).collect()));
-        }
-        let wide = NumberType::of(ElementType::Float64);
-        let is_exact = number_type.is_float() || number_type.size() < 8;
-        is_exact.then(|| Widening::Core(Unpack::new(number_type, wide, 1.0, 0.0, Vec::new())))
-    }
-
-    fn run(&self, bytes: &[u8], values: &mut [f64]) {
-        match self {
-            Widening::Core(unpack) => unpack.convert(bytes, bytemuck::cast_slice_mut(values)),
-            Widening::Table(size, table) => {
-                for (value, element) in values.iter_mut().zip(bytes.chunks_exact(*size)) {
-                    let place = usize::try_from(element_bits(element)).unwrap_or_default();
-                    *value = table.get(place).copied().unwrap_or(f64::NAN);
-                }
-            }
-        }
     }
 }
 
