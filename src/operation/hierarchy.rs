@@ -229,18 +229,12 @@ fn check_copies(nodes: &mut [HierarchyNode]) {
         let Some(consolidated) = &group.consolidated else { continue };
         // The nodes below a group follow it.
         let prefix = format!("{}/", node.place.path.trim_end_matches('/'));
-        let below = || after.iter().take_while(|node| node.place.path.starts_with(&prefix));
-        let documents = if group.documents.zarr_format == 2 {
-            v2_documents(group, below(), &prefix)
-        } else {
-            v3_documents(below(), &prefix)
-        };
-        let found = compare_copies(group, consolidated, &documents);
+        let below = after.iter().take_while(|node| node.place.path.starts_with(&prefix));
+        let family: Vec<&HierarchyNode> = std::iter::once(node).chain(below).collect();
+        let found = compare_copies(group, consolidated, &originals(&family, &prefix));
         let is_not_json = |found: &Diagnostic| found.is(code::JSON_NOT_FINITE);
-        let is_said = std::iter::once(node)
-            .chain(below())
-            .flat_map(HierarchyNode::document_diagnostics)
-            .any(|found| is_not_json(found) && !is_of_copy(found));
+        let is_of_original = |found: &Diagnostic| is_not_json(found) && !is_of_copy(found);
+        let is_said = family.iter().any(|node| node.document_diagnostics().any(is_of_original));
         let node = &mut nodes[index];
         node.diagnostics.extend(found);
         if let NodeContent::Group(group) = &mut node.content
@@ -260,33 +254,30 @@ fn is_of_copy(found: &Diagnostic) -> bool {
 /// The documents by path. `None` if one exists but cannot be read.
 type OfPaths<'a> = BTreeMap<String, Option<&'a Json>>;
 
-fn v3_documents<'a>(below: impl Iterator<Item = &'a HierarchyNode>, prefix: &str) -> OfPaths<'a> {
-    let document = |node: &'a HierarchyNode| match (&node.content, node.content.documents()) {
-        (_, Some(documents)) if documents.zarr_format == 3 => Some(Some(&documents.document)),
-        (NodeContent::Broken, _) => Some(None),
-        _ => None,
-    };
-    below.filter_map(|node| Some((node.place.path[prefix.len()..].to_owned(), document(node)?))).collect()
-}
-
-fn v2_documents<'a>(
-    group: &'a GroupReading,
-    below: impl Iterator<Item = &'a HierarchyNode>,
-    prefix: &str,
-) -> OfPaths<'a> {
-    let mut documents = OfPaths::new();
-    documents.insert(".zgroup".to_owned(), Some(&group.documents.document));
-    documents.extend(group.documents.attributes.iter().map(|attributes| (".zattrs".to_owned(), Some(attributes))));
-    for node in below {
-        let path = &node.place.path[prefix.len()..];
-        if let NodeContent::Broken = node.content {
-            documents.extend([".zarray", ".zgroup", ".zattrs"].map(|key| (format!("{path}/{key}"), None)));
+/// Returns the documents of a group and the nodes below it that its consolidated metadata should have, by their names
+/// there: the path in v3, which omits the group itself, and the key in v2.
+fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
+    let format = family.first().and_then(|group| group.content.zarr_format());
+    let mut originals = OfPaths::new();
+    for node in family {
+        let path = node.place.path.get(prefix.len()..).unwrap_or_default();
+        let name = |key: &str| match (format, path) {
+            (Some(2), "") => key.to_owned(),
+            (Some(2), path) => format!("{path}/{key}"),
+            _ => path.to_owned(),
+        };
+        match node.content.documents().filter(|own| Some(own.zarr_format) == format) {
+            Some(own) if format == Some(2) || !path.is_empty() => {
+                originals.insert(name(own.key), Some(&own.document));
+                originals.extend(own.attributes.iter().map(|attributes| (name(".zattrs"), Some(attributes))));
+            }
+            None if matches!(node.content, NodeContent::Broken) => {
+                originals.extend([".zarray", ".zgroup", ".zattrs"].map(|key| (name(key), None)));
+            }
+            _ => {}
         }
-        let Some(own) = node.content.documents().filter(|own| own.zarr_format == 2) else { continue };
-        documents.insert(format!("{path}/{}", own.key), Some(&own.document));
-        documents.extend(own.attributes.iter().map(|attributes| (format!("{path}/.zattrs"), Some(attributes))));
     }
-    documents
+    originals
 }
 
 /// The help if consolidated metadata differ from the documents.
