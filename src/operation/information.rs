@@ -11,7 +11,7 @@ use super::budget::BASE_BYTES;
 use super::draft::edit_innermost;
 use super::stored::side;
 use super::{Budget, Numbers, OpenedArray, Result};
-use crate::array::{ChunkFault, Fault, StoredArray};
+use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
 use crate::codec::Effect;
 use crate::codec::fault::number_value;
 use crate::codec::region::as_index;
@@ -23,17 +23,16 @@ use crate::kernel::cast::Cast;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representation, Stage};
 
 /// An array of numbers, and the values that count as missing.
-pub(super) struct BitSurvey<'a> {
-    /// The array.
-    pub side: &'a StoredArray,
+pub(super) struct BitSurvey {
+    array: StoredArray,
     /// The elements as numbers.
-    pub numbers: &'a Numbers,
+    numbers: Numbers,
     /// The bit patterns of the numbers.
-    pub patterns: &'a BitPatterns,
+    patterns: BitPatterns,
     /// The bits of the number that absent elements have.
-    pub fill_bits: u64,
+    fill_bits: u64,
     /// True for a sample: nothing is known of the other chunks, so only pairs inside chunks count.
-    pub is_sample: bool,
+    is_sample: bool,
 }
 
 /// The counts along one dimension, and the number of pairs of neighbours, also those with a missing value.
@@ -46,34 +45,44 @@ pub(super) struct Counted {
 /// A pass over an array. `waiting` contains faces until the chunk on their other side is read: the last elements before
 /// a border, or the first after it. `None` if the chunk is absent.
 struct Counting<'a> {
-    survey: &'a BitSurvey<'a>,
+    survey: &'a BitSurvey,
     waiting: Mutex<HashMap<Border, Option<Block>>>,
 }
 
 /// The dimension across which two chunks are neighbours, and the first element of the second chunk.
 type Border = (usize, Vec<u64>);
 
-impl BitSurvey<'_> {
+impl BitSurvey {
+    /// Returns the survey of an array, given the bits of its missing values and of its fill value.
+    pub(super) fn new(array: StoredArray, numbers: Numbers, missing: &[u64], fill_bits: u64, is_sample: bool) -> Self {
+        let patterns = BitPatterns::new(numbers.number_type(), missing);
+        BitSurvey { array, numbers, patterns, fill_bits, is_sample }
+    }
+
+    pub(super) fn number_type(&self) -> NumberType {
+        self.numbers.number_type()
+    }
+
     /// Returns the maximum bytes of stored faces. Chunks are read in grid order. Faces of the first dimension are
     /// therefore stored until a layer of chunks is read. The chunks that are read meanwhile need as many again.
-    fn waiting_bytes(side: &StoredArray, size: usize) -> u64 {
-        let shape = &side.metadata.shape;
-        let chunk = &side.chain.decoded().shape;
+    fn waiting_bytes(&self) -> u64 {
+        let shape = &self.array.metadata.shape;
+        let chunk = &self.array.chain.decoded().shape;
         let layer = |dimension: usize| -> u64 {
             let before = chunk.iter().take(dimension);
             let after = shape.iter().skip(dimension + 1);
-            before.chain(after).fold(size as u64, |all, length| all.saturating_mul(*length))
+            before.chain(after).fold(self.size() as u64, |all, length| all.saturating_mul(*length))
         };
         (0..shape.len()).map(layer).fold(0_u64, u64::saturating_add).saturating_mul(2)
     }
 
     /// Returns the number of threads for which a budget has memory.
-    pub(super) fn threads_of(side: &StoredArray, size: usize, budget: Budget) -> Result<usize> {
-        let waiting = Self::waiting_bytes(side, size);
+    pub(super) fn threads_of(&self, budget: Budget) -> Result<usize> {
+        let waiting = self.waiting_bytes();
         // A thread needs the elements of a chunk, their patterns, and which are missing.
-        let patterns = side.subchunk_chain().decoded_bytes().saturating_mul(4);
-        let unit = side.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES);
-        let store = side.node.name();
+        let patterns = self.array.subchunk_chain().decoded_bytes().saturating_mul(4);
+        let unit = self.array.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES);
+        let store = self.array.node.name();
         let Some(left) = budget.bytes().checked_sub(waiting).filter(|left| *left >= unit) else {
             let needed = waiting.saturating_add(unit);
             let purpose = format!("for the bit information of `{store}`: its layers of chunks are large");
@@ -85,7 +94,7 @@ impl BitSurvey<'_> {
     /// Runs the pass. Returns the information of each dimension.
     pub(super) fn run(&self, driver: &Driver, progress: &dyn Progress) -> Result<Vec<Information>, ChunkFault> {
         let counting = Counting { survey: self, waiting: Mutex::default() };
-        let mut all = Fold { array: self.side, driver, progress }.run("information", &counting)?.part;
+        let mut all = Fold { array: &self.array, driver, progress }.run("information", &counting)?.part;
         if !self.is_sample {
             self.add_absent(&mut all);
         }
@@ -100,7 +109,7 @@ impl BitSurvey<'_> {
     /// Adds the pairs that were not counted. They are all of absent elements.
     fn add_absent(&self, all: &mut [Counted]) {
         let Some(fill) = self.patterns.pattern(self.fill_bits) else { return };
-        let metadata = &self.side.metadata;
+        let metadata = &self.array.metadata;
         for (dimension, counted) in all.iter_mut().enumerate() {
             let mut shape = Region::between(metadata.skipped.clone(), &metadata.shape).shape;
             shape[dimension] = shape[dimension].saturating_sub(1);
@@ -182,7 +191,7 @@ impl Counting<'_> {
         (dimension, is_after): (usize, bool),
         chunk: &Region,
     ) -> Option<(Option<Block>, Option<Block>)> {
-        let side = self.survey.side;
+        let side = &self.survey.array;
         let mut border = chunk.start.clone();
         if !is_after {
             border[dimension] += chunk.shape[dimension];
@@ -217,22 +226,11 @@ impl Counting<'_> {
     }
 }
 
-/// An array and its elements as numbers. If its chain converts floats to integers, it is the array of these integers.
-pub(super) struct NumberedArray {
-    /// The array.
-    pub array: StoredArray,
-    /// The elements as numbers.
-    pub numbers: Numbers,
-    /// The numbers that count as missing: codes that stand for NaN.
-    pub missing: Vec<u64>,
-    /// The number of absent elements.
-    pub fill_bits: u64,
-}
-
-/// Returns the codes of a quantised array. `None` if its chain makes none.
+/// Returns the survey of the codes of a quantised array, of which the `present` chunks are stored. `None` if its chain
+/// makes no codes.
 ///
 /// Decoded values are steps of a grid. Their bits show information that the codes do not have.
-pub(super) fn codes(source: &OpenedArray) -> Result<Option<NumberedArray>> {
+pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<Option<BitSurvey>> {
     let outer = &source.pipeline;
     let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
     let of_values = |stage: &&Stage| {
@@ -247,7 +245,8 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<NumberedArray>> {
     let Some(number_type) = number_type.filter(|_| source.data_type.number().is_some_and(NumberType::is_float)) else {
         return Ok(None);
     };
-    let nan = leading.iter().find_map(|stage| match stage.configuration.effect() {
+    // The codes that stand for NaN.
+    let missing = leading.iter().find_map(|stage| match stage.configuration.effect() {
         Effect::Cast { decode, .. } => Some(codes_of_nan(decode)),
         _ => None,
     });
@@ -260,13 +259,9 @@ pub(super) fn codes(source: &OpenedArray) -> Result<Option<NumberedArray>> {
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let mut metadata = source.metadata.clone();
     metadata.codecs = codecs;
-    let array = side(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?;
-    Ok(Some(NumberedArray {
-        array,
-        numbers: Numbers::of(number_type, None),
-        missing: nan.unwrap_or_default(),
-        fill_bits: fill.unwrap_or(0),
-    }))
+    let array = side(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?.with_present(present);
+    let numbers = Numbers::of(number_type, None);
+    Ok(Some(BitSurvey::new(array, numbers, &missing.unwrap_or_default(), fill.unwrap_or(0), false)))
 }
 
 /// Returns the codes that a cast decodes to NaN.

@@ -108,6 +108,24 @@ impl ArrayReading {
         }
     }
 
+    /// Returns the array, with all faults as warnings. An error if its grid is not known.
+    pub fn into_array(self) -> Result<OpenedArray> {
+        let (Some(metadata), Some(data_type), Some(pipeline)) = (self.metadata, self.data_type, self.pipeline) else {
+            return Err(OperationError::data(format!("the chunk grid of `{}` is not known", self.store))
+                .with_help("the grids `regular` and `rectilinear` are read"));
+        };
+        Ok(OpenedArray {
+            node: self.node,
+            store: self.store,
+            documents: self.documents,
+            metadata,
+            data_type,
+            fill_value: pipeline.input.fill_value.clone(),
+            pipeline,
+            warnings: self.diagnostics,
+        })
+    }
+
     /// Returns the `dtype` of a v2 array, as written. `None` for v3.
     pub fn data_type_v2(&self) -> Option<&Json> {
         if self.documents.zarr_format == 2 { self.documents.document.get("dtype") } else { None }
@@ -274,26 +292,11 @@ pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray> {
 
 /// Opens an array that is already read. The error lists all its faults.
 pub fn opened(reading: ArrayReading) -> Result<OpenedArray> {
-    let (errors, warnings): (Vec<_>, Vec<_>) = reading.diagnostics.into_iter().partition(Diagnostic::is_error);
+    let errors: Vec<_> = reading.diagnostics.iter().filter(|found| found.is_error()).cloned().collect();
     if !errors.is_empty() {
         return Err(refusal(&format!("the metadata of `{}` has errors", reading.store), &errors));
     }
-    let (Some(metadata), Some(data_type), Some(pipeline)) = (reading.metadata, reading.data_type, reading.pipeline)
-    else {
-        return Err(OperationError::data(format!("the chunk grid of `{}` is not known", reading.store))
-            .with_help("the grids `regular` and `rectilinear` are read"));
-    };
-    let fill_value = pipeline.input.fill_value.clone();
-    Ok(OpenedArray {
-        node: reading.node,
-        store: reading.store,
-        documents: reading.documents,
-        metadata,
-        data_type,
-        fill_value,
-        pipeline,
-        warnings,
-    })
+    reading.into_array()
 }
 
 /// Returns an error that lists findings.

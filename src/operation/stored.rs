@@ -84,12 +84,11 @@ pub(super) fn subchunk_pipeline(pipeline: &Pipeline, hoisted: usize) -> Pipeline
 const MOST_FINDINGS: usize = 100;
 
 /// The bytes of a stored object, the number of its inner chunks, and the fault of its index, if any.
-type Object = (u64, u64, Option<(Code, String)>);
+type Object = (u64, u64, Option<Diagnostic>);
 
 /// The shards of an array, to be counted.
 struct Shards<'a> {
-    node: &'a Node,
-    metadata: &'a ArrayMetadata,
+    array: &'a OpenedArray,
     /// `None` if their indexes are not read.
     side: Option<&'a StoredArray>,
     /// The bytes of an index, which no shard is shorter than. 0 if unknown.
@@ -99,38 +98,35 @@ struct Shards<'a> {
 /// Counts stored objects, and inner chunks by the shard indexes. A shard with a damaged index counts as an object
 /// without inner chunks, and is a finding. The number of these findings is limited.
 pub(super) fn census(
-    store: &str,
-    (node, metadata, pipeline): (&Node, &ArrayMetadata, &Pipeline),
+    array: &OpenedArray,
     listing: &Listing,
     side: Option<&StoredArray>,
     driver: &Driver,
 ) -> Result<(StorageResult, Vec<Diagnostic>)> {
+    let OpenedArray { metadata, pipeline, .. } = array;
     let side = side.filter(|side| side.layout.is_some());
     // Shards of many shapes have indexes of different sizes.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
-    let shards = Shards { node, metadata, side, least_bytes: least_bytes.unwrap_or(0) };
+    let shards = Shards { array, side, least_bytes: least_bytes.unwrap_or(0) };
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
     let mut findings = Vec::new();
     if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
         let reads = [shards.reads_ahead()];
-        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &reads, work, |index, object| {
+        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &reads, work, |_, object| {
             let (own_bytes, own_chunks, damage) = object;
             bytes += own_bytes;
             inner_chunks += own_chunks;
-            if let Some(damage) = damage {
-                damaged += 1;
-                if findings.len() < MOST_FINDINGS {
-                    findings.push(shards.describe(index, damage));
-                }
-            }
+            damaged += u64::from(damage.is_some());
+            findings.extend(damage.filter(|_| damaged <= MOST_FINDINGS as u64));
         });
         counted.map_err(|fault| match fault.fault {
             Fault::Interrupted(_) => OperationError::interrupted(),
             cause => {
-                let shard = position(fault.index, metadata);
-                OperationError::environment(format!("shard {shard:?} of `{store}` cannot be read")).because(cause)
+                let shard = shards.chunk(fault.index);
+                OperationError::environment(format!("shard {shard:?} of `{}` cannot be read", array.store))
+                    .because(cause)
             }
         })?;
     }
@@ -186,7 +182,7 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
 
 impl Shards<'_> {
     fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        PrefetchPlan::new(self.node, self.least_bytes, |object, each| match self.side {
+        PrefetchPlan::new(&self.array.node, self.least_bytes, |object, each| match self.side {
             Some(side) => reads_of_object(side, object, false, each),
             None => each(&self.key(object), Part::Last(self.least_bytes)),
         })
@@ -194,11 +190,11 @@ impl Shards<'_> {
 
     /// Reads the index of a shard. Only errors of the operating system are errors.
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
-        let Some(reader) = self.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
+        let Some(reader) = self.array.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
         let (bytes, least) = (reader.length(), self.least_bytes);
         if bytes < least {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
-            return Ok((bytes, 0, Some((code::SHARD_TRUNCATED, message))));
+            return Ok((bytes, 0, Some(self.damage(index, code::SHARD_TRUNCATED, message))));
         }
         let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
         let Some(layout) = layout else { return Ok((bytes, 0, None)) };
@@ -206,21 +202,24 @@ impl Shards<'_> {
             Ok(entries) => Ok((bytes, entries.iter().flatten().count() as u64, None)),
             Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
             Err(fault) => {
-                let message =
-                    format!("the index of shard {:?} cannot be read: {fault}", position(index, self.metadata));
-                Ok((bytes, 0, Some((code::SHARD_INDEX, message))))
+                let message = format!("the index of shard {:?} cannot be read: {fault}", self.chunk(index));
+                Ok((bytes, 0, Some(self.damage(index, code::SHARD_INDEX, message))))
             }
         }
     }
 
-    fn key(&self, index: u64) -> String {
-        self.metadata.chunk_key_encoding.key(&position(index, self.metadata))
+    fn chunk(&self, index: u64) -> Vec<u64> {
+        position(index, &self.array.metadata)
     }
 
-    fn describe(&self, index: u64, (code, message): (Code, String)) -> Diagnostic {
+    fn key(&self, index: u64) -> String {
+        self.array.metadata.chunk_key_encoding.key(&self.chunk(index))
+    }
+
+    fn damage(&self, index: u64, code: Code, message: String) -> Diagnostic {
         Diagnostic::new(code, message)
             .with_help("the shard is damaged or truncated; restore it from a copy")
             .at_key(self.key(index))
-            .at_chunk(position(index, self.metadata))
+            .at_chunk(self.chunk(index))
     }
 }

@@ -1,7 +1,6 @@
 //! `inspect` of a group: the nodes below it.
 
-use super::contents::finding;
-use super::inspect_reading;
+use super::{finding, inspect_reading};
 use crate::data_type::DataType;
 use crate::diagnostic::{Profile, Severity, code};
 use crate::element::NumberType;

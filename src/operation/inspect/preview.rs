@@ -1,7 +1,7 @@
 //! The picture of `--preview`, a two-dimensional slice reduced to pixels. Also the numbers for the pictures of
 //! `--report`, from a bounded number of chunks.
 
-use super::contents::{Contents, finding};
+use super::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
 use crate::codec::region::as_index;
 use crate::diagnostic::code;

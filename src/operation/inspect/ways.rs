@@ -1,6 +1,6 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
-use super::contents::{Contents, command, has_missing, missing_option};
+use super::{Contents, command, has_missing, missing_option};
 use crate::array::Listing;
 use crate::diagnostic::quantity::approximate;
 use crate::element::{ElementType, NumberType};

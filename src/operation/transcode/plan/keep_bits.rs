@@ -12,7 +12,7 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::Progress;
-use crate::kernel::bit_pairs::{BitPatterns, leading_bits};
+use crate::kernel::bit_pairs::leading_bits;
 use crate::kernel::keep_bits::KeepBits as Kernel;
 use crate::metadata::{CodecMetadata, Json, Object, edit};
 use crate::operation::information::BitSurvey;
@@ -139,13 +139,13 @@ pub(crate) fn find(
     let number_type = float_type(data_type.as_ref().unwrap_or(&source.data_type), &source.store)?;
     let all = all_bits(number_type);
     let array = stored_array(source)?.with_present(present);
-    let driver = new_driver(BitSurvey::threads_of(&array, number_type.size(), budget)?, interrupt)?;
     let missing = if unpack.is_some() { Vec::new() } else { cf::declared_missing(source, number_type) };
     let numbers = Numbers::of(number_type, unpack);
-    let patterns = &BitPatterns::new(number_type, &missing);
-    let (fill_bits, is_sample) = (numbers.fill_bits(source), !are_all);
-    let found = BitSurvey { side: &array, numbers: &numbers, patterns, fill_bits, is_sample }.run(&driver, progress);
-    let found = found.map_err(|fault| explain(fault, &array.metadata, &source.store, None))?;
+    let fill_bits = numbers.fill_bits(source);
+    let survey = BitSurvey::new(array, numbers, &missing, fill_bits, !are_all);
+    let driver = new_driver(survey.threads_of(budget)?, interrupt)?;
+    let found = survey.run(&driver, progress);
+    let found = found.map_err(|fault| explain(fault, &source.metadata, &source.store, None))?;
     // They keep the share along each dimension with information.
     let positions = found.iter().filter_map(|information| information.kept(share)).max();
     let bits = positions.and_then(|positions| u32::try_from(positions.saturating_sub(leading_bits(number_type))).ok());
