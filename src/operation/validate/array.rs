@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::gathered::{Findings, ValidateReport};
-use super::keys;
 use super::object::{Buffers, ObjectCheck};
+use super::{Findings, ValidateReport, keys};
 use crate::array::{ChunkSet, Fault, Listing, Purpose, position};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Diagnostic, code};
@@ -24,13 +23,6 @@ pub(super) struct ArrayCheck<'a> {
     /// The node of the store.
     pub(super) root: &'a Node,
     pub(super) progress: &'a dyn Progress,
-}
-
-/// An array whose metadata suffice for a check of its keys.
-struct CheckedArray<'a> {
-    reading: &'a ArrayReading,
-    metadata: &'a ArrayMetadata,
-    chain: Result<BoundChain, BindError>,
 }
 
 impl ArrayCheck<'_> {
@@ -53,43 +45,33 @@ impl ArrayCheck<'_> {
             gathered.leave_out(&format!("arrays with keys and chunks not searched: {why}"), 1);
             return Ok(0);
         };
-        let subject = CheckedArray { reading, metadata, chain };
-        let listing = self.scan(&subject, gathered)?;
-        let own = match self.options.partition {
-            Some(partition) => partition.objects(&listing.present, number),
-            None => listing.present.clone(),
-        };
-        if let Err(error) = &subject.chain {
-            gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
-        }
-        self.objects(&subject, &listing, &own, gathered)?;
-        Ok(own.len())
-    }
-
-    fn scan(&self, subject: &CheckedArray, gathered: &mut ValidateReport) -> Result<Listing> {
-        let reading = subject.reading;
-        let chain = subject.chain.as_ref().ok();
-        let sizes = &keys::size_rules(&subject.metadata.grid, reading.pipeline.as_ref(), chain);
-        let listing = listing::scan(&reading.node, subject.metadata, Purpose::Validating(sizes), self.driver);
+        let sizes = &keys::size_rules(&metadata.grid, reading.pipeline.as_ref(), chain.as_ref().ok());
+        let listing = listing::scan(&reading.node, metadata, Purpose::Validating(sizes), self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
-        keys::array((&reading.place, self.root), (subject.metadata, sizes), &listing, gathered);
-        if listing.present.len() < subject.metadata.num_chunks()
+        keys::array((&reading.place, self.root), (metadata, sizes), &listing, gathered);
+        if listing.present.len() < metadata.num_chunks()
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {
             gathered.findings.push(null.clone());
         }
-        Ok(listing)
+        let (all, partition) = (&listing.present, self.options.partition);
+        let own = partition.map_or_else(|| all.clone(), |partition| partition.objects(all, number));
+        if let Err(error) = &chain {
+            gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
+        }
+        self.objects((reading, metadata), chain.as_ref(), &listing, &own, gathered)?;
+        Ok(own.len())
     }
 
     /// Levels `index` and `data`: checks the objects of a listing that are in `own`.
     fn objects(
         &self,
-        subject: &CheckedArray,
+        (reading, metadata): (&ArrayReading, &ArrayMetadata),
+        chain: Result<&BoundChain, &BindError>,
         listing: &Listing,
         own: &ChunkSet,
         gathered: &mut ValidateReport,
     ) -> Result<()> {
-        let CheckedArray { reading, metadata, chain } = subject;
         let pipeline = reading.pipeline.as_ref();
         let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
@@ -97,7 +79,7 @@ impl ArrayCheck<'_> {
         if !looks_inside {
             return Ok(());
         }
-        let bound = chain.as_ref().map_err(BindError::clone).and_then(|chain| {
+        let bound = chain.map_err(BindError::clone).and_then(|chain| {
             let subchunk = pipeline.filter(|_| is_sharded).map(|pipeline| subchunk_pipeline(pipeline, 0));
             let subchunk = subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?;
             Ok((chain, subchunk))

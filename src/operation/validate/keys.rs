@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::gathered::ValidateReport;
+use super::ValidateReport;
 use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, ByShape};
 use crate::diagnostic::quantity::{count, counted};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::gathered::Findings;
+use super::Findings;
 use crate::array::{Fault, position};
 use crate::codec::sharding::ABSENT;
 use crate::codec::{
