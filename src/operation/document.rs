@@ -140,31 +140,29 @@ pub fn parse_document(key: &str, bytes: &[u8]) -> Result<(Json, Option<Diagnosti
 
 /// True if a bare `NaN` is read at this JSON pointer of a document.
 fn may_be_not_finite(key: &str, pointer: &str) -> bool {
-    let is_fill_value = |member: &str| {
-        member == "fill_value" || member.strip_prefix("fill_value/").is_some_and(|rest| !rest.is_empty())
-    };
-    let Some(member) = pointer.strip_prefix('/') else { return false };
     match key {
-        ".zattrs" => true,
-        ".zarray" => is_fill_value(member),
-        CONSOLIDATED_KEY => {
-            // The key of a copy is one token of the pointer: its slashes are escaped.
-            let Some((path, member)) = member.strip_prefix("metadata/").and_then(|copy| copy.split_once('/')) else {
-                return false;
-            };
-            let name = path.rsplit("~1").next().unwrap_or(path);
-            name == ".zattrs" || (name == ".zarray" && is_fill_value(member))
+        ".zattrs" => !pointer.is_empty(),
+        ".zarray" => {
+            let inside = pointer.strip_prefix("/fill_value/");
+            pointer == "/fill_value" || inside.is_some_and(|rest| !rest.is_empty())
         }
-        _ => {
-            let mut member = member;
-            // Copies of groups may contain copies themselves.
-            while let Some(copy) = member.strip_prefix("consolidated_metadata/metadata/") {
-                let Some((_, of_copy)) = copy.split_once('/') else { return false };
-                member = of_copy;
-            }
-            member.starts_with("attributes/")
-        }
+        CONSOLIDATED_KEY => within_copy("/metadata/", pointer).is_some_and(|(copy, pointer)| {
+            let name = copy.rsplit("~1").next().unwrap_or(copy);
+            matches!(name, ".zattrs" | ".zarray") && may_be_not_finite(name, pointer)
+        }),
+        // Copies of groups may contain copies themselves.
+        _ => match within_copy("/consolidated_metadata/metadata/", pointer) {
+            Some((_, pointer)) => may_be_not_finite(key, pointer),
+            None => pointer.starts_with("/attributes/"),
+        },
     }
+}
+
+/// Returns the key of a copy in consolidated metadata, and the pointer inside it. The key is one token of the pointer:
+/// its slashes are escaped.
+fn within_copy<'a>(copies: &str, pointer: &'a str) -> Option<(&'a str, &'a str)> {
+    let copy = pointer.strip_prefix(copies)?;
+    Some(copy.split_at(copy.find('/')?))
 }
 
 /// Returns the finding about the bare words of a document, located at the first one. `None` if there are none.
@@ -299,6 +297,11 @@ fn read_consolidated(node: &Node, faults: &mut Vec<Diagnostic>) -> Result<(Optio
     let consolidated = document.and_then(|(document, _)| Consolidated::read_v2(&document, &mut found));
     faults.extend(found.into_iter().map(|found| found.at_key(CONSOLIDATED_KEY)));
     Ok((consolidated, is_there))
+}
+
+/// Returns the path of a node relative to a node above it: `/a/b`. Empty for that node itself.
+pub fn below<'a>(path: &'a str, above: &str) -> &'a str {
+    path.strip_prefix(above.trim_end_matches('/')).unwrap_or(path).trim_end_matches('/')
 }
 
 /// A node in a store.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::description::describe;
+use super::document::{below, has_documents};
 use super::hierarchy::{NodeContent, read_hierarchy};
 use super::inspect_result::NodeMembers;
 use super::open::{open_documents, read_array_of};
@@ -97,7 +98,7 @@ impl Observed {
     fn read(store: &Location, place: &NodePath) -> Result<Option<Observed>> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
-        if !super::document::has_documents(&folder) {
+        if !has_documents(&folder) {
             return Ok(None);
         }
         let documents = match open_documents(&folder, &place.name()) {
@@ -222,11 +223,6 @@ pub(super) fn expectations(document: &Object) -> Object {
         }
     }
     contract
-}
-
-/// Returns the path of a node relative to a node above it: `/a/b`. Empty for that node itself.
-fn below<'a>(path: &'a str, start: &str) -> &'a str {
-    path.strip_prefix(start.trim_end_matches('/')).unwrap_or(path).trim_end_matches('/')
 }
 
 /// Adds the metadata of a node: as members for the node itself, and under its path for one below it.

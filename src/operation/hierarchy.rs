@@ -13,7 +13,7 @@ use super::document::{
 use super::open::{needed_documents, open_documents};
 use super::{ArrayReading, Documents, GroupReading, NodePath, OperationError, Result};
 use crate::array::listing::DOCUMENT_KEYS;
-use crate::diagnostic::{Diagnostic, Profile, code};
+use crate::diagnostic::{Diagnostic, code};
 use crate::engine::Driver;
 use crate::metadata::consolidated::{CONSOLIDATED_MEMBER, is_copy_of, says_nothing};
 use crate::metadata::{Consolidated, Json, NodeKind};
@@ -91,11 +91,6 @@ impl NodeContent {
 }
 
 impl HierarchyNode {
-    /// Judges the findings about the node.
-    pub fn judge(&mut self, profile: Profile) {
-        profile.judge(self.document_diagnostics_mut());
-    }
-
     /// Returns the findings of [`Self::document_diagnostics`] as mutable references.
     pub fn document_diagnostics_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
         let documents = match &mut self.content {
@@ -132,21 +127,20 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
     let start = NodePath::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
-    if root.capabilities().is_remote {
-        let documents = match read_documents(&folder) {
+    let documents = if root.capabilities().is_remote {
+        match read_documents(&folder) {
             // This is a finding of the node. There may be other nodes below it.
-            Err(DocumentError::Json { .. }) if root.capabilities().lists => {
-                return Ok(read_from(&start, root, None, driver));
-            }
-            read => needed_documents(read, &folder, &start.name())?,
-        };
-        return Ok(read_from(&start, root, Some(documents), driver));
-    }
-    if !has_documents(&folder) {
-        // Called for its error, which says what is missing.
-        open_documents(&folder, &start.name())?;
-    }
-    Ok(read_from(&start, root, None, driver))
+            Err(DocumentError::Json { .. }) if root.capabilities().lists => None,
+            read => Some(needed_documents(read, &folder, &start.name())?),
+        }
+    } else {
+        if !has_documents(&folder) {
+            // Called for its error, which says what is missing.
+            open_documents(&folder, &start.name())?;
+        }
+        None
+    };
+    Ok(read_from(&start, root, documents, driver))
 }
 
 /// Reads a node whose documents are already read, and all nodes below it. On a remote store, its consolidated metadata,

@@ -6,6 +6,7 @@ use super::quantity::{self, bytes, count, counted};
 use super::table::Table;
 use super::terminal::Role;
 use crate::metadata::Json;
+use crate::operation::document::below;
 use crate::operation::inspect_result::{GroupResult, NodeResult, RepresentationResult, StageRow, StorageResult};
 use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
@@ -288,11 +289,6 @@ fn stats(result: &GroupResult) -> Option<Table> {
         table.push(cells.into_iter().zip(shown).filter_map(|(cell, is)| is.then_some(cell)), None);
     }
     Some(table)
-}
-
-/// Returns the path of a node relative to the group.
-fn below<'a>(path: &'a str, root: &str) -> &'a str {
-    path.strip_prefix(root.trim_end_matches('/')).unwrap_or(path)
 }
 
 /// Returns the row of a node: its name, shape, type, chunks and codecs, decoded and stored bytes, and their ratio.

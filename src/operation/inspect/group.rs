@@ -9,6 +9,7 @@ use crate::engine::{Driver, Progress, Share};
 use crate::metadata::Object;
 use crate::metadata::array::num_elements;
 use crate::operation::description::describe_members;
+use crate::operation::document::below;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult};
 use crate::operation::quantize::request::is_packed;
@@ -34,7 +35,7 @@ pub(super) fn inspect_group(
     let mut arrays = Vec::new();
     let coordinates = coordinates(&all);
     for mut node in all {
-        node.judge(Profile::Read);
+        Profile::Read.judge(node.document_diagnostics_mut());
         let depth = depth(&root, &node.place);
         if options.depth.is_some_and(|deepest| depth > deepest) {
             continue;
@@ -167,8 +168,7 @@ fn totals(nodes: &[NodeResult]) -> GroupTotals {
 
 /// Returns the number of levels from the root to a node.
 fn depth(root: &NodePath, node: &NodePath) -> u64 {
-    let below = node.path.strip_prefix(root.path.trim_end_matches('/')).unwrap_or(&node.path);
-    below.split('/').filter(|name| !name.is_empty()).count() as u64
+    below(&node.path, &root.path).matches('/').count() as u64
 }
 
 fn describe(node: &HierarchyNode) -> NodeResult {

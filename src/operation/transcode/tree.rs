@@ -101,7 +101,7 @@ impl Source {
                     found.in_store(store.as_str()).at_node(node.place.path.as_str())
                 }));
             }
-            node.judge(Profile::Read);
+            Profile::Read.judge(node.document_diagnostics_mut());
             forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
             let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
