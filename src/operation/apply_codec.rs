@@ -29,10 +29,8 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
     let needed = chain.max_representation_bytes().saturating_mul(3).saturating_add(chain.context_bytes());
     let purpose = || format!("for chunks of shape {:?}", chain.decoded().shape);
     Budget::new(&options.common).threads_of(needed, purpose)?;
-    let Input { name, file_bytes, bytes, .. } = match early {
-        Some(early) => early.fitting(chain, direction)?,
-        None => subject.read_input(options, direction)?,
-    };
+    let read = || subject.read_input(options, direction);
+    let Input { name, file_bytes, bytes, .. } = early.map_or_else(read, |early| early.fitting(chain, direction))?;
     let faulty = |fault: ChainFault| describe_fault(&name, direction, chain, fault);
     let passage = ChainRun::run(chain, direction, &bytes, options.repeat).map_err(faulty)?;
     if direction == Direction::Decode {

@@ -3,7 +3,6 @@
 use super::absent::{arrays_help, no_node};
 use super::document::{DocumentError, document_help, read_documents};
 use super::{Documents, NodePath, OperationError, Result, xarray};
-use crate::codec::{BindError, BoundChain};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::Grid;
@@ -308,23 +307,4 @@ pub fn refusal(message: &str, errors: &[Diagnostic]) -> OperationError {
     let list: Vec<String> = errors.iter().map(of_error).collect();
     let refused = OperationError::data(format!("{message}: {}", list.join("; ")));
     errors.iter().find_map(|error| error.help.clone()).into_iter().fold(refused, OperationError::with_help)
-}
-
-/// Binds a pipeline. The error names the store.
-pub fn bind(pipeline: &Pipeline, store: &str) -> Result<BoundChain> {
-    BoundChain::bind(pipeline).map_err(|error| undecoded(error, store))
-}
-
-/// Binds a pipeline for chunks that are not decoded to elements.
-pub fn bind_opaque(pipeline: &Pipeline, store: &str) -> Result<BoundChain> {
-    BoundChain::bind_opaque(pipeline).map_err(|error| undecoded(error, store))
-}
-
-fn undecoded(error: BindError, store: &str) -> OperationError {
-    let help = match &error {
-        BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",
-        BindError::DataType(_) => "arrays of this type can be copied, and `--compress` can change their compression",
-        BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
-    };
-    OperationError::data(format!("the chunks of `{store}` cannot be decoded")).because(error).with_help(help)
 }

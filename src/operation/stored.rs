@@ -4,13 +4,12 @@
 use super::inspect_result::StorageResult;
 use crate::array::reader::ReadBuffers;
 use crate::array::{Fault, Listing, ShardLayout, StoredArray, position};
-use crate::codec::BoundChain;
+use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::ahead::reads_of_object;
 use crate::engine::{Driver, PrefetchPlan};
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
-use crate::operation::open::{bind, bind_opaque};
 use crate::operation::{OpenedArray, OperationError, Result};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Node, Part};
@@ -25,8 +24,8 @@ pub(crate) fn side(
     hoisted: usize,
     write_empty: bool,
 ) -> Result<StoredArray> {
-    bound(node, metadata, (pipeline, hoisted), |pipeline| {
-        let mut chain = bind(pipeline, store)?;
+    bound((node, metadata), (pipeline, hoisted), store, |pipeline| {
+        let mut chain = BoundChain::bind(pipeline)?;
         if write_empty {
             chain.write_empty_chunks();
         }
@@ -46,22 +45,30 @@ pub(crate) fn opaque_array(
     pipeline: &Pipeline,
     store: &str,
 ) -> Result<StoredArray> {
-    bound(node, metadata, (pipeline, 0), |pipeline| bind_opaque(pipeline, store))
+    bound((node, metadata), (pipeline, 0), store, BoundChain::bind_opaque)
 }
 
 fn bound(
-    node: Node,
-    metadata: ArrayMetadata,
+    (node, metadata): (Node, ArrayMetadata),
     (pipeline, hoisted): (&Pipeline, usize),
-    bind: impl Fn(&Pipeline) -> Result<BoundChain>,
+    store: &str,
+    bind: impl Fn(&Pipeline) -> Result<BoundChain, BindError>,
 ) -> Result<StoredArray> {
+    let bind = |pipeline: &Pipeline| bind(pipeline).map_err(|error| undecoded(error, store));
     let chain = bind(pipeline)?;
     // Other shards cannot be streamed.
-    let layout = match ShardLayout::place_in(&chain) {
-        Some(_) => ShardLayout::new(&chain, bind(&subchunk_pipeline(pipeline, hoisted))?),
-        None => None,
-    };
+    let subchunk = ShardLayout::place_in(&chain).map(|_| bind(&subchunk_pipeline(pipeline, hoisted))).transpose()?;
+    let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
     Ok(StoredArray::new(node, metadata, chain, layout))
+}
+
+fn undecoded(error: BindError, store: &str) -> OperationError {
+    let help = match &error {
+        BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",
+        BindError::DataType(_) => "arrays of this type can be copied, and `--compress` can change their compression",
+        BindError::TooLarge { .. } => "check `chunk_grid` in its metadata",
+    };
+    OperationError::data(format!("the chunks of `{store}` cannot be decoded")).because(error).with_help(help)
 }
 
 /// Returns the pipeline from the array itself to an innermost chunk: the codecs before each shard, then the innermost

@@ -40,12 +40,12 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
         return Ok(None);
     }
     let limit = Budget::new(&options.common).bytes().min(u64::MAX - 1);
-    let contents = read(stream, limit, |name, limit| {
+    let name = stream_name(stream);
+    let contents = read(stream, limit)?.ok_or_else(|| {
         let limit = quantity::bytes(limit);
         OperationError::environment(format!("INPUT `{name}` is larger than the memory budget, {limit}"))
             .with_help("give a larger `--max-memory`")
     })?;
-    let name = stream_name(stream);
     if *stream == Stream::Standard && !npy::is_npy(&contents) {
         return Err(needs_type_and_shape());
     }
@@ -136,15 +136,15 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
         Representation::Bytes(_) => None,
     };
     let limit = expected.unwrap_or_else(|| chain.max_encoded_bytes());
-    let mut bytes = read(stream, limit, |name, limit| {
-        let message = format!("INPUT `{name}` has more than {limit} bytes, but {} is expected", describe(&taken));
+    let unexpected = |bytes: String| {
+        let message = format!("INPUT `{name}` has {bytes}, but {} is expected", describe(&taken));
         OperationError::data(message).with_help("check --data-type and --shape")
-    })?;
+    };
+    let bytes = read(stream, limit)?;
+    let mut bytes = bytes.ok_or_else(|| unexpected(format!("more than {limit} bytes")))?;
     let found = bytes.len() as u64;
     if expected.is_some_and(|expected| expected != found) {
-        let message =
-            format!("INPUT `{name}` has {}, but {} is expected", quantity::counted(found, "byte"), describe(&taken));
-        return Err(OperationError::data(message).with_help("check --data-type and --shape"));
+        return Err(unexpected(quantity::counted(found, "byte")));
     }
     if let Representation::Array(array) = &taken {
         to_or_from_little_endian(&mut bytes, &array.data_type);
@@ -152,21 +152,19 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
     Ok(Input { name, file_bytes: found, bytes, npy: None })
 }
 
-fn read(stream: &Stream, limit: u64, too_large: impl FnOnce(&str, u64) -> OperationError) -> Result<Vec<u8>> {
+/// Reads INPUT. `None` if it has more bytes than the limit.
+fn read(stream: &Stream, limit: u64) -> Result<Option<Vec<u8>>> {
     let contents = match stream {
         Stream::Standard => file::read_standard_input(limit),
         Stream::File(path) => file::read(path, limit),
     };
-    contents.map_err(|error| {
-        let name = stream_name(stream);
-        match error {
-            StoreError::TooLarge { bound, .. } => too_large(&name, bound),
-            error => {
-                let message = format!("INPUT `{name}` cannot be read");
-                OperationError::environment(message).because(error).with_help("check the path")
-            }
-        }
-    })
+    match contents {
+        Err(StoreError::TooLarge { .. }) => Ok(None),
+        contents => contents.map(Some).map_err(|error| {
+            let message = format!("INPUT `{}` cannot be read", stream_name(stream));
+            OperationError::environment(message).because(error).with_help("check the path")
+        }),
+    }
 }
 
 /// Returns the contents of OUTPUT.
