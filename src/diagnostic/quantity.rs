@@ -61,6 +61,12 @@ pub fn shortened(mut text: String, max_characters: usize) -> String {
     text
 }
 
+/// Returns all digits of a number.
+pub fn exact(value: f64) -> String {
+    let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e15).contains(&value.abs());
+    if is_plain { value.to_string() } else { format!("{value:e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,10 +58,7 @@ impl CfDecoding {
         let size = self.target().size();
         values.resize(elements.len() / self.unpack.source().size() * size, 0);
         self.unpack.convert(elements, values);
-        let nan = match size {
-            4 => f32::NAN.to_ne_bytes().to_vec(),
-            _ => f64::NAN.to_ne_bytes().to_vec(),
-        };
+        let nan = if size == 4 { f32::NAN.to_ne_bytes().to_vec() } else { f64::NAN.to_ne_bytes().to_vec() };
         self.missing.each_missing(elements, |index| {
             if let Some(value) = values.get_mut(index * size..(index + 1) * size) {
                 value.copy_from_slice(&nan);

@@ -59,20 +59,19 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
 
 /// Returns a row for each codec, in encode order. Inner chunks have one shape, whatever the shapes of their shards.
 fn rows(pipeline: &Pipeline, has_many_shapes: bool) -> Vec<StageRow> {
-    pipeline.stages.iter().map(|stage| row(stage, has_many_shapes)).collect()
-}
-
-fn row(stage: &Stage, has_many_shapes: bool) -> StageRow {
-    let sharding =
-        if let BoundConfiguration::Sharding(sharding) = &stage.configuration { Some(sharding) } else { None };
-    StageRow {
-        codec: stage.name.clone(),
-        kind: stage.kind.map(CodecKind::name),
-        configuration: stage.metadata.configuration.clone().map(Json::from),
-        output: stage.output.as_ref().map(|output| representation(output, has_many_shapes)).unwrap_or_default(),
-        pipeline: sharding.map(|sharding| rows(&sharding.inner, false)),
-        inner_decoded: sharding.map(|sharding| Box::new(array(&sharding.inner.input, false))),
-    }
+    let row = |stage: &Stage| {
+        let sharding =
+            if let BoundConfiguration::Sharding(sharding) = &stage.configuration { Some(sharding) } else { None };
+        StageRow {
+            codec: stage.name.clone(),
+            kind: stage.kind.map(CodecKind::name),
+            configuration: stage.metadata.configuration.clone().map(Json::from),
+            output: stage.output.as_ref().map(|output| representation(output, has_many_shapes)).unwrap_or_default(),
+            pipeline: sharding.map(|sharding| rows(&sharding.inner, false)),
+            inner_decoded: sharding.map(|sharding| Box::new(array(&sharding.inner.input, false))),
+        }
+    };
+    pipeline.stages.iter().map(row).collect()
 }
 
 /// Describes a chunk. Chunks of several shapes have neither shape nor size.

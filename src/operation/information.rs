@@ -63,9 +63,10 @@ impl BitSurvey {
         self.numbers.number_type()
     }
 
-    /// Returns the maximum bytes of stored faces. Chunks are read in grid order. Faces of the first dimension are
-    /// therefore stored until a layer of chunks is read. The chunks that are read meanwhile need as many again.
-    fn waiting_bytes(&self) -> u64 {
+    /// Returns the number of threads for which a budget has memory.
+    pub(super) fn threads_of(&self, budget: Budget) -> Result<usize> {
+        // Chunks are read in grid order. Faces of the first dimension are therefore stored until a layer of chunks is
+        // read. The chunks that are read meanwhile need as many again.
         let shape = &self.array.metadata.shape;
         let chunk = &self.array.chain.decoded().shape;
         let layer = |dimension: usize| -> u64 {
@@ -73,12 +74,7 @@ impl BitSurvey {
             let after = shape.iter().skip(dimension + 1);
             before.chain(after).fold(self.size() as u64, |all, length| all.saturating_mul(*length))
         };
-        (0..shape.len()).map(layer).fold(0_u64, u64::saturating_add).saturating_mul(2)
-    }
-
-    /// Returns the number of threads for which a budget has memory.
-    pub(super) fn threads_of(&self, budget: Budget) -> Result<usize> {
-        let waiting = self.waiting_bytes();
+        let waiting = (0..shape.len()).map(layer).fold(0_u64, u64::saturating_add).saturating_mul(2);
         // A thread needs the elements of a chunk, their patterns, and which are missing.
         let patterns = self.array.subchunk_chain().decoded_bytes().saturating_mul(4);
         let unit = self.array.reading_bytes().saturating_add(patterns).saturating_add(BASE_BYTES);

@@ -183,10 +183,7 @@ impl Contents<'_> {
         if numbers.is_none() && is_asked {
             result.warnings.push(no_statistics(&self.source.data_type));
         }
-        let is_readable = match &numbers {
-            Some(numbers) => self.values(numbers, options, result)?,
-            None => false,
-        };
+        let is_readable = if let Some(numbers) = &numbers { self.values(numbers, options, result)? } else { false };
         if let (Some(Suggest::Ways { sample }), true, Some(listing)) = (options.suggest, is_readable, self.listing) {
             self.progress.start("ways", None);
             let tried = self.ways(listing, sample, options);
@@ -433,10 +430,7 @@ impl InspectOptions {
 
     /// `--suggest TYPE`.
     fn suggested_type(&self) -> Option<NumberType> {
-        match self.suggest {
-            Some(Suggest::Codecs(target)) => Some(target),
-            Some(Suggest::Ways { .. }) | None => None,
-        }
+        if let Some(Suggest::Codecs(target)) = self.suggest { Some(target) } else { None }
     }
 
     /// True if a request needs a single array.

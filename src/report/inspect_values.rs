@@ -105,10 +105,7 @@ fn values(values: &StatsResult) -> String {
 }
 
 fn json_figure(json: &Json) -> String {
-    match json {
-        Json::Number(number) => figure(number.as_f64()),
-        other => quantity::json(other),
-    }
+    if let Json::Number(number) = json { figure(number.as_f64()) } else { quantity::json(json) }
 }
 
 /// True if no other option, nor the unchanged array, is better in error or size and worse in neither.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::diagnostic::quantity::three_digits;
-pub use crate::diagnostic::quantity::{approximate, bytes, count, counted, shortened};
+pub use crate::diagnostic::quantity::{approximate, bytes, count, counted, exact, shortened};
 use crate::metadata::Json;
 use crate::operation::inspect_result::RepresentationResult;
 
@@ -42,12 +42,6 @@ pub fn seconds(seconds: f64) -> String {
 /// Returns a measured number with six significant digits, as if written by hand.
 pub fn figure(value: f64) -> String {
     exact(format!("{value:.5e}").parse().unwrap_or(value))
-}
-
-/// Returns all digits of a number.
-pub fn exact(value: f64) -> String {
-    let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e15).contains(&value.abs());
-    if is_plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Returns a share in per cent.

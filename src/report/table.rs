@@ -160,10 +160,7 @@ pub(super) fn write_hanging(first: &str, indent: usize, lines: &[String], output
 
 /// Returns the lines of text after an indent: wrapped at the width of the terminal, whole in pipes and files.
 pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
-    match style.width {
-        Some(columns) => wrap(text, columns.saturating_sub(indent)),
-        None => vec![text.to_owned()],
-    }
+    style.width.map_or_else(|| vec![text.to_owned()], |columns| wrap(text, columns.saturating_sub(indent)))
 }
 
 /// Wraps text after spaces and commas. A piece without either stays whole.

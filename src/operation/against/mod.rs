@@ -9,6 +9,7 @@ use std::ops::AddAssign;
 
 use super::budget::{BASE_BYTES, comparing_bytes};
 use super::cf::{CfDecoding, float_type};
+use super::document::below;
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
 use super::options::{AgainstOptions, CommonOptions};
@@ -61,14 +62,13 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
     let nodes = read_hierarchy(store, node, driver)?.complete()?;
     let start = NodePath::new(store, node)?;
-    let below = start.path.trim_end_matches('/');
     let bytes = |node: &HierarchyNode| match &node.content {
         NodeContent::Array(reading) => Some(reading.decoded_bytes()),
         NodeContent::Broken => Some(0),
         NodeContent::Group(_) | NodeContent::Implicit => None,
     };
     let path = |node: &HierarchyNode| {
-        node.place.path.strip_prefix(below).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
+        Some(below(&node.place.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
     Ok(nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
 }
@@ -131,10 +131,7 @@ impl Comparison<'_> {
 
 /// Returns data that cannot be read or compared as not equal. An error of another class stays an error.
 fn no_data(error: OperationError) -> Result<AgainstNode> {
-    match error.class() {
-        FaultClass::Data => Ok(not_compared(error.in_one_line())),
-        _ => Err(error),
-    }
+    if error.class() == FaultClass::Data { Ok(not_compared(error.in_one_line())) } else { Err(error) }
 }
 
 fn not_compared(reason: String) -> AgainstNode {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::array::reader::ReadBuffers;
 use crate::array::{Fault, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
-use crate::diagnostic::{Code, Diagnostic, code};
+use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
 use crate::operation::options::ChunkOptions;
@@ -33,10 +33,7 @@ pub(super) fn inspect_chunk(
     let shape = side.cropped(&region).unwrap_or_else(|| region.shape.clone());
     let (indices, inner) = (options.indices.clone(), options.inner);
     let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
-    let chain = match layout {
-        Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
-        None => side.chain_of(index),
-    };
+    let chain = layout.map_or_else(|| side.chain_of(index), |layout| Ok(OfShape::Same(&layout.subchunk)));
     let chain = chain.map_err(|fault| OperationError::data(format!("{named} cannot be decoded")).because(fault))?;
     let finding = match read(side, index, layout.map(|_| &*options.indices)) {
         Ok(None) => None,
@@ -59,17 +56,14 @@ pub(super) fn inspect_chunk(
             Some((if layout.is_some() { code::SHARD_INDEX } else { code::CHUNK_CORRUPT }, fault.to_string(), None))
         }
     };
-    let finding = finding.map(|finding| describe(finding, &result));
+    let finding = finding.map(|(code, message, help)| {
+        let kind = if result.inner { "inner chunk" } else { "chunk" };
+        Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", result.indices))
+            .with_help(help.unwrap_or("the chunk is damaged, or was not written by this chain; restore it from a copy"))
+            .at_key(result.key.clone())
+            .at_chunk(result.indices.clone())
+    });
     Ok((result, finding))
-}
-
-fn describe((code, message, help): (Code, String, Option<&'static str>), chunk: &ChunkResult) -> Diagnostic {
-    const DAMAGED: &str = "the chunk is damaged, or was not written by this chain; restore it from a copy";
-    let kind = if chunk.inner { "inner chunk" } else { "chunk" };
-    Diagnostic::new(code, format!("{kind} {:?} does not decode: {message}", chunk.indices))
-        .with_help(help.unwrap_or(DAMAGED))
-        .at_key(chunk.key.clone())
-        .at_chunk(chunk.indices.clone())
 }
 
 /// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.

@@ -2,7 +2,7 @@
 
 use super::{Contents, command, has_missing, missing_option};
 use crate::array::Listing;
-use crate::diagnostic::quantity::approximate;
+use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
@@ -103,7 +103,7 @@ impl Contents<'_> {
         let of_errors = ERRORS.into_iter().map(|(share, predict)| match error_of(share, values) {
             Ok(error) => {
                 let quantize = QuantizeOptions { max_error: Some(error), ..QuantizeOptions::default() };
-                let name = format!("max-error {}{predict}", literal(error));
+                let name = format!("max-error {}{predict}", exact(error));
                 let (change, options) = quantising(&format!("--{}", name.replace(", ", " --")), quantize);
                 let predict = (!predict.is_empty()).then_some(Predict::Auto);
                 (name, Ok((ChangeOptions { predict, ..change }, options)))
@@ -185,11 +185,6 @@ fn two_digits_of(value: f64) -> f64 {
     format!("{two}e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// Returns a number in the form of the command line.
-fn literal(value: f64) -> String {
-    if (1e-4..1e15).contains(&value) { value.to_string() } else { format!("{value:e}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,9 +194,9 @@ mod tests {
         let cases = [(0.117_952, "0.11"), (0.999, "0.99"), (1.0, "1"), (12_345.0, "12000"), (1.29e-7, "1.2e-7")];
         for (value, expected) in cases {
             let cut = two_digits_of(value);
-            assert_eq!(literal(cut), expected);
+            assert_eq!(exact(cut), expected);
             assert!(cut <= value);
-            assert_eq!(literal(cut).parse::<f64>().unwrap(), cut);
+            assert_eq!(exact(cut).parse::<f64>().unwrap(), cut);
         }
         assert_eq!(two_digits_of(0.0), 0.0);
         assert_eq!(two_digits_of(f64::INFINITY), 0.0);
