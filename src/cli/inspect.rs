@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::ExitStatus;
 use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, When};
+use super::{ExitStatus, require_one};
 use crate::diagnostic::Diagnostic;
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::InspectedStores;
@@ -198,10 +198,7 @@ impl InspectArguments {
         let mut stores = self.stores;
         let suggest = values.suggest.map(|text| suggest(text, values.sample, &mut stores)).transpose()?;
         let at = slice(values.preview.as_deref().unwrap_or_default(), &mut stores)?;
-        if values.preview_png.is_some() && stores.len() > 1 {
-            return Err(OperationError::usage("--preview-png takes one STORE, but several were given")
-                .with_help("run it once for each STORE"));
-        }
+        require_one(&stores, ("--preview-png", values.preview_png.is_some()), "STORE")?;
         let picture = values.preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));

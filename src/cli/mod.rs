@@ -14,6 +14,7 @@ mod value;
 pub use generate::generated_files;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -115,6 +116,15 @@ impl Command {
             Command::Completions(_) | Command::Man(_) => None,
         }
     }
+}
+
+/// Refuses several STOREs if an option is given that takes one of them.
+fn require_one(stores: &[PathBuf], (option, is_given): (&str, bool), each: &str) -> Result<(), OperationError> {
+    if !is_given || stores.len() <= 1 {
+        return Ok(());
+    }
+    let message = format!("{option} takes one STORE, but several were given");
+    Err(OperationError::usage(message).with_help(format!("run it once for each {each}")))
 }
 
 /// Refuses the given options if what they need is not given.

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, Document, PartNumber};
-use super::{ExitStatus, require, status_of_error};
+use super::{ExitStatus, require, require_one, status_of_error};
 use crate::diagnostic::{Code, Severity, code};
 use crate::metadata::{Json, Object};
 use crate::operation::expect::contract;
@@ -73,14 +73,8 @@ impl ValidateArguments {
             &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
             "--against",
         )?;
-        if self.against.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--against takes one STORE, but several were given")
-                .with_help("run it once for each pair"));
-        }
-        if self.write_expect.is_some() && self.stores.len() > 1 {
-            return Err(OperationError::usage("--write-expect takes one STORE, but several were given")
-                .with_help("run it once for each STORE"));
-        }
+        require_one(&self.stores, ("--against", self.against.is_some()), "pair")?;
+        require_one(&self.stores, ("--write-expect", self.write_expect.is_some()), "STORE")?;
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let all_list = stores.iter().all(|store| store.node().capabilities().lists);

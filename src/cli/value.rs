@@ -559,10 +559,8 @@ pub(super) enum PartNumber {
 
 /// Reads a number, or `auto`.
 pub(super) fn part_number(text: &str) -> Result<PartNumber, String> {
-    match text {
-        "auto" => Ok(PartNumber::Auto),
-        number => number.parse().map(PartNumber::Number).map_err(|_| "give a number from 0, or `auto`".to_owned()),
-    }
+    let number = || text.parse().map(PartNumber::Number).map_err(|_| "give a number from 0, or `auto`".to_owned());
+    if text == "auto" { Ok(PartNumber::Auto) } else { number() }
 }
 
 impl PartNumber {

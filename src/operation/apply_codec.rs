@@ -125,10 +125,7 @@ enum Direction {
 
 impl Direction {
     fn name(self) -> &'static str {
-        match self {
-            Direction::Encode => "encode",
-            Direction::Decode => "decode",
-        }
+        if self == Direction::Encode { "encode" } else { "decode" }
     }
 
     /// Returns the form of the data before the chain, and after it.

@@ -101,16 +101,8 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         diagnostics.extend(beside(node, key));
         let attributes = if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
-        return Ok(Some(Documents {
-            key,
-            zarr_format,
-            kind,
-            document,
-            bytes,
-            attributes,
-            attributes_bytes,
-            diagnostics,
-        }));
+        let found = Documents { key, zarr_format, kind, document, bytes, attributes, attributes_bytes, diagnostics };
+        return Ok(Some(found));
     }
     refused.map_or(Ok(None), |error| Err(error.into()))
 }
@@ -168,10 +160,8 @@ fn within_copy<'a>(copies: &str, pointer: &'a str) -> Option<(&'a str, &'a str)>
 /// Returns the finding about the bare words of a document, located at the first one. `None` if there are none.
 fn not_finite_finding(values: &NotFiniteValues) -> Option<Diagnostic> {
     let (word, pointer) = values.first.as_ref()?;
-    let more = match values.count {
-        1 => String::new(),
-        count => format!(", the first of {count} such values"),
-    };
+    let count = values.count;
+    let more = if count == 1 { String::new() } else { format!(", the first of {count} such values") };
     let message = format!("{word} as a bare word is not JSON{more}: many readers refuse the document");
     let help = format!("write the string \"{word}\", or leave the member out");
     Some(Diagnostic::new(code::JSON_NOT_FINITE, message).with_help(help).at_pointer(pointer.as_str()))
@@ -211,14 +201,10 @@ fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
 }
 
 /// A document next to the one that counts, with its bytes, and whether it exists.
-type OptionalDocument = (Option<(Json, Vec<u8>)>, bool);
+type Beside = (Option<(Json, Vec<u8>)>, bool);
 
 /// Reads a document next to the one that counts. A document that is not JSON is a finding.
-pub fn read_beside(
-    node: &Node,
-    key: &'static str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<OptionalDocument, StoreError> {
+pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Result<Beside, StoreError> {
     let found = match node.read_document(key) {
         Ok(None) => return Ok((None, false)),
         Ok(Some(bytes)) => match parse_document(key, &bytes) {

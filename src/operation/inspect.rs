@@ -166,6 +166,7 @@ fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &Inspect
 }
 
 /// An array whose chunks are read.
+#[derive(Clone, Copy)]
 struct Contents<'a> {
     source: &'a OpenedArray,
     side: &'a StoredArray,
@@ -195,16 +196,17 @@ impl Contents<'_> {
         }
         // Single chunks are requested by key, so that anything else with this key is reported.
         let side = &StoredArray { present: None, ..self.side.clone() };
+        let requested = Contents { side, ..*self };
         if let Some(chunk) = &options.chunk {
             let (found, finding) = chunk::inspect_chunk(side, &self.source.store, chunk)?;
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
         if let (Some(preview), Some(numbers)) = (&options.preview, &numbers) {
-            self.preview(side, numbers, preview, result)?;
+            requested.preview(numbers, preview, result)?;
         }
         if options.draws {
-            result.drawing = Some(self.drawing(side, numbers.as_ref(), result)?);
+            result.drawing = Some(requested.drawing(numbers.as_ref(), result)?);
         }
         Ok(())
     }

@@ -91,10 +91,8 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Returns the numbers of a type. `None` for a type whose values are not real numbers.
     pub(super) fn new(data_type: &DataType) -> Option<Self> {
-        let stored = match data_type {
-            DataType::Bool => NumberType::of(ElementType::UInt8),
-            _ => data_type.real_number()?,
-        };
+        let byte = NumberType::of(ElementType::UInt8);
+        let stored = if *data_type == DataType::Bool { byte } else { data_type.real_number()? };
         let Some(float) = stored.small_float() else { return Some(Numbers::of(stored, None)) };
         #[expect(clippy::cast_possible_truncation, reason = "every value of these types is one of float32")]
         let value = |bits: u64| float.to_f64(bits).map_or(f32::NAN, |value| value as f32);

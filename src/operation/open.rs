@@ -94,35 +94,19 @@ impl ArrayReading {
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
         diagnostics.extend(beside);
         place.locate(&mut diagnostics, key);
-        ArrayReading {
-            node,
-            store: place.name(),
-            place,
-            documents,
-            metadata,
-            members,
-            data_type,
-            pipeline,
-            diagnostics,
-        }
+        let store = place.name();
+        ArrayReading { node, store, place, documents, members, metadata, data_type, pipeline, diagnostics }
     }
 
     /// Returns the array, with all faults as warnings. An error if its grid is not known.
     pub fn into_array(self) -> Result<OpenedArray> {
+        let ArrayReading { node, store, documents, diagnostics: warnings, .. } = self;
         let (Some(metadata), Some(data_type), Some(pipeline)) = (self.metadata, self.data_type, self.pipeline) else {
-            return Err(OperationError::data(format!("the chunk grid of `{}` is not known", self.store))
+            return Err(OperationError::data(format!("the chunk grid of `{store}` is not known"))
                 .with_help("the grids `regular` and `rectilinear` are read"));
         };
-        Ok(OpenedArray {
-            node: self.node,
-            store: self.store,
-            documents: self.documents,
-            metadata,
-            data_type,
-            fill_value: pipeline.input.fill_value.clone(),
-            pipeline,
-            warnings: self.diagnostics,
-        })
+        let fill_value = pipeline.input.fill_value.clone();
+        Ok(OpenedArray { node, store, documents, metadata, data_type, fill_value, pipeline, warnings })
     }
 
     /// Returns the `dtype` of a v2 array, as written. `None` for v3.

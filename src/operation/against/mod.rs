@@ -95,11 +95,8 @@ impl Comparison<'_> {
             nodes.push(AgainstNode { path: path.clone(), ..node });
         }
         progress.finish();
-        Ok(AgainstResult {
-            other: self.against.other.display().to_string(),
-            equal: nodes.iter().all(|node| node.equal),
-            nodes,
-        })
+        let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
+        Ok(AgainstResult { other, equal, nodes })
     }
 
     /// Compares the arrays at a path. An error of the data if one cannot be read or decoded.

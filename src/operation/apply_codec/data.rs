@@ -55,10 +55,7 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
 }
 
 fn stream_name(stream: &Stream) -> String {
-    match stream {
-        Stream::Standard => "-".to_owned(),
-        Stream::File(path) => path.display().to_string(),
-    }
+    if let Stream::File(path) = stream { path.display().to_string() } else { "-".to_owned() }
 }
 
 fn needs_type_and_shape() -> OperationError {

@@ -67,18 +67,13 @@ pub(super) fn inspect_chunk(
 }
 
 /// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.
-fn find(
-    side: &StoredArray,
-    layout: Option<&ShardLayout>,
-    store: &str,
-    options: &ChunkOptions,
-) -> Result<(u64, Region)> {
+fn find(side: &StoredArray, layout: Option<&ShardLayout>, store: &str, wanted: &ChunkOptions) -> Result<(u64, Region)> {
     let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
     let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
-    let indices = &options.indices;
+    let indices = &wanted.indices;
     let grid = chunks.counts();
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
-        let kind = if options.inner { "inner chunks" } else { "chunks" };
+        let kind = if wanted.inner { "inner chunks" } else { "chunks" };
         let message = format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}");
         let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
         return Err(OperationError::data(message).with_help(if grid.contains(&0) {

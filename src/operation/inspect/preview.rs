@@ -29,16 +29,10 @@ const MOST_PROBED: u64 = 1 << 12;
 
 impl Contents<'_> {
     /// Adds the requested pictures. A chunk that cannot be read is a finding.
-    pub(super) fn preview(
-        &self,
-        array: &StoredArray,
-        numbers: &CfNumbers,
-        options: &PreviewOptions,
-        result: &mut ArrayResult,
-    ) -> Result<()> {
-        let at = indices(&self.source.metadata, &self.source.store, &options.at)?;
-        let draw = |size| self.draw(array, numbers, &slice(&self.source.metadata, &at, size));
-        for (size, drawn) in [(options.picture, &mut result.preview), (options.image, &mut result.image)] {
+    pub(super) fn preview(&self, numbers: &CfNumbers, wanted: &PreviewOptions, result: &mut ArrayResult) -> Result<()> {
+        let at = indices(&self.source.metadata, &self.source.store, &wanted.at)?;
+        let draw = |size| self.draw(numbers, &slice(&self.source.metadata, &at, size));
+        for (size, drawn) in [(wanted.picture, &mut result.preview), (wanted.image, &mut result.image)] {
             match size.map(draw).transpose() {
                 Ok(picture) => *drawn = picture,
                 Err(error) => {
@@ -51,8 +45,8 @@ impl Contents<'_> {
     }
 
     /// Reads a slice. An error of the data if a chunk cannot be read.
-    fn draw(&self, array: &StoredArray, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
-        let store = &self.source.store;
+    fn draw(&self, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
+        let (array, store) = (self.side, &self.source.store);
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
             let listing = listing::list(&array.node, &array.metadata, self.driver)
@@ -81,18 +75,13 @@ impl Contents<'_> {
 
     /// Returns a slice and a histogram. The histogram is the requested one, or one of all values. For a large array it
     /// is of the slice. A chunk that cannot be read is a note.
-    pub(super) fn drawing(
-        &self,
-        array: &StoredArray,
-        numbers: Option<&CfNumbers>,
-        result: &ArrayResult,
-    ) -> Result<ArrayDrawing> {
+    pub(super) fn drawing(&self, numbers: Option<&CfNumbers>, result: &ArrayResult) -> Result<ArrayDrawing> {
         let Some(numbers) = numbers else {
             let data_type = &self.source.data_type;
             let note = format!("values of type {data_type} are not real numbers and are not drawn");
             return Ok(ArrayDrawing::noted(note));
         };
-        let metadata = &self.source.metadata;
+        let (array, metadata) = (self.side, &self.source.metadata);
         let Some(slice) = Slice::in_middle(&metadata.shape, &[array], PIXELS) else {
             return Ok(ArrayDrawing::noted("the array has no elements to draw"));
         };

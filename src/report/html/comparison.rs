@@ -116,10 +116,8 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
 /// Returns the width of codes compared with that of bins, in words.
 fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult) -> String {
     let Some(step) = quantization.step.filter(|step| *step > 0.0) else { return ".".to_owned() };
-    let all = match quantization.codes {
-        Some([first, last]) => counted(last.abs_diff(first).saturating_add(1), "code"),
-        None => "codes".to_owned(),
-    };
+    let number = quantization.codes.map(|[first, last]| last.abs_diff(first).saturating_add(1));
+    let all = number.map_or_else(|| "codes".to_owned(), |number| counted(number, "code"));
     let in_bin = (max - min) / approximate(bins.max(1) as u64) / step;
     let in_bin = if in_bin >= 1.0 {
         format!("a bin is {} steps wide", figure((in_bin * 10.0).round() / 10.0))
