@@ -68,11 +68,8 @@ impl ValidateArguments {
     }
 
     fn options(self) -> Result<ValidateOptions, OperationError> {
-        require(
-            self.against.is_some(),
-            &[("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)],
-            "--against",
-        )?;
+        let for_against = [("rtol", self.rtol.is_some()), ("atol", self.atol.is_some()), ("cf", self.cf)];
+        require(self.against.is_some(), &for_against, "--against")?;
         require_one(&self.stores, ("--against", self.against.is_some()), "pair")?;
         require_one(&self.stores, ("--write-expect", self.write_expect.is_some()), "STORE")?;
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));

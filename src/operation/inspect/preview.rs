@@ -162,10 +162,8 @@ fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Sli
         && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
     let (rows, columns) = fit(height, width, size);
     let side = |dimension, length, pixels| Side { dimension, first: 0, length, pixels, is_mean };
-    Slice {
-        sides: [side(down, height, rows), side(right, width, columns)],
-        at: at.iter().map(|index| index.unwrap_or_default()).collect(),
-    }
+    let at = at.iter().map(|index| index.unwrap_or_default()).collect();
+    Slice { sides: [side(down, height, rows), side(right, width, columns)], at }
 }
 
 /// Returns the dimension of this name or number.
