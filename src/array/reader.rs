@@ -116,9 +116,14 @@ impl StoredArray {
         if self.cache.wants(&self.chain, as_index(self.chunk_bytes())) || self.keeps_some_of(index) {
             return Ok(InPieces::NotGiven);
         }
+        let chain = self.chain_of(index)?;
+        // An encoded object is not opened here: it may have been requested in advance, and is read once.
+        if !chain.stores_elements(as_index(chain.decoded_bytes())) || chain.checks_values() {
+            return Ok(InPieces::NotGiven);
+        }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
         let length = as_index(reader.length());
-        if !self.chain_of(index)?.stores_elements(length) || self.chain.checks_values() {
+        if !chain.stores_elements(length) {
             return Ok(InPieces::NotGiven);
         }
         each_piece_of(&mut reader, length as u64, &mut buffers.bytes, |_, piece| visit(piece))?;

@@ -60,7 +60,7 @@ pub(crate) struct Sample {
     /// Bytes of SOURCE's chunks, if their sizes are known and useful, and the grid is the same.
     source_bytes: Option<u64>,
     bytes_read: u64,
-    /// Bytes of the drawn chunks in memory, encoded.
+    /// Bytes of the drawn chunks in memory. Zero if objects were copied: a copy of them needs no memory for chunks.
     bytes: u64,
     /// Wall time of reading in seconds.
     seconds: f64,
@@ -117,7 +117,7 @@ impl Sampler<'_> {
             lacks_chunks: lacks_some || listing.present.len() < source.metadata.num_chunks(),
             source_bytes: source_bytes.filter(|bytes| *bytes > 0 && tells_sizes),
             bytes_read: report.bytes_read,
-            bytes: report.bytes_written,
+            bytes: if is_decoded { report.bytes_written } else { 0 },
             seconds,
         })
     }

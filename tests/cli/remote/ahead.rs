@@ -79,6 +79,26 @@ fn chunks_are_asked_for_many_at_a_time_and_once_by_every_command() {
     }
 }
 
+#[test]
+fn encoded_chunks_are_asked_for_once_by_every_pass() {
+    let test = CliTest::new();
+    let mut objects = array("/bucket/a");
+    let document = objects.get_mut("/bucket/a/zarr.json").unwrap();
+    // Elements in another byte order are decoded chunk by chunk.
+    *document = String::from_utf8_lossy(document).replace("little", "big").into_bytes();
+    for (arguments, passes) in [
+        (&["--stats"][..], 1),
+        (&["--histogram", "10,0,50"], 1),
+        (&["--histogram", "10"], 2),
+        (&["--suggest", "uint8"], 2),
+    ] {
+        let (server, most) = slow(objects.clone());
+        run(&test, &server, &[&["inspect", "--threads", "1"], arguments, &["s3://bucket/a"]].concat()).succeeds();
+        assert_eq!(asked(&server), (passes, CHUNKS), "{arguments:?}: how often, and how many");
+        assert!(most.load(Ordering::SeqCst) >= 8, "{arguments:?}");
+    }
+}
+
 /// Returns the array in shards of `per_shard` chunks of `numbers` numbers, as the program converts a local one.
 fn shards(test: &CliTest, numbers: usize, chunks: usize, per_shard: usize) -> Objects {
     let document = format!(

@@ -106,6 +106,15 @@ fn refused_chunks_that_count_as_absent_are_counted() {
     let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
     let text = run(&test, &server, &["transcode", "--missing-status", "403", "s3://bucket/a", "copy"]).succeeds();
     assert!(text.text().contains("2 refused"), "{}", text.text());
+    // A chunk that exists and was not read is never called valid.
+    let (test, server) = (CliTest::new(), faulty(Box::new(refuse)));
+    let data = ["validate", "--json", "--level", "data", "--missing-status", "403", "s3://bucket/a"];
+    let result = run(&test, &server, &data).succeeds().json();
+    assert_eq!(
+        result["unchecked"],
+        serde_json::json!([{"reason": "objects not read: the store refused access", "count": 2}])
+    );
+    assert!(result["verdict"] != "valid", "{}", result["verdict"]);
 }
 
 #[test]
