@@ -32,11 +32,12 @@ pub struct LocalStore {
     pub(super) modes: Modes,
     /// If set, the root itself must not be a link, and writes do not create it.
     pub(super) is_strict: bool,
-    /// Descriptor of the root. It is opened at the first write, as the folder may not exist before.
-    pub(super) descriptor: OnceCell<OwnedFd>,
+    /// Descriptor of the root. It is opened at the first write, as the folder may not exist before. Stores with other
+    /// permissions share it, as a run may have one for each array.
+    pub(super) descriptor: Arc<OnceCell<OwnedFd>>,
     /// Parent of the last folder that was created. The next one is often next to it. If each object needs a folder,
     /// this saves a sixth of the system's time.
-    pub(super) last: Mutex<Option<(PathBuf, Arc<OwnedFd>)>>,
+    pub(super) last: Arc<Mutex<Option<(PathBuf, Arc<OwnedFd>)>>>,
 }
 
 /// Permissions of new entries, before the umask.
@@ -81,7 +82,7 @@ impl LocalStore {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let (name, modes, folders_missing) = (root.display().to_string(), ALL, AtomicU32::new(0));
-        let (descriptor, last) = (OnceCell::new(), Mutex::default());
+        let (descriptor, last) = (Arc::default(), Arc::default());
         LocalStore { root, name, folders_missing, modes, is_strict: false, descriptor, last }
     }
 
@@ -302,7 +303,9 @@ impl Store for LocalStore {
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {
-        Some(Arc::new(LocalStore { modes, is_strict: self.is_strict, ..LocalStore::new(&self.root) }))
+        let (descriptor, last) = (self.descriptor.clone(), self.last.clone());
+        let is_strict = self.is_strict;
+        Some(Arc::new(LocalStore { modes, is_strict, descriptor, last, ..LocalStore::new(&self.root) }))
     }
 
     fn as_local(&self) -> Option<&LocalStore> {
