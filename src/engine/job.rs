@@ -186,10 +186,7 @@ impl Job {
 
     /// Returns the largest possible size of the intermediate data in bytes.
     pub fn bytes_temporary(&self) -> u64 {
-        match self.objects() {
-            Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.bytes(transfer),
-            _ => 0,
-        }
+        self.objects().zip(self.staged()).map_or(0, |(job, staged)| staged.bytes(&job.transfer))
     }
 }
 

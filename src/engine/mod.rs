@@ -27,7 +27,7 @@ pub use job::{Job, ObjectJob};
 pub use journal::{Assignment, Fingerprint, Journal, PassProgress, digest};
 pub use listing::list_with_sizes;
 pub use pairs::{Pair, Pairs};
-use pass::{Buffers, Pass, Workers, sources};
+use pass::{Buffers, Pass, Workers, source_of};
 pub use pass::{PassContext, Reports};
 pub use plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagingShape};
 pub use progress::{ObjectReport, Progress, Share, Silent};

@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 use super::{
     BlockReader, BudgetTooSmall, Buffers, ChunkResult, Costs, DecodedBlock, DecodedSubchunk, Driver, Filling, Grids,
     PrefetchPlan, RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box,
-    reads_of_object, sources,
+    reads_of_object, source_of,
 };
 use crate::array::{ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
@@ -43,15 +43,22 @@ pub struct Pairs<'a> {
     pub schedule: Schedule,
 }
 
-/// Buffers of a thread, reused for all pieces, in addition to those for the source.
+/// Buffers of a thread, reused for all pieces.
 #[derive(Debug, Default)]
 struct PieceBuffers<W> {
-    /// Buffers for a subchunk of the destination.
-    written: ReadBuffers,
-    /// Elements of pieces that are cropped at the edge of the array, and of absent pieces.
-    made: [Vec<u8>; 2],
+    sides: [SideBuffers; 2],
+    /// Elements of absent pieces.
     filled: [Vec<u8>; 2],
     visitor: W,
+}
+
+/// Buffers for one side of a piece.
+#[derive(Debug, Default)]
+struct SideBuffers {
+    /// Subchunk that is read for the piece alone.
+    read: ReadBuffers,
+    /// Elements that are cropped at the edge of the array.
+    cropped: Vec<u8>,
 }
 
 impl<'a> Pairs<'a> {
@@ -130,7 +137,7 @@ impl<'a> Pairs<'a> {
         fold: impl FnMut(u64, R),
     ) -> ChunkResult {
         let Transfer { source, destination, .. } = self.transfer;
-        let mut from = sources(self.transfer).0;
+        let mut from = source_of(self.transfer);
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         // If there are too few shards for all threads, they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
@@ -160,23 +167,6 @@ impl<'a> Pairs<'a> {
             }
         });
         [of_source, of_destination]
-    }
-
-    /// Returns the elements in memory of a piece, cropped to the array. Returns `None` if nothing of it is stored.
-    fn held<'b>(
-        &self,
-        side: usize,
-        held: &'b DecodedSubchunk,
-        region: &Region,
-        made: &'b mut Vec<u8>,
-    ) -> Option<&'b [u8]> {
-        let size = self.fillings[side].element_size();
-        if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
-            return held.is_stored.then_some(&held.elements);
-        }
-        made.clone_from(&held.elements);
-        crop(made, self.pieces.largest(), (&vec![0; region.shape.len()], &region.shape), size);
-        Some(made)
     }
 
     fn reader<'r, 's>(&'r self, subchunks: &'r SubchunkSource<'s>, side: usize) -> BlockReader<'s, 'r> {
@@ -228,10 +218,10 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
         &self,
         position: &[u64],
         held: [Option<&DecodedBlock>; 2],
-        Buffers { source: read_from, visitor: own, .. }: &mut Buffers<PieceBuffers<W>>,
+        Buffers { visitor: own, .. }: &mut Buffers<PieceBuffers<W>>,
     ) -> Result<R> {
         let Pairs { transfer, pieces, fillings, .. } = self.pairs;
-        let Transfer { source, destination, .. } = transfer;
+        let destination = &transfer.destination;
         if self.objects.is_some_and(|some| !some.contains(destination.object_of(position))) {
             return Ok(R::default());
         }
@@ -239,25 +229,10 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
         if region.is_empty() {
             return Ok(R::default());
         }
-        let of_source = if held[0].is_none() { transfer.source_subchunk(position) } else { position.into() };
-        let PieceBuffers { written: read_to, made: [made_from, made_to], filled, visitor } = own;
+        let PieceBuffers { sides: [from, to], filled, visitor } = own;
         let held = held.map(|block| block.map(|block| block.lock(block.item(position))));
-        let found = [
-            if let Some(held) = &held[0] {
-                self.pairs.held(0, held, &region, made_from)
-            } else {
-                let start = source.subchunk_grid.start_of(&of_source);
-                let own = Region { start, shape: region.shape.clone() };
-                let read = read_from.read_subchunk(self.subchunks[0], &of_source, &own);
-                read.map_err(|fault| fault.of_source(source.object_of(&of_source)))?
-            },
-            if let Some(held) = &held[1] {
-                self.pairs.held(1, held, &region, made_to)
-            } else {
-                let read = read_to.read_subchunk(self.subchunks[1], position, &region);
-                read.map_err(|fault| of_side(fault, 1).of_destination(destination.object_of(position)))?
-            },
-        ];
+        let piece = (position, &region);
+        let found = [self.side(0, piece, held[0].as_deref(), from)?, self.side(1, piece, held[1].as_deref(), to)?];
         let is_stored = found.map(|elements| elements.is_some());
         let mut elements: [&[u8]; 2] = [&[]; 2];
         if is_stored != [false; 2] {
@@ -273,6 +248,32 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
         let pair = Pair { region: &region, elements, is_stored };
         guarded(|| (self.visit)(visitor, &pair))
             .map_err(|fault| fault.of_destination(destination.objects_in(&region).next().unwrap_or(0)))
+    }
+
+    /// Returns the elements of a piece on one side, cropped to the array, or `None` if nothing of it is stored. `held`
+    /// is the piece in memory, if this side is kept there.
+    fn side<'b>(
+        &self,
+        side: usize,
+        (position, region): (&[u64], &Region),
+        held: Option<&'b DecodedSubchunk>,
+        SideBuffers { read, cropped }: &'b mut SideBuffers,
+    ) -> Result<Option<&'b [u8]>> {
+        let Pairs { transfer, pieces, fillings, .. } = self.pairs;
+        let (subchunks, size) = (self.subchunks[side], fillings[side].element_size());
+        let Some(held) = held else {
+            let position = if side == 0 { transfer.source_subchunk(position) } else { position.into() };
+            let start = subchunks.side.subchunk_grid.start_of(&position);
+            let elements = read.read_subchunk(subchunks, &position, &Region { start, shape: region.shape.clone() });
+            let of_object = |fault: Fault| fault.of_source(subchunks.side.object_of(&position));
+            return elements.map_err(|fault| of_side(of_object(fault), side));
+        };
+        if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
+            return Ok(held.is_stored.then_some(&held.elements));
+        }
+        cropped.clone_from(&held.elements);
+        crop(cropped, pieces.largest(), (&vec![0; region.shape.len()], &region.shape), size);
+        Ok(Some(cropped))
     }
 }
 

@@ -32,8 +32,8 @@ pub(super) struct Pass<'a, R> {
 
 impl<'a, R> Pass<'a, R> {
     pub(super) fn new(transfer: &'a Transfer, route: &'a R, (driver, progress, listener): PassContext<'a>) -> Self {
-        let (source, origin) = sources(transfer);
-        Pass { transfer, route, source, origin, driver, progress, listener }
+        let origin = transfer.origin.as_ref().map(SubchunkSource::new);
+        Pass { transfer, route, source: source_of(transfer), origin, driver, progress, listener }
     }
 
     /// Returns the pass for reads by subchunks. Reads in blocks announce their parts themselves.
@@ -52,13 +52,11 @@ impl<'a, R> Pass<'a, R> {
     }
 }
 
-/// Returns the subchunks of a transfer's source, and those of the original array if the source is intermediate data.
-/// Blocks announce their reads themselves.
-pub(super) fn sources(transfer: &Transfer) -> (SubchunkSource<'_>, Option<SubchunkSource<'_>>) {
-    let origin = transfer.origin.as_ref().map(SubchunkSource::new);
+/// Returns the subchunks of a transfer's source. Only few entries of the indexes of intermediate data are needed.
+pub(super) fn source_of(transfer: &Transfer) -> SubchunkSource<'_> {
     let mut source = SubchunkSource::new(&transfer.source);
-    source.reads_entries = origin.is_some();
-    (source, origin)
+    source.reads_entries = transfer.origin.is_some();
+    source
 }
 
 /// Buffers of a thread, reused for all objects, so that no object needs an allocation.

@@ -4,7 +4,7 @@ use crate::grid::{gcd, lcm};
 
 /// Dimension of the array with its source chunks and destination objects, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(in crate::engine) struct Axis {
     /// Length of the array.
     pub length: u64,
     /// Number of skipped elements of the first source chunk. It is less than a chunk.
@@ -20,13 +20,13 @@ const MOST_TRIED: u64 = 1000;
 
 impl Axis {
     /// Returns the number of source chunks along the dimension.
-    pub(super) fn chunks(self) -> u64 {
+    pub(in crate::engine) fn chunks(self) -> u64 {
         if self.length == 0 { 0 } else { self.length.saturating_add(self.skipped).div_ceil(self.source) }
     }
 
     /// Returns the number of source chunks that blocks of `block` elements read, summed over the blocks. Each boundary
     /// inside a source chunk adds one.
-    pub(super) fn reads(self, block: u64) -> u64 {
+    pub(in crate::engine) fn reads(self, block: u64) -> u64 {
         let cuts = self.length.div_ceil(block).saturating_sub(1);
         self.chunks().saturating_add(cuts - self.aligned(block, cuts))
     }

@@ -15,7 +15,8 @@ use super::{Groups, Transfer, cells_in_order};
 use crate::array::ChunkSet;
 use crate::diagnostic::quantity::bytes;
 use crate::grid::{Grid, Region, volume, zip_with};
-use axis::{Axis, divisors};
+pub(super) use axis::Axis;
+use axis::divisors;
 
 pub use staged::{MOST_AMPLIFICATION, StagedCosts, StagedPlan, StagingShape};
 
@@ -187,31 +188,30 @@ impl RechunkPlan {
 
     /// Enlarges blocks of whole objects step by step. Each step enlarges the dimension that saves the most reads for
     /// its memory.
-    fn grown(self, budget: u64, least_groups: u64) -> RechunkPlan {
-        let mut plan = self;
-        let axes: Vec<(Axis, Vec<u64>)> = plan.axes().map(|axis| (axis, axis.multiples())).collect();
+    fn grown(mut self, budget: u64, least_groups: u64) -> RechunkPlan {
+        let axes: Vec<(Axis, Vec<u64>)> = self.axes().map(|axis| (axis, axis.multiples())).collect();
         loop {
             let mut best: Option<(f64, RechunkPlan)> = None;
             for (dimension, (axis, multiples)) in axes.iter().enumerate() {
-                let (own, reads) = (plan.block_shape[dimension], axis.reads(plan.block_shape[dimension]));
+                let (own, reads) = (self.block_shape[dimension], axis.reads(self.block_shape[dimension]));
                 let blocks = multiples.iter().filter_map(|multiple| multiple.checked_mul(axis.unit));
                 for block in blocks.filter(|block| *block > own && axis.reads(*block) < reads) {
-                    let mut larger = plan.clone();
+                    let mut larger = self.clone();
                     larger.block_shape[dimension] = block;
                     if larger.unit_bytes() > budget || larger.num_groups() < least_groups {
                         continue;
                     }
                     let ratio = |a: u64, b: u64| approximate(a.into()) / approximate(b.into());
                     let saved = ratio(reads, axis.reads(block)).ln();
-                    let cost = ratio(larger.block_bytes(), plan.block_bytes()).ln();
+                    let cost = ratio(larger.block_bytes(), self.block_bytes()).ln();
                     let gain = saved / cost.max(f64::MIN_POSITIVE);
                     if best.as_ref().is_none_or(|(most, _)| gain > *most) {
                         best = Some((gain, larger));
                     }
                 }
             }
-            let Some((_, larger)) = best else { return plan };
-            plan = larger;
+            let Some((_, larger)) = best else { return self };
+            self = larger;
         }
     }
 }

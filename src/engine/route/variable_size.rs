@@ -13,11 +13,13 @@ use std::sync::Mutex;
 
 use crate::array::{ChunkFault, ChunkSet, Fault, Result, StoredArray};
 use crate::codec::{Recoding, VlenChain, VlenElements};
+use crate::diagnostic::quantity::approximate;
+use crate::engine::plan::Axis;
 use crate::engine::{
     ChunkResult, Driver, Encoded, Groups, ObjectReport, Pass, PrefetchPlan, Reports, SubchunkWriter, Transfer,
     all_in_order, reads_in,
 };
-use crate::grid::{Region, lcm};
+use crate::grid::Region;
 use crate::store::held;
 pub use elements::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers};
 use elements::{chain_of, not_taken_apart};
@@ -55,16 +57,9 @@ impl VariableSize {
 }
 
 /// Returns the mean number of parts into which the other side cuts the subchunks of an axis.
-#[expect(clippy::cast_precision_loss, reason = "for display only")]
 fn axis_amplification(length: u64, from: u64, to: u64) -> f64 {
-    if length == 0 || from == 0 || to == 0 {
-        return 1.0;
-    }
-    let common = lcm(from, to).map_or(0, |multiple| (length - 1) / multiple);
-    let (subchunks, others) = (length.div_ceil(from), length.div_ceil(to));
-    // Each boundary of either side cuts once, and a common boundary counts once.
-    let parts = subchunks.saturating_add(others).saturating_sub(1).saturating_sub(common);
-    parts as f64 / subchunks as f64
+    let axis = Axis { length, skipped: 0, source: from, unit: to };
+    if length == 0 { 1.0 } else { approximate(axis.reads(to)) / approximate(axis.chunks()) }
 }
 
 /// Change of a subchunk.

@@ -8,6 +8,8 @@ mod write;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::diagnostic::quantity::shortened;
 
 pub use number::Number;
@@ -15,7 +17,11 @@ pub use object::Object;
 pub use parse::{JsonError, NotFiniteValues};
 
 /// A JSON value. `==` compares the text of literals, [`Json::same_value`] compares meanings.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// `serde_json`'s serialisers write every literal unchanged. A bare `NaN` or `Infinity`, which is not JSON, is written
+/// as the string of that name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Json {
     /// `null`
     Null,
@@ -28,7 +34,7 @@ pub enum Json {
     /// Zarr's form of a float value.
     NotFinite(&'static str),
     /// A string, unescaped. Clones share it, as clones of an object share its members.
-    String(Arc<str>),
+    String(#[serde(serialize_with = "write::shared_text")] Arc<str>),
     /// An array.
     Array(Vec<Json>),
     /// An object.

@@ -1,5 +1,7 @@
 //! Writing: compact, or indented as Python's `json.dumps(indent=2)` does. Number literals stay unchanged.
 
+use std::sync::Arc;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -130,20 +132,9 @@ impl Serialize for Object {
     }
 }
 
-/// `serde_json`'s serialisers write every literal unchanged. A bare `NaN` or `Infinity`, which is not JSON, is written
-/// as the string of that name.
-impl Serialize for Json {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Json::Null => serializer.serialize_unit(),
-            Json::Bool(value) => serializer.serialize_bool(*value),
-            Json::Number(number) => number.serialize(serializer),
-            Json::NotFinite(word) => serializer.serialize_str(word),
-            Json::String(string) => serializer.serialize_str(string),
-            Json::Array(elements) => serializer.collect_seq(elements),
-            Json::Object(object) => object.serialize(serializer),
-        }
-    }
+/// Writes a string.
+pub(super) fn shared_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 /// Reads the text of a document by `serde_json`. Literals stay unchanged.

@@ -118,10 +118,8 @@ fn is_reversal(codec: &CodecMetadata, rank: usize) -> Result<bool, NotInV2> {
 /// Returns the codec in numcodecs' form.
 fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV2> {
     let configuration = codec.configuration.clone().unwrap_or_default();
-    let with_id = |id: &str, members: Object| {
-        let members = members.iter().map(|(name, value)| (name.to_owned(), value.clone()));
-        [("id".to_owned(), Json::from(id))].into_iter().chain(members).collect::<Object>()
-    };
+    let with_id =
+        |id: &str, members: Object| [("id".to_owned(), Json::from(id))].into_iter().chain(members).collect::<Object>();
     let name = codec.name.as_str();
     if let Some(id) = name.strip_prefix("numcodecs.") {
         return Ok(with_id(id, configuration));
