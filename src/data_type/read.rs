@@ -117,7 +117,7 @@ fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Obj
 fn raw_from_name(name: &str) -> Option<DataType> {
     let digits = name.strip_prefix('r').filter(|digits| !digits.starts_with(['0', '+']))?;
     let bits: usize = digits.parse::<u32>().ok()?.try_into().ok()?;
-    (bits % 8 == 0 && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
+    (bits.is_multiple_of(8) && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
 }
 
 /// Returns true if digits are a positive multiple of 8 of any size.

@@ -23,7 +23,7 @@ use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::ElementType;
+use crate::element::{ElementType, NumberType};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
@@ -378,7 +378,7 @@ fn bind_zfpy(to: &mut Binding<'_>) -> Option<BoundArray> {
     let rank = array.shape.len();
     let takes = "`numcodecs.zfpy` takes int32, int64, float32 and float64";
     let number = array.data_type.number().filter(|number| number.is_whole() && number.size() >= 4);
-    let element = number.map(|number| number.element()).filter(|element| scalar_type(*element).is_some());
+    let element = number.map(NumberType::element).filter(|element| scalar_type(*element).is_some());
     let element = element.or_else(|| to.refuse(code::CODEC_DATA_TYPE, takes));
     let takes = (1..=MAX_DIMENSIONS).contains(&rank);
     if !takes {

@@ -12,7 +12,7 @@ use num_traits::AsPrimitive;
 
 use self::scalar_map::{MOST_TESTED, Replacing, ScalarMap};
 use super::dispatch::TileConversion;
-use super::exact::{Outside, Value};
+use super::exact::{Outside, Value, wrapped};
 use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, convert_each, for_each_tile};
@@ -223,15 +223,4 @@ impl FastCast {
         let between = buffer.bytes_mut(source.len() / self.sizes.0 * size);
         !first_step.run(source, between) && !self.conversion.run(between, target)
     }
-}
-
-/// Returns the element bits of an integer modulo 2^bits of its logical type.
-pub(crate) fn wrapped(low: u64, number_type: NumberType) -> u64 {
-    let unused = 64 - number_type.bits();
-    let logical = if number_type.element().is_signed_integer() {
-        ((low << unused).cast_signed() >> unused).cast_unsigned()
-    } else {
-        low << unused >> unused
-    };
-    integer_bits(logical, number_type.element())
 }

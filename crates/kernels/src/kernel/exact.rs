@@ -6,7 +6,7 @@
 use num_traits::AsPrimitive;
 
 use super::{FaultKind, Rounding};
-use crate::element::{FloatFormat, NumberType, integer_of};
+use crate::element::{FloatFormat, NumberType, integer_bits, integer_of};
 
 /// A number without its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,4 +218,15 @@ fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) 
         Rounding::TowardsNegative => negative && remainder > 0,
     };
     floor + u128::from(away)
+}
+
+/// Returns the element bits of an integer modulo 2^bits of its logical type.
+pub(crate) fn wrapped(low: u64, number_type: NumberType) -> u64 {
+    let unused = 64 - number_type.bits();
+    let logical = if number_type.element().is_signed_integer() {
+        ((low << unused).cast_signed() >> unused).cast_unsigned()
+    } else {
+        low << unused >> unused
+    };
+    integer_bits(logical, number_type.element())
 }

@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use self::fused::FusedKernel;
 use self::straight::{Seen, StraightKernel};
-use super::cast::wrapped;
 use super::double::approximate;
-use super::exact::{RoundedInteger, Value};
+use super::exact::{RoundedInteger, Value, wrapped};
 use super::missing::MissingFilter;
 use super::scale_offset::ScaleOffset;
 use super::tile::{TILE, TileBuffer, convert_each, for_each_tile, num_elements, write_bits};
