@@ -5,7 +5,7 @@ use super::plan::Planner;
 use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
 use crate::engine::{Driver, Progress, Share, Silent};
-use crate::metadata::array::num_elements;
+use crate::grid::volume;
 use crate::operation::{
     Budget, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
     Quantization, Result, TranscodeOptions,
@@ -150,6 +150,5 @@ fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
 }
 
 pub(super) fn bytes_of(array: &OpenedArray) -> u64 {
-    let elements = num_elements(&array.metadata.shape).unwrap_or(u64::MAX);
-    elements.saturating_mul(array.data_type.size().unwrap_or(usize::MAX) as u64)
+    volume(&array.metadata.shape).saturating_mul(array.data_type.size().unwrap_or(usize::MAX) as u64)
 }

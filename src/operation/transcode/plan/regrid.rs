@@ -2,7 +2,7 @@
 
 use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
-use crate::grid::{Lengths, fit, num_elements};
+use crate::grid::{Lengths, fit, volume, zip_with};
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
 use crate::operation::{ChangeOptions, Draft, OperationError, Result, ShapeRequest, ShardRequest, draft};
 use crate::pipeline::Pipeline;
@@ -77,9 +77,8 @@ pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMe
 
 /// Returns the shape of shards of at most `limit` elements, but at least one chunk.
 fn fitted_shard(chunk: &[u64], shape: &[u64], limit: u64) -> Vec<u64> {
-    let counts: Vec<Lengths> =
-        shape.iter().zip(chunk).map(|(axis, chunk)| Lengths::UpTo(axis.div_ceil(*chunk))).collect();
-    let chunks = fit(&counts, limit / num_elements(chunk).unwrap_or(u64::MAX));
+    let counts: Vec<Lengths> = zip_with(shape, chunk, u64::div_ceil).into_iter().map(Lengths::UpTo).collect();
+    let chunks = fit(&counts, limit / volume(chunk));
     // A multiple that exceeds 64 bits is not needed: a chunk contains nearly all of the axis.
     chunks.iter().zip(chunk).map(|(count, chunk)| count.checked_mul(*chunk).unwrap_or(*chunk)).collect()
 }

@@ -147,18 +147,16 @@ impl Geometry {
     pub(super) fn slabs(&self) -> Vec<Range<u64>> {
         let (per_level, most) = (self.pieces_per_level(), (self.slab_bytes / self.piece_bytes().max(1)).max(1));
         let all = self.num_pieces();
-        if !self.reads_twice() {
-            let run = (most / per_level).max(1) * per_level;
-            return (0..all).step_by(as_index(run)).map(|first| first..(first + run).min(all)).collect();
-        }
-        let overlap = self.overlap();
-        let forward = most.saturating_sub(overlap).max(1);
-        let count = per_level.saturating_sub(overlap).div_ceil(forward).max(1);
+        let (span, overlap, forward) = if self.reads_twice() {
+            (per_level, self.overlap(), most.saturating_sub(self.overlap()).max(1))
+        } else {
+            (all.max(1), 0, (most / per_level).max(1) * per_level)
+        };
+        let count = span.saturating_sub(overlap).div_ceil(forward).max(1);
         let mut slabs = Vec::new();
-        for first in (0..all).step_by(as_index(per_level)) {
-            let end = first + per_level;
+        for first in (0..all).step_by(as_index(span)) {
             let starts = (0..count).map(|run| first + run * forward);
-            slabs.extend(starts.map(|start| start..(start + forward + overlap).min(end)));
+            slabs.extend(starts.map(|start| start..(start + forward + overlap).min(first + span)));
         }
         slabs
     }
