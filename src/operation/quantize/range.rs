@@ -222,6 +222,8 @@ pub(crate) struct RangeFinder {
 impl RangeFinder {
     /// Returns the scaling that encodes `lo` to the first code and `hi` to the last.
     pub(crate) fn find(&self, lo: f64, hi: f64) -> Result<Scaling, RangeFault> {
+        /// Number of scales that are tried one after the other.
+        const FIRST: u64 = 64;
         if lo >= hi {
             // A range from -0.0 to 0.0 is not a constant -0.0.
             return self.constant(if hi == 0.0 { hi } else { lo });
@@ -233,7 +235,6 @@ impl RangeFinder {
             return Err(RangeFault::TooWide);
         }
         let attempt = |ulps: u64| self.attempt(self.float.towards_zero(ideal, ulps), 0, lo, hi);
-        const FIRST: u64 = 64;
         if let Some(scaling) = (0..=FIRST).find_map(attempt) {
             return Ok(scaling);
         }

@@ -105,7 +105,7 @@ impl<'a> JobPlan<'a> {
         if !self.options.run.quality {
             return Ok(());
         }
-        if !self.arrays.iter().any(|array| quality::is_lossy(array)) {
+        if !self.arrays.iter().any(quality::is_lossy) {
             let message = "`--quality` and `--require` need a quantised array, and no array is quantised";
             let help = "give `--max-error`, `--step`, `--quantize` or `--keep-bits`, with patterns that match an array, or \
                 leave them out";
