@@ -3,7 +3,7 @@
 
 use num_traits::AsPrimitive;
 
-use crate::element::{Element, ElementType, NumberType, integer_of};
+use crate::element::{Element, ElementType, NumberType, integer_of, number_value};
 use crate::with_element;
 
 /// The unpacking of one variable.
@@ -57,7 +57,10 @@ impl Unpack {
         if !self.missing.is_empty() && !S::TYPE.is_float() && is_missing() {
             return f64::NAN;
         }
-        code.as_() * self.scale_factor + self.add_offset
+        // The patterns of floats of up to 16 bits other than float16 are not numbers themselves.
+        let is_pattern = self.source.is_float() && !S::TYPE.is_float();
+        let number = if is_pattern { number_value(self.source, code.to_bits64()) } else { code.as_() };
+        number * self.scale_factor + self.add_offset
     }
 
     /// Returns the value of one code, from its bits.
