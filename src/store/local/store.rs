@@ -37,8 +37,11 @@ pub struct LocalStore {
     pub(super) descriptor: Arc<OnceCell<OwnedFd>>,
     /// Parent of the last folder that was created. The next one is often next to it. If each object needs a folder,
     /// this saves a sixth of the system's time.
-    pub(super) last: Arc<Mutex<Option<(PathBuf, Arc<OwnedFd>)>>>,
+    pub(super) last: Arc<Mutex<Option<OpenFolder>>>,
 }
+
+/// Path of a folder, and its descriptor.
+type OpenFolder = (PathBuf, Arc<OwnedFd>);
 
 /// Permissions of new entries, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
