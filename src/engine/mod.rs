@@ -1,7 +1,8 @@
 //! Work on chunks in parallel: routes, the journal of a run, and results in a fixed order.
 
 pub mod ahead;
-mod block;
+mod block_reader;
+mod decoded_block;
 pub mod driver;
 pub mod fold;
 pub mod groups;
@@ -18,7 +19,8 @@ pub mod transfer;
 pub mod unfinished;
 
 pub use ahead::{PrefetchPlan, ReadAhead, reads_all, reads_in, reads_of_box, reads_of_object, stays_open};
-use block::{BlockReader, DecodedBlock, DecodedSubchunk, Filling, PADDING};
+use block_reader::BlockReader;
+use decoded_block::{DecodedBlock, DecodedSubchunk, Filling, PADDING};
 use driver::{BATCH_OF_A_THREAD, guarded};
 pub use driver::{ChunkResult, Driver};
 pub use fold::{Accumulator, Chunk, Fold};
