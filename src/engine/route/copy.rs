@@ -117,7 +117,7 @@ impl Pass<'_, Conversion> {
         let (destination, chain) = (&self.transfer.destination, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
         let encoded = chain.encode(&filled(absent, chain), written, &mut work.workspace);
-        encoded.map(|_| Converted::Written).map_err(|fault| {
+        encoded.map(|()| Converted::Written).map_err(|fault| {
             at(fault, &destination.subchunk_grid.start_of(place)).of_destination(destination.object_of(place))
         })
     }
