@@ -5,7 +5,7 @@
 use super::dtype::Dtype;
 use super::{NotInV2, V2ByteOrder};
 use crate::data_type::{DataType, FillValue, FillValueError, base64};
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::{Findings, Json};
 
 const POINTER: &str = "/fill_value";
@@ -86,7 +86,7 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     Json::Bool(value)
 }
 
-/// Reads a number. Integers may have been written as `5.0`. v2 has no hexadecimal form.
+/// Reads a number. Integers may have been written as `5.0` or `"5"`. v2 has no hexadecimal form.
 fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
         let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
@@ -94,13 +94,20 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
         diagnostics.advise(code::FILL_VALUE_INVALID, POINTER, message, help);
         return zero(dtype);
     }
+    if matches!(dtype.data_type, DataType::Time(_)) && fill_value.as_str() == Some("NaT") {
+        return Json::from(i64::MIN);
+    }
+    const OTHER_FORMS: [Code; 3] = [code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::PLUS_INFINITY];
     if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)
-        && read.notes.iter().any(|note| note.is(code::INTEGER_WITH_FRACTION))
-        && let Ok(integer) = dtype.data_type.fill_value_to_json(&read.value)
+        && read.notes.iter().any(|note| OTHER_FORMS.iter().any(|form| note.is(*form)))
+        && let Ok(value) = dtype.data_type.fill_value_to_json(&read.value)
     {
         let found = format!("{} for an integer", fill_value.excerpt());
-        diagnostics.push(older_form(&found, &integer.to_string()));
-        return integer;
+        diagnostics.extend(read.notes.into_iter().map(|note| match note.is(code::INTEGER_WITH_FRACTION) {
+            true => older_form(&found, &value.to_string()),
+            false => note.at_pointer(POINTER),
+        }));
+        return value;
     }
     fill_value.clone()
 }
