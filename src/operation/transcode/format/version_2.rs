@@ -104,8 +104,9 @@ pub(crate) fn set_grid(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     }
     let Some(chunk_shape) = source.metadata.grid.uniform() else {
         let message = format!("Zarr v2 has no chunks of several shapes, as `{}` has", source.store);
+        let shards = if source.pipeline.sharding().is_some() { " and `--shard-shape none`" } else { "" };
         return Err(OperationError::data(message)
-            .with_help("give --chunk-shape for a regular grid, or leave --zarr-format out"));
+            .with_help(format!("give --chunk-shape{shards} for a regular grid, or leave --zarr-format out")));
     };
     set_chunk_shape(&mut draft.document, chunk_shape);
     Ok(())
@@ -161,11 +162,6 @@ fn leave_v2(draft: &mut Draft, source: &OpenedArray) -> Result<()> {
     if is_mixed || draft.codecs.iter().any(|codec| codec.name == "numcodecs.quantize") {
         store_little_endian(draft);
     }
-    if matches!(draft.data_type, DataType::Time(_))
-        && let Some(fill_value) = draft.fill_value.clone()
-    {
-        draft.set_fill_value(fill_value)?;
-    }
     Ok(())
 }
 
@@ -215,7 +211,8 @@ fn named(draft: &Draft) -> Option<&[Json]> {
 /// Keeps members that are no attributes in v3, or were none in v2, when all attributes are replaced.
 pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
     let mut attributes = draft.attributes();
-    if source.documents.zarr_format == 2
+    let is_given = draft.zarr_format == 2 && attributes.get(DIMENSIONS) != before.get(DIMENSIONS);
+    if (is_given || source.documents.zarr_format == 2)
         && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
     {
         attributes.remove(DIMENSIONS);
@@ -250,7 +247,7 @@ pub(crate) fn documents(
     let writer = Writer { source, draft, options, original: original.as_ref(), is_fill_given };
     let attributes = writer.attributes(&mut warnings);
     let made = attributes.and_then(|(attributes, is_null)| Ok((attributes, writer.array(is_null)?)));
-    let (attributes, array) = made.map_err(|error| refused(source, error))?;
+    let (attributes, array) = made.map_err(|error| refused(source, options, error))?;
     if !source.warnings.iter().any(|known| known.is(code::V2_DTYPE_EXTENSION)) {
         warnings.extend(array.get("dtype").and_then(extension_finding));
     }
@@ -264,8 +261,13 @@ pub(crate) fn documents(
     Ok((documents, warnings))
 }
 
-fn refused(source: &OpenedArray, error: NotInV2) -> OperationError {
-    let help = error.help.unwrap_or("`--zarr-format 3` writes Zarr v3");
+fn refused(source: &OpenedArray, options: &ChangeOptions, error: NotInV2) -> OperationError {
+    let help = match error.help {
+        Some(_) if !options.predicted().is_empty() && error.what.contains("transpose") => {
+            "predict the last dimension, or add `--zarr-format 3`"
+        }
+        help => help.unwrap_or("`--zarr-format 3` writes Zarr v3"),
+    };
     OperationError::data(format!("`{}` cannot be written as Zarr v2", source.store)).because(error).with_help(help)
 }
 
@@ -282,7 +284,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Returns the attributes in v2 form, and whether the fill value is null, which masks nothing.
     fn attributes(&self, warnings: &mut Vec<Diagnostic>) -> Result<(Object, bool), NotInV2> {
-        let Writer { source, draft, .. } = self;
+        let Writer { source, draft, options, .. } = self;
         let mut attributes = draft.attributes();
         let Some(names) = named(draft) else { return Ok((attributes, false)) };
         if names.iter().any(Json::is_null) {
@@ -302,6 +304,14 @@ impl Writer<'_> {
         let beside = self.fill_value_attribute(masked);
         let mut is_null = false;
         if fill.is_some_and(is_fill) {
+            let is_new = options.fill_value.is_some() && draft.fill_value != source.fill_value;
+            if is_new && mask(source).is_some() && options.form().is_none() && !options.unpack {
+                let mut found = masks(draft).with_help("`--zarr-format 3` keeps what is missing");
+                let before = self.original.and_then(|original| original.get("fill_value"));
+                found.message +=
+                    &before.map_or_else(String::new, |fill| format!(", those that equal {} no more", fill.excerpt()));
+                warnings.push(found);
+            }
             match beside {
                 Some(beside) => attributes.insert(FILL_VALUE, beside),
                 None => drop(attributes.remove(FILL_VALUE)),

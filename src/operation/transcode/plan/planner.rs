@@ -9,6 +9,7 @@ use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, Route, listing};
+use crate::metadata::edit::set_member;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
@@ -128,6 +129,10 @@ impl Planner<'_> {
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
         metadata::check(&self.array, is_open, &mut draft, &mut warnings)?;
         let (mut documents, mut told) = self.documents(&draft, false)?;
+        let written = documents.last().and_then(|(_, document)| document.json.get("fill_value"));
+        if source.documents.zarr_format == 3 && written.is_some_and(Json::is_null) {
+            set_member(&mut draft.document, "fill_value", Json::Null);
+        }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
         if changed.repacking.is_some() {
@@ -137,7 +142,7 @@ impl Planner<'_> {
             // A type that may not be chosen needs no warning.
             warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
-            warnings.extend(quantization.few_codes_warning());
+            warnings.extend(quantization.few_codes_warning(self.is_in_tree));
             let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
             warnings.extend(masks.filter(|_| !options.unpack));
             if let Some(packed) = packed_warning(quantization) {
