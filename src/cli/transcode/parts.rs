@@ -125,6 +125,11 @@ impl PartsArguments {
                     super::write_text(&result, as_json, session)?;
                     return Ok(ExitStatus::Done);
                 }
+                Finished::Before(found) if report.report.is_some() => {
+                    let said = "the job was finished before: --report writes no page, `inspect --report` shows DEST";
+                    session.note(|output| writeln!(output, "{said}"));
+                    found
+                }
                 Finished::Missing(found) | Finished::Before(found) => found,
             }
         } else {

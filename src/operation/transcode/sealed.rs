@@ -37,6 +37,8 @@ pub(super) struct SealedPlan {
     pub(super) documents: Vec<(String, String)>,
     /// The arrays, sorted by path.
     pub(super) arrays: Vec<SealedArray>,
+    /// Arrays that the options spare, for the report.
+    spared: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,13 +56,13 @@ pub(super) struct SealedArray {
 
 impl SealedPlan {
     pub(super) fn seal(job: &JobPlan<'_>, documents: Vec<(String, String)>) -> Self {
-        let JobPlan { options, source, arrays, .. } = job;
-        let (program, store) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(&source.node));
+        let JobPlan { options, source: Source { node, spared, .. }, arrays, .. } = job;
+        let (program, store, spared) = (env!("CARGO_PKG_VERSION").to_owned(), name_of_store(node), spared.clone());
         let source = arrays.iter().flat_map(|array| digests(&array.path, &array.source)).collect();
         let TranscodeOptions { only, no_consolidate, change: ChangeOptions { zarr_format, .. }, .. } = options;
         let (zarr_format, only, no_consolidate) = (*zarr_format, only.clone(), *no_consolidate);
         let arrays = arrays.iter().map(SealedArray::new).collect();
-        SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays }
+        SealedPlan { program, store, source, zarr_format, only, no_consolidate, documents, arrays, spared }
     }
 
     /// Returns the plan of the wanted arrays alone, without groups.
@@ -119,6 +121,7 @@ impl SealedPlan {
     /// number, for arrays that are not settled. Fails if the plan is for other arrays.
     pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.check_source(&source.node)?;
+        source.spared.clone_from(&self.spared);
         let arrays = &mut source.arrays;
         let found: BTreeMap<_, _> = arrays.iter().flat_map(|array| digests(&array.path, &array.opened)).collect();
         let is_same = arrays.len() == self.arrays.len()
@@ -156,7 +159,7 @@ impl SealedPlan {
         let message = format!("the plan of `{}` cannot be carried out: {what}", self.store);
         let (own, program) = (env!("CARGO_PKG_VERSION"), &self.program);
         let by_whom = if program == own { "" } else { &format!(", by this zarrcast ({own}; it was {program})") };
-        OperationError::environment(message).with_help(format!("write the plan again{by_whom}"))
+        OperationError::environment(message).with_help(format!("remove DEST, and run `--init` again{by_whom}"))
     }
 }
 

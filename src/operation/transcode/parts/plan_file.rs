@@ -1,4 +1,4 @@
-//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/3`).
+//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/4`).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::store::Node;
 /// The key of the plan in DEST.
 pub(super) const KEY: &str = ".zarrcast/plan.json";
 
-const SCHEMA: &str = "zarrcast.parts/3";
+const SCHEMA: &str = "zarrcast.parts/4";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartsPlan {
