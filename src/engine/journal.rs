@@ -155,6 +155,14 @@ impl Journal {
         }
     }
 
+    /// Fails if the journal in the folder of a run is of another plan. Locks nothing.
+    pub fn check_plan(run: &Node, fingerprint: &Fingerprint) -> Result<()> {
+        if run.kind_of(JOURNAL.as_str())?.is_none() {
+            return Ok(());
+        }
+        PreviousRuns::read(&run.begin_log(&JOURNAL)?.read(MOST_BYTES)?, fingerprint).map(drop)
+    }
+
     /// Opens and locks the journal in the folder of a run that writes `data`. With `resumes`, reads the state of
     /// earlier runs. Records nothing.
     ///

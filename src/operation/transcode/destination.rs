@@ -78,6 +78,17 @@ impl Output {
         })
     }
 
+    /// Fails if the run that would be resumed has another plan, apart from what is `open` in this one.
+    pub(super) fn check_plan(&self, fingerprint: &Fingerprint, open: &[&str]) -> Result<()> {
+        let checked = if self.resumes { Journal::check_plan(&self.destination.run(), fingerprint) } else { Ok(()) };
+        match checked {
+            Err(JournalError::OtherPlan { differences }) if differences.iter().all(|part| open.contains(&&**part)) => {
+                Ok(())
+            }
+            checked => checked.map_err(|error| self.refused(error)),
+        }
+    }
+
     /// Claims DEST: everything that is written from now on belongs to this run.
     pub(super) fn claim(self, fingerprint: &Fingerprint) -> Result<LockedDestination> {
         // The folder of the journal, unless it exists.

@@ -10,14 +10,15 @@ use super::plan::{keep_bits, planner::ahead_bytes};
 use super::planning::bytes_of;
 use super::writing::{Ended, Extent, Writing, most_bytes};
 use super::{
-    Done, JobPlan, LockedDestination, NodeDocuments, Output, SealedPlan, Source, SourceArray, cannot_write, forecast,
-    outcome, quality,
+    Done, JobPlan, LockedDestination, NodeDocuments, Output, Plan, SealedPlan, Source, SourceArray, cannot_write,
+    forecast, outcome, quality,
 };
 use crate::array::Interrupt;
 use crate::engine::Progress;
 use crate::operation::transcode_result::{NodeResult, Totals};
 use crate::operation::{
-    Budget, OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, hierarchy, new_driver,
+    Budget, KeepBits, OperationError, QuantizationResult, Result, TranscodeOptions, TranscodeResult, hierarchy,
+    new_driver,
 };
 use crate::store::RUN_FOLDER;
 
@@ -129,8 +130,21 @@ impl<'a> JobPlan<'a> {
         SealedPlan::seal(self, documents)
     }
 
+    /// Returns the parts of the fingerprint that a plan without passes over the data does not settle.
+    fn open_parts(&self, sealed: &SealedPlan) -> &'static [&'static str] {
+        let is_open =
+            |array: &Plan| array.compression.is_some() || matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
+        let parts = &["the quantisation", "the metadata of DEST", "the options"];
+        match (self.arrays.iter().any(is_open), sealed.open_arrays().is_empty()) {
+            (true, _) => parts,
+            (false, false) => &parts[..2],
+            (false, true) => &[],
+        }
+    }
+
     /// Returns the result of a plan that is shown.
     fn shown(&self, sealed: &SealedPlan, begun: Instant) -> Result<TranscodeResult> {
+        self.output.check_plan(&sealed.fingerprint(), self.open_parts(sealed))?;
         let mut estimates = if self.options.run.estimate { self.estimates()? } else { BTreeMap::new() };
         let mut result = self.result(None, begun);
         for node in &mut result.nodes {
