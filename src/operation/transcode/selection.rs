@@ -44,13 +44,8 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 
 /// Fails if an option applies to no array: a name is probably misspelt.
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
-    let ChangeOptions { select, chunk_shape, shard_shape, .. } = &options.change;
-    let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
-    let names = select.iter().map(|slice| ("--select", &slice.dimension));
-    let names = names.chain(named_lengths(chunk_shape.as_ref()).iter().map(|(name, _)| ("--chunk-shape", name)));
-    let names = names.chain(named_lengths(shard_shape).iter().map(|(name, _)| ("--shard-shape", name)));
-    let predicted = options.change.predicted().iter().filter(|name| name.parse::<usize>().is_err());
-    for (option, name) in names.chain(predicted.map(|name| ("--predict", name))) {
+    let given = || std::iter::once(&options.change).chain(options.rules.iter().map(|rule| &rule.change));
+    for (option, name) in given().flat_map(named_dimensions) {
         if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
             let message = format!("{option} names the dimension `{name}`, which no array of `{store}` has");
             let help = "`zarrcast inspect` shows the names of an array's dimensions";
@@ -70,11 +65,22 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
         (|change| change.unpack, "array to unpack", packed),
     ];
     for (is_made, what, help) in changes {
-        if is_made(&options.change) && !arrays.iter().any(|array| is_made(&array.change)) {
+        if given().any(is_made) && !arrays.iter().any(|array| is_made(&array.change)) {
             return Err(OperationError::data(format!("`{store}` has no {what}")).with_help(help));
         }
     }
     Ok(())
+}
+
+/// Returns the dimensions that options name, with the option.
+fn named_dimensions(change: &ChangeOptions) -> impl Iterator<Item = (&'static str, &String)> {
+    let ChangeOptions { select, chunk_shape, shard_shape, .. } = change;
+    let shard_shape = if let Some(ShardRequest::Shape(shape)) = shard_shape { Some(shape) } else { None };
+    let names = select.iter().map(|slice| ("--select", &slice.dimension));
+    let names = names.chain(named_lengths(chunk_shape.as_ref()).iter().map(|(name, _)| ("--chunk-shape", name)));
+    let names = names.chain(named_lengths(shard_shape).iter().map(|(name, _)| ("--shard-shape", name)));
+    let predicted = change.predicted().iter().filter(|name| name.parse::<usize>().is_err());
+    names.chain(predicted.map(|name| ("--predict", name)))
 }
 
 /// Tests options for a change that needs arrays of some kind.
@@ -141,7 +147,8 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
 }
 
 /// Sets the changes of an array. They are the options of the command line, if it is not excluded, overridden by those of
-/// each matching rule. Returns whether it is not quantised or rounded because other arrays need its exact values.
+/// each matching rule. Options and patterns with wildcards change what they fit, a rule with a name has to fit. Returns
+/// whether it is not quantised or rounded because other arrays need its exact values.
 pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &Coordinates) -> bool {
     let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
@@ -155,31 +162,25 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     }
     let is_named = options.include.iter().any(|pattern| pattern.matches(path) && pattern.ends_with_a_name())
         || rules.iter().any(|rule| rule.pattern.ends_with_a_name());
-    chosen.unpack &= change::is_packed_array(source);
-    chosen.repack = chosen.repack.filter(|form| repack::is_for(source, *form));
-    let is_other = options.change.repack.is_some() && chosen.repack.is_none();
-    if is_other || (options.change.unpack && !chosen.unpack) {
-        // `--data-type` is the type of the unpacked floats.
-        chosen.data_type = None;
-    }
-    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
-    if !is_float && !chosen.unpack {
-        chosen.quantize = None;
-    }
-    keep_dimensions(&mut chosen, source);
+    fit(&mut chosen, source, false);
+    let mut predicts = false;
     if is_excluded {
         chosen.select.clear();
     } else {
         for rule in rules {
-            chosen.override_by(&rule.change);
+            let mut change = rule.change.clone();
+            if rule.pattern.ends_with_a_name() {
+                predicts |= change.predict.is_some();
+            } else {
+                fit(&mut change, source, chosen.unpack);
+            }
+            chosen.override_by(&change);
         }
     }
-    if !is_float && !chosen.unpack {
-        chosen.keep_bits = None;
-    }
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     let stays_float = is_float && chosen.quantize.is_none() && !change::is_packed_array(source);
     let is_needed = coordinates.contains(path) && !is_named;
-    if stays_float || source.data_type.number().is_none() || is_needed {
+    if !predicts && (stays_float || source.data_type.number().is_none() || is_needed) {
         // Otherwise `--compress auto:small` would try differences.
         chosen.predict = Some(Predict::None);
     }
@@ -193,6 +194,22 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     }
     array.change = chosen;
     is_spared
+}
+
+/// Removes what does not fit an array. Its values may be unpacked already.
+fn fit(change: &mut ChangeOptions, source: &OpenedArray, is_unpacked: bool) {
+    let asked = (change.unpack, change.repack);
+    change.unpack &= change::is_packed_array(source);
+    change.repack = change.repack.filter(|form| repack::is_for(source, *form));
+    if asked != (change.unpack, change.repack) {
+        // `--data-type` is the type of the unpacked floats.
+        change.data_type = None;
+    }
+    let is_float = source.data_type.number().is_some_and(NumberType::is_float);
+    if !is_float && !change.unpack && !is_unpacked {
+        (change.quantize, change.keep_bits) = (None, None);
+    }
+    keep_dimensions(change, source);
 }
 
 /// Keeps only the named lengths of the array's own dimensions.
