@@ -80,7 +80,7 @@ pub(super) struct ApplyCodecArguments {
     round_trip: bool,
 
     /// Run N times and report the median speed of each codec
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true, help_heading = "Measure")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Measure")]
     repeat: Option<u32>,
 
     #[command(flatten)]
@@ -109,6 +109,9 @@ impl ApplyCodecArguments {
     }
 
     fn into_options(self) -> Result<ApplyCodecOptions, OperationError> {
+        // The parser asks for nothing where another option conflicts with what is missing.
+        let of_array = [("chunk", self.chunk.is_some()), ("node", self.node.is_some())];
+        super::require(self.like.is_some(), &of_array, "--like")?;
         let (input, output) = match (&self.chunk, self.first, self.second) {
             (Some(_), Some(_), Some(_)) => {
                 return Err(OperationError::usage("--chunk replaces INPUT: give only OUTPUT"));

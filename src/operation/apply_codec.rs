@@ -33,11 +33,10 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
     let Input { name, file_bytes, bytes, .. } = early.map_or_else(read, |early| early.fitting(chain, direction))?;
     let faulty = |fault: ChainFault| describe_fault(&name, direction, chain, fault);
     let passage = ChainRun::run(chain, direction, &bytes, options.repeat).map_err(faulty)?;
-    if direction == Direction::Decode {
-        subject.check_values(options, &passage.bytes).map_err(faulty)?;
-    }
+    let elements = if direction == Direction::Decode { &passage.bytes } else { &bytes };
+    subject.check_values(options, elements).map_err(faulty)?;
     let round_trip = options.round_trip.then(|| round_trip(options.chunk.is_some(), chain, &bytes, &passage));
-    let round_trip = round_trip.transpose().map_err(faulty)?;
+    let round_trip = round_trip.transpose().map_err(|(back, fault)| describe_fault(&name, back, chain, fault))?;
     let [_, made] = direction.ends(chain);
     let written = options.output.as_ref().map(|stream| write(stream, &made, &passage.bytes, interrupt)).transpose()?;
     let (output, standard_output) = written.unzip();
@@ -55,8 +54,14 @@ pub fn apply_codec(options: &ApplyCodecOptions, interrupt: &Interrupt) -> Result
 
 /// Compares elements before and after a round trip: encoded and decoded, or for a stored chunk decoded, encoded and
 /// decoded.
-fn round_trip(is_chunk: bool, chain: &BoundChain, bytes: &[u8], passage: &ChainRun) -> Result<RoundTrip, ChainFault> {
-    let run = |direction, bytes: &[u8]| ChainRun::run(chain, direction, bytes, None);
+fn round_trip(
+    is_chunk: bool,
+    chain: &BoundChain,
+    bytes: &[u8],
+    passage: &ChainRun,
+) -> Result<RoundTrip, (Direction, ChainFault)> {
+    let run =
+        |direction, bytes: &[u8]| ChainRun::run(chain, direction, bytes, None).map_err(|fault| (direction, fault));
     let again = is_chunk.then(|| run(Direction::Encode, &passage.bytes)).transpose()?;
     let (decoded, encoded) = again.as_ref().map_or((bytes, passage), |again| (passage.bytes.as_slice(), again));
     let back = run(Direction::Decode, &encoded.bytes)?;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::data_type::DataType;
 use crate::element::NumberType;
@@ -46,7 +47,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let (header, elements) = split(file)?;
     let Header { descr, fortran_order, shape } = Header::read(header)?;
     let (data_type, component, is_big_endian) =
-        layout_of(&descr).ok_or_else(|| format!("the .npy element type {descr:?} is not supported"))?;
+        descr.as_str().and_then(layout_of).ok_or_else(|| format!("the .npy element type {descr} is not supported"))?;
     let size = data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
@@ -123,7 +124,7 @@ const MAX_RANK: usize = 64;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    descr: String,
+    descr: Value,
     fortran_order: bool,
     shape: Vec<u64>,
 }

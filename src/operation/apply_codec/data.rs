@@ -135,7 +135,8 @@ fn read_raw(stream: &Stream, chain: &BoundChain, direction: Direction) -> Result
     let limit = expected.unwrap_or_else(|| chain.max_encoded_bytes());
     let unexpected = |bytes: String| {
         let message = format!("INPUT `{name}` has {bytes}, but {} is expected", describe(&taken));
-        OperationError::data(message).with_help("check --data-type and --shape")
+        let decode = if direction == Direction::Encode { "; add --decode if INPUT is encoded" } else { "" };
+        OperationError::data(message).with_help(format!("check --data-type and --shape{decode}"))
     };
     let bytes = read(stream, limit)?;
     let mut bytes = bytes.ok_or_else(|| unexpected(format!("more than {limit} bytes")))?;
