@@ -22,13 +22,13 @@ pub(super) struct CommonArguments {
     pub(super) json: bool,
 
     /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
 
     /// Maximum memory for chunks, such as 512MiB or 2GB
     ///
     /// Default: a quarter of the memory available to the process.
-    #[arg(long, value_name = "SIZE", value_parser = value::size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = value::size)]
     max_memory: Option<u64>,
 
     /// Print no warnings and no progress
@@ -66,7 +66,7 @@ struct RemoteArguments {
     anonymous: bool,
 
     /// Maximum number of concurrent requests [default: 64]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     requests: Option<NonZeroUsize>,
 
     /// Treat refused chunks (403) as missing

@@ -70,12 +70,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 fn command() -> clap::Command {
     let check = |argument: clap::Arg| argument.help_heading("Check");
     Arguments::command()
-        .mut_subcommands(|command| command.mut_args(one_paragraph))
+        .mut_subcommands(|command| command.mut_args(common_settings))
         .mut_subcommand("transcode", |transcode| transcode.mut_arg("json", check).mut_arg("report", check))
 }
 
-/// Returns an argument whose long help has no blank line after its first sentence.
-fn one_paragraph(argument: clap::Arg) -> clap::Arg {
+/// Returns an argument whose long help has no blank line after its first sentence. A value of an option may begin with
+/// a minus sign, and is refused for what it is.
+fn common_settings(argument: clap::Arg) -> clap::Arg {
+    let takes_number = argument.get_action().takes_values() && !argument.is_positional();
+    let argument = if takes_number { argument.allow_negative_numbers(true) } else { argument };
     match argument.get_long_help().map(ToString::to_string) {
         Some(help) => argument.long_help(help.replace("\n\n", ". ")),
         None => argument,
@@ -173,6 +176,17 @@ fn status_of_error(error: &anyhow::Error) -> ExitStatus {
 mod tests {
     const HEADINGS: &str = "Check/Chunks/Codecs/Compare/Compress/Data/Data type, format, metadata/Groups of arrays/Measure/\
         Metadata/Output/Quantise/Remote stores/Rules/Run/Several machines/Values";
+
+    #[test]
+    fn negative_numbers_are_values_of_each_option() {
+        for command in super::command().get_subcommands() {
+            let takes_value = |option: &&clap::Arg| option.get_action().takes_values() && !option.is_positional();
+            for option in command.get_arguments().filter(takes_value) {
+                let takes = option.is_allow_negative_numbers_set() || option.is_allow_hyphen_values_set();
+                assert!(takes, "{} of {}", option.get_id(), command.get_name());
+            }
+        }
+    }
 
     #[test]
     fn each_argument_has_a_heading() {

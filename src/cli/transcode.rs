@@ -4,7 +4,7 @@ mod parts;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 use super::ExitStatus;
 use super::arguments::{CommonArguments, ReportArguments};
@@ -139,6 +139,8 @@ impl TranscodeArguments {
         let as_json = self.common.json;
         let report = self.report.clone();
         let access = if self.parts.print_script.is_some() { self.words_of_script()? } else { Vec::new() };
+        // The parser asks for nothing where another option conflicts with what is missing.
+        super::require(self.dry_run, &[("estimate", self.estimate)], "--dry-run")?;
         let (options, parts) = self.into_options()?;
         check_quality(&options, parts.is_given())?;
         parts.check_report(report.report.is_some())?;
@@ -362,7 +364,9 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     };
     let pattern = value::pattern(glob).map_err(usage)?;
     let words = shlex::split(words).ok_or_else(|| usage("a quote is not closed".to_owned()))?;
-    let RuleArguments { changes } = RuleArguments::try_parse_from(words).map_err(|error| {
+    let parsed = RuleArguments::command().mut_args(super::common_settings).try_get_matches_from(words);
+    let parsed = parsed.and_then(|matches| RuleArguments::from_arg_matches(&matches));
+    let RuleArguments { changes } = parsed.map_err(|error| {
         let text = error.to_string();
         usage(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     })?;
@@ -494,7 +498,7 @@ struct Changes {
     attributes_append: Option<Document>,
 
     /// New names of the dimensions
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,...", value_parser = value::dimension_name, value_delimiter = ',')]
     #[arg(help_heading = "Data type, format, metadata", hide_short_help = true)]
     dimension_names: Option<Vec<String>>,
 

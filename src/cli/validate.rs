@@ -186,7 +186,7 @@ pub(super) struct ValidateArguments {
     allow: Vec<Code>,
 
     /// Show the first N findings; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     #[arg(help_heading = "Output", hide_short_help = true)]
     max_findings: usize,
 
@@ -214,11 +214,11 @@ pub(super) struct ValidateArguments {
     against: Option<PathBuf>,
 
     /// Tolerance relative to OTHER's value [default: 0]
-    #[arg(long, value_name = "X", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
+    #[arg(long, value_name = "X", value_parser = value::max_error, help_heading = "Compare")]
     rtol: Option<f64>,
 
     /// Absolute tolerance [default: 0]
-    #[arg(long, value_name = "Y", value_parser = value::max_error, allow_negative_numbers = true, help_heading = "Compare")]
+    #[arg(long, value_name = "Y", value_parser = value::max_error, help_heading = "Compare")]
     atol: Option<f64>,
 
     /// Compare both sides as CF readers see them

@@ -97,6 +97,12 @@ pub(super) fn extents(text: &str) -> Result<Extents, String> {
     })
 }
 
+/// Refuses names of dimensions in JSON: they are given as `A,B`.
+pub(super) fn dimension_name(text: &str) -> Result<String, String> {
+    let refusal = format!("expected names as A,B,... without brackets and quotes; found {text:?}");
+    if text.starts_with('[') { Err(refusal) } else { Ok(text.to_owned()) }
+}
+
 /// Parses one value in the encoding of fill values (JSON). A bare NaN, Infinity, -Infinity or 0x... is the string.
 pub(super) fn scalar(text: &str) -> Result<Json, String> {
     let bare = text.trim();
@@ -272,7 +278,8 @@ fn known_type(text: &str, known: &str) -> Result<DataType, String> {
         Ok(data_type) => return Ok(data_type),
         Err(error) => error.to_string(),
     };
-    match meant_types(text).as_slice() {
+    let meant: Vec<_> = meant_types(text).into_iter().filter(|meant| *meant != text).collect();
+    match meant.as_slice() {
         [] => Err(format!("{error}. Known are {known}")),
         meant => Err(format!("{error}. Did you mean {}? Known are {known}", alternatives(meant))),
     }
@@ -440,7 +447,12 @@ impl Document {
 
     /// Returns the object. An error if the JSON is not an object.
     pub(super) fn object(self, option: &str) -> Result<Object, OperationError> {
-        match self.read(option)? {
+        let json = self.read(option)?;
+        if let [twice, ..] = json.duplicates(1).as_slice() {
+            return Err(OperationError::usage(format!("--{option} has the member `{twice}` twice"))
+                .with_help("readers keep only the last: leave out the others"));
+        }
+        match json {
             Json::Object(object) => Ok(object),
             other => Err(not_a("JSON object", option, &other)),
         }
