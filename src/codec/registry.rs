@@ -121,7 +121,7 @@ const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static
 
 const NO_GDEFLATE: &str = "gdeflate is not supported: its library reads beyond the end of damaged chunks";
 
-const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--quantize TYPE --as cf` integers with CF attributes";
+const V2_QUANTIZES: &str = "`--unpack` gives plain floats, `--as cf` integers with CF attributes";
 const V2_TRANSPOSES: &str = "give a chain without it with --codecs: v2 transposes before its filters";
 const V2_SHARDS: &str = "use `--zarr-format 3`, or store the inner chunks without shards with `--shard-shape none`";
 

@@ -269,6 +269,7 @@ pub(super) fn sample(sample: &SampleResult) -> String {
 /// The choice of `--compress auto`.
 pub(super) fn chosen(compression: &CompressionResult) -> String {
     match (&compression.chosen, &compression.sample) {
+        (Some(chosen), Some(sample)) if sample.of == 0 => format!("{chosen}: there is no chunk to try"),
         (Some(chosen), Some(sample)) => {
             let (chunks, of) = (count(sample.chunks), counted(sample.of, "chunk"));
             format!("{chosen}, the best on {chunks} of {of}")

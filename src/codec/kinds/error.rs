@@ -192,9 +192,9 @@ pub fn element_help(kind: FaultKind) -> Option<&'static str> {
         FaultKind::NotANumber => {
             Some("`--nan-value CODE` reserves a code for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")")
         }
-        FaultKind::Infinite => {
-            Some("an entry [\"Infinity\", CODE] in cast_value's \"scalar_map\" maps infinities; no range holds them")
-        }
+        FaultKind::Infinite => Some(
+            "a float type holds infinities; `cast_value` in --codecs maps them by [\"Infinity\", CODE] in \"scalar_map\"",
+        ),
         FaultKind::Overflow => Some("choose a smaller scale or another offset, or a wider data type"),
         FaultKind::Remainder => Some("the stored values were not made by this scale; check the codec's configuration"),
         FaultKind::NotBool => {

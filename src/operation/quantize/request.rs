@@ -371,7 +371,8 @@ fn check_cf(source: &OpenedArray, unpacks: bool, target: Option<NumberType>) -> 
     let packed = ["scale_factor", "add_offset"].into_iter().find(|name| source.metadata.attributes.contains(name));
     if let Some(name) = packed.filter(|_| !unpacks) {
         let message = format!("`{}` has the attribute `{name}` already", source.store);
-        return Err(OperationError::data(message).with_help(UNPACK));
+        let help = format!("write the array without the attribute `{name}` first: `transcode --attributes JSON`");
+        return Err(OperationError::data(message).with_help(help));
     }
     if target.is_some_and(|target| !target.is_whole() || target.bits() >= 64) {
         return Err(OperationError::data("--as cf writes int8 to int32 and uint8 to uint32 only")

@@ -38,7 +38,7 @@ pub(super) fn left_out(arrays: &[SourceArray], groups: &[GroupReading]) -> Vec<D
         let (kept, lost): (Vec<&str>, Vec<&str>) = names.partition(is_kept);
         let message = format!("`multiscales` names `{}`, but --only leaves it out", lost.join("`, `"));
         let found = Diagnostic::new(code::MULTISCALES_LEVELS_LEFT_OUT, message)
-            .with_help("write `multiscales` of the levels that are left with --attributes-append")
+            .with_help("edit `multiscales` in the document of the group in DEST: name only the levels that are left")
             .at_node(&group.place.path);
         (!kept.is_empty() && !lost.is_empty()).then_some(found)
     };

@@ -134,8 +134,8 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
         return Ok(difference);
     }
     let message = format!(
-        "no `scale` and `offset` give the values of `{store}` in this form: they would differ by up to {difference}, and \
-         {limit} is allowed"
+        "no `scale` and `offset` give the values of `{store}` in this form: they would differ by up to {difference:?}, \
+         and {limit:?} is allowed"
     );
     Err(OperationError::data(message).with_help("use `--unpack --step S` to quantise again, in multiples of S"))
 }
@@ -291,7 +291,8 @@ impl Packing {
                 "`{}` is quantised to {codes}: `--as` takes integers of 8, 16 or 32 bits that {} can store",
                 source.store, float.0
             );
-            let help = "try `--data-type float64`, or quantise again with `--unpack --quantize TYPE`";
+            let wider = if codes.bits() == 32 { "try `--data-type float64`, or " } else { "" };
+            let help = format!("{wider}quantise again with `--unpack --quantize TYPE`");
             return Err(OperationError::data(message).with_help(help));
         }
         packing.missing.sort_by_key(|code| Some(*code) != absent);

@@ -161,7 +161,7 @@ fn no_destination(error: StoreError, shown: &str) -> OperationError {
             OperationError::usage(format!("this build cannot write to DEST `{shown}`"))
                 .with_help("write a local folder or a local .zip file, and copy that there")
         }
-        error => unreadable(error),
+        error => OperationError::environment("DEST cannot be written").because(error),
     }
 }
 

@@ -440,7 +440,7 @@ fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) 
 /// Returns the error for an earlier plan of `store` with something that does not fit its grids.
 pub(super) fn misfit(store: &str, what: &str) -> OperationError {
     OperationError::data(format!("the plan of `{store}` has {what}, which do not fit its grids"))
-        .with_help("seal the plan anew")
+        .with_help("remove DEST, and run `--init` again")
 }
 
 /// Returns the document of intermediate data: one folder with one file per shard. Elements are as in memory, and the
