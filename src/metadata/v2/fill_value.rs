@@ -86,6 +86,9 @@ fn boolean(fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     Json::Bool(value)
 }
 
+/// Forms of a number that are written in another one.
+const OTHER_FORMS: [Code; 3] = [code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::PLUS_INFINITY];
+
 /// Reads a number. Integers may have been written as `5.0` or `"5"`. v2 has no hexadecimal form.
 fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
     if is_hexadecimal(fill_value) {
@@ -97,15 +100,14 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
     if matches!(dtype.data_type, DataType::Time(_)) && fill_value.as_str() == Some("NaT") {
         return Json::from(i64::MIN);
     }
-    const OTHER_FORMS: [Code; 3] = [code::INTEGER_WITH_FRACTION, code::INTEGER_AS_STRING, code::PLUS_INFINITY];
     if let Ok(read) = dtype.data_type.fill_value_from_json(fill_value)
         && read.notes.iter().any(|note| OTHER_FORMS.iter().any(|form| note.is(*form)))
         && let Ok(value) = dtype.data_type.fill_value_to_json(&read.value)
     {
         let found = format!("{} for an integer", fill_value.excerpt());
-        diagnostics.extend(read.notes.into_iter().map(|note| match note.is(code::INTEGER_WITH_FRACTION) {
-            true => older_form(&found, &value.to_string()),
-            false => note.at_pointer(POINTER),
+        diagnostics.extend(read.notes.into_iter().map(|note| {
+            let is_older = note.is(code::INTEGER_WITH_FRACTION);
+            if is_older { older_form(&found, &value.to_string()) } else { note.at_pointer(POINTER) }
         }));
         return value;
     }
