@@ -191,7 +191,11 @@ impl AgainstNode {
             clauses.push(format!("max difference {difference}{relative}").replace('"', ""));
         }
         if let (Some(at), Some(value), Some(other)) = (&self.at, &self.value, &self.other_value) {
-            clauses.push(format!("at {at:?} {value}, there {other}"));
+            let shown = |value: &Json| match value.as_str() {
+                Some(word @ ("NaN" | "Infinity" | "-Infinity")) => word.to_owned(),
+                _ => value.to_string(),
+            };
+            clauses.push(format!("at {at:?} {}, there {}", shown(value), shown(other)));
         }
         clauses
     }

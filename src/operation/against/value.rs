@@ -6,7 +6,8 @@
 use std::cmp::Ordering;
 
 use crate::codec::fault::number_value;
-use crate::data_type::DataType;
+use crate::data_type::{DataType, TimeType};
+use crate::diagnostic::quantity::counted;
 use crate::element::{ElementType, NumberType, element_bits, integer_of};
 use crate::operation::Numbers;
 
@@ -83,8 +84,8 @@ impl Comparer {
         let sizes = (known(a)?, known(b)?);
         let forms = (form(a), form(b));
         let are_raw = a.raw_size().is_some() && a.raw_size() == b.raw_size();
-        if (forms.0.is_none() || forms.1.is_none()) && a != b && !are_raw {
-            return Err(format!("elements of {a} and {b} have no common meaning"));
+        if (forms.0.is_none() || forms.1.is_none()) && a != b && !are_raw && !are_padded(a, b) {
+            return Err(format!("{} and {} are not compared", described(a), described(b)));
         }
         let widenings = Numbers::as_f64(a).zip(Numbers::as_f64(b));
         Ok(Comparer { forms, sizes, widenings, tolerance })
@@ -144,6 +145,8 @@ impl Comparer {
                 }
                 (difference, difference.map(|difference| difference.to_f64() / length))
             }
+            // Zeros pad the elements of two lengths.
+            _ if without_padding(a) == without_padding(b) => return,
             _ => (None, None),
         };
         compared.differing += 1;
@@ -191,6 +194,29 @@ fn form(data_type: &DataType) -> Form {
         // A byte of 0 or 1.
         DataType::Bool => Some((NumberType::of(ElementType::UInt8), 1)),
         _ => data_type.components(),
+    }
+}
+
+/// True if elements of both types are text, or both bytes, which zeros pad to their length.
+fn are_padded(a: &DataType, b: &DataType) -> bool {
+    let is_text = |a: &DataType| matches!(a, DataType::FixedUtf32(1..));
+    let is_bytes = |a: &DataType| matches!(a, DataType::FixedBytes(bytes) if a.raw_size().is_none() && bytes.size > 0);
+    (is_text(a) && is_text(b)) || (is_bytes(a) && is_bytes(b))
+}
+
+fn without_padding(element: &[u8]) -> &[u8] {
+    &element[..element.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)]
+}
+
+/// Returns a data type with its length or unit: `fixed_length_utf32 of 12 bytes`, `numpy.datetime64 in 10 ms`.
+fn described(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Time(TimeType { name, unit, scale_factor: 1 }) => format!("{name} in {unit}"),
+        DataType::Time(TimeType { name, unit, scale_factor }) => format!("{name} in {scale_factor} {unit}"),
+        DataType::FixedUtf32(_) | DataType::FixedBytes(_) => {
+            format!("{data_type} of {}", counted(data_type.size().unwrap_or(0) as u64, "byte"))
+        }
+        other => other.to_string(),
     }
 }
 
