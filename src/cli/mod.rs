@@ -27,14 +27,17 @@ use session::Session;
 const NAME: &str = "zarrcast";
 
 /// The width that the examples in help need, in columns.
-const LEAST_COLUMNS: u16 = 60;
+const LEAST_COLUMNS: usize = 60;
+
+/// The maximum width of help, in columns.
+const MOST_COLUMNS: usize = 100;
 
 /// Inspect, validate and transcode Zarr arrays
 ///
 /// zarrcast quantises float arrays to integers with the codecs scale_offset and cast_value, and reports the error. Readers
 /// that know these codecs still see floats. It says what is wrong with a store, shows what each codec does, and runs any codec chain on files.
 #[derive(Debug, Parser)]
-#[command(name = NAME, version, propagate_version = true, max_term_width = 100)]
+#[command(name = NAME, version, propagate_version = true, max_term_width = MOST_COLUMNS)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -91,8 +94,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
     let columns = terminal::size(Output::Result).map(|(columns, _)| columns).or_else(of_environment);
     let mut command = command();
-    if columns.is_some_and(|columns| columns < LEAST_COLUMNS) {
-        command = command.term_width(LEAST_COLUMNS.into());
+    if let Some(columns) = columns {
+        command = command.term_width(usize::clamp(columns.into(), LEAST_COLUMNS, MOST_COLUMNS));
     }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))

@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, RgbColor, Style as Ansi};
 
 use crate::diagnostic::Severity;
+use crate::store::machine;
 
 /// The minimum width that text is fitted to, in columns.
 const LEAST_WIDTH: usize = 40;
@@ -31,18 +32,19 @@ impl Output {
     }
 }
 
-/// Returns the columns and lines of the terminal of a stream. `None` if it is not a terminal.
+/// Returns the columns and lines of the terminal of a stream. `None` if it is not a terminal, or its columns are
+/// unknown. Unknown lines are 0.
 pub fn size(output: Output) -> Option<(u16, u16)> {
     let size = match output {
-        Output::Result => terminal_size::terminal_size_of(stdout()),
-        Output::Error => terminal_size::terminal_size_of(stderr()),
+        Output::Result => machine::terminal_size(stdout()),
+        Output::Error => machine::terminal_size(stderr()),
     };
-    size.map(|(width, height)| (width.0, height.0))
+    size.filter(|(columns, _)| *columns > 0)
 }
 
 /// Returns the columns of the terminal of a stream. `None` if it is not a terminal.
 pub fn columns(output: Output) -> Option<usize> {
-    size(output).map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+    size(output).map(|(columns, _)| usize::from(columns))
 }
 
 /// True if text on a stream is coloured by ANSI escapes. It is on a terminal that supports escapes (`TERM`), unless

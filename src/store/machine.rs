@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Returns the number of bytes of memory that the process can still use, or `None` if the system does not report it.
@@ -30,6 +31,11 @@ fn free_memory() -> Option<u64> {
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn free_memory() -> Option<u64> {
     None
+}
+
+/// Returns the columns and lines of a terminal, 0 where they are unknown. `None` if the stream is not a terminal.
+pub fn terminal_size(stream: impl AsFd) -> Option<(u16, u16)> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| (size.ws_col, size.ws_row))
 }
 
 /// Returns an identifier of the current boot, or `None` if the system has none.

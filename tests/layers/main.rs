@@ -38,7 +38,7 @@ const ROWS: [&str; 19] = [
 ];
 
 /// Paths that only some rows may name, with those rows.
-const OWNED: [(&str, &[&str]); 31] = [
+const OWNED: [(&str, &[&str]); 30] = [
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
@@ -55,7 +55,6 @@ const OWNED: [(&str, &[&str]); 31] = [
     ("maud", &["report"]),
     ("png", &["report"]),
     ("unicode_width", &["report"]),
-    ("terminal_size", &["report"]),
     ("rayon", &["engine"]),
     ("std::fs", &["store"]),
     ("fs::", &["store"]),
