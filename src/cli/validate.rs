@@ -281,8 +281,12 @@ fn denied(text: &str) -> Result<Option<Code>, String> {
 /// Parses a code or its name.
 fn code(text: &str) -> Result<Code, String> {
     code::find(text).ok_or_else(|| {
-        let near = code::nearest(text);
-        format!("no rule has this code or name; the nearest is {} ({})", near.code, near.name)
+        let next = match code::meant(text) {
+            _ if text.contains(',') => "give one code, and repeat the option for others".to_owned(),
+            Some(near) => format!("the nearest is {} ({})", near.code, near.name),
+            None => "`zarrcast validate --list-rules` shows all".to_owned(),
+        };
+        format!("no rule has this code or name; {next}")
     })
 }
 

@@ -385,12 +385,12 @@ pub fn of(code: &str) -> Option<Code> {
     ALL.binary_search_by_key(&code, |entry| entry.code).ok().map(|at| ALL[at])
 }
 
-/// Returns the entry whose code or name needs the fewest edits to become `text`.
-pub fn nearest(text: &str) -> Code {
+/// Returns the entry whose code or name `text` most likely means.
+pub fn meant(text: &str) -> Option<Code> {
     let text = text.to_lowercase();
     let codes: Vec<String> = ALL.iter().map(|entry| entry.code.to_lowercase()).collect();
     let known = codes.iter().map(String::as_str).chain(ALL.iter().map(|entry| entry.name));
-    spelling::nearest(&text, known).and_then(find).unwrap_or(MEMBER_MISSING)
+    spelling::meant(&text, known).and_then(find)
 }
 
 #[cfg(test)]

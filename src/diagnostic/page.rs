@@ -16,12 +16,14 @@ impl Code {
         self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
     }
 
-    /// Returns the first sentence of "What to do", on one line.
+    /// Returns the first sentence of "What to do" as a clause on one line.
     pub fn first_step(self) -> String {
         let (_, rest) = self.page.split_once("\n## What to do\n\n").unwrap_or_default();
         let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
         let paragraph = section.trim().replace('\n', " ");
-        paragraph.split_once(". ").map_or(paragraph.trim_end_matches('.'), |(first, _)| first).to_owned()
+        let first = paragraph.split_once(". ").map_or(paragraph.trim_end_matches('.'), |(first, _)| first);
+        // It begins with a verb.
+        first.chars().take(1).flat_map(char::to_lowercase).chain(first.chars().skip(1)).collect()
     }
 
     /// Returns the first address in its references: a section of the specification, or a page of the registry.

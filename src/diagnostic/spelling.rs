@@ -8,14 +8,9 @@ const MAX_CHARACTERS: usize = 64;
 /// The most names that [`near`] returns.
 const MOST_OFFERED: usize = 3;
 
-/// Returns the known name with the fewest edits, the first of several. `None` if there are no known names.
+/// Returns the nearest known name if it is within two edits, or within one for names under six characters.
 ///
 /// An edit inserts, removes or replaces a character, or exchanges two neighbours (Damerau and Levenshtein).
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    with_distance(name, known).map(|(_, nearest)| nearest)
-}
-
-/// Returns the nearest known name if it is within two edits, or within one for names under six characters.
 pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = if name.chars().count() < 6 { 1 } else { 2 };
     // A name that is not longer than its edits has nothing in common with the other one.
@@ -87,13 +82,6 @@ mod tests {
     use super::*;
 
     const KNOWN: [&str; 4] = ["zstd", "blosc", "transpose", "float32"];
-
-    #[test]
-    fn nearest_name_is_the_one_of_the_fewest_edits() {
-        assert_eq!(nearest("transposed", KNOWN), Some("transpose"));
-        assert_eq!(nearest("b", KNOWN), Some("zstd"));
-        assert_eq!(nearest("zstd", []), None);
-    }
 
     #[test]
     fn short_name_is_meant_within_one_edit_and_a_long_one_within_two() {

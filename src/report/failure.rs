@@ -9,6 +9,7 @@ use super::formats::path_of;
 use super::quantity;
 use super::table::{wrap_prose, write_hanging};
 use super::terminal::{Role, Style, one_line};
+use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::operation::OperationError;
 use crate::operation::error::says_more;
@@ -127,11 +128,18 @@ pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, outp
         }
     }
     if is_cut {
-        let shown = quantity::count(found.len() as u64);
-        let line = format!("... only the first {shown} findings are shown; --max-findings 0 shows all");
+        let line = format!("... {}; --max-findings 0 shows all", first_shown(found.len()));
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
     if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
+}
+
+/// Returns `only the first 3 findings are shown`.
+pub(super) fn first_shown(shown: usize) -> String {
+    match shown {
+        1 => "only the first finding is shown".to_owned(),
+        _ => format!("only the first {} findings are shown", quantity::count(shown as u64)),
+    }
 }
 
 /// The output, and the location of the last finding.
@@ -293,13 +301,13 @@ impl<'a> Group<'a> {
     }
 
     pub(super) fn num_nodes(&self) -> usize {
-        self.of_nodes().len()
+        self.findings.iter().map(|found| (&found.location.store, &found.location.node)).collect::<HashSet<_>>().len()
     }
 
-    /// Returns the first finding of each node.
-    fn of_nodes(&self) -> Vec<&Diagnostic> {
+    /// Returns the first finding of each node, and of each key that is no document.
+    fn places(&self) -> Vec<&Diagnostic> {
         let (mut seen, mut first) = (HashSet::new(), self.findings.clone());
-        first.retain(|&found| seen.insert((&found.location.store, &found.location.node)));
+        first.retain(|&found| seen.insert((&found.location.store, &found.location.node, stray(&found.location))));
         first
     }
 
@@ -310,29 +318,39 @@ impl<'a> Group<'a> {
         let is_same = self.findings.iter().all(|found| found.message == first.message);
         let is_shared = self.findings.iter().all(|found| found.location.store == first.location.store);
         let store = first.location.store.as_deref().filter(|_| is_shared);
-        let of_nodes = self.of_nodes();
-        let shown = if all { of_nodes.len() } else { SHOWN };
+        let places = self.places();
+        let shown = if all { places.len() } else { SHOWN };
         let node = |found: &&Diagnostic| {
-            let node = match (store, found.location.node.as_deref()) {
-                (Some(_), Some(node)) => node.to_owned(),
-                _ => named(&found.location),
+            let node = match named(&found.location, store.is_none()) {
+                name if name.is_empty() => "/".to_owned(),
+                name => name,
             };
             if is_same { node } else { format!("{node} ({})", found.message) }
         };
-        let mut nodes: Vec<String> = of_nodes.iter().take(shown).map(node).collect();
-        if of_nodes.len() > shown {
-            nodes.push(format!("{} more (-v names all)", of_nodes.len() - shown));
+        let mut nodes: Vec<String> = places.iter().take(shown).map(node).collect();
+        if places.len() > shown {
+            nodes.push(format!("{} more (-v names all)", places.len() - shown));
         }
         let nodes = nodes.join(", ");
         store.map_or_else(|| nodes.clone(), |store| format!("{store}: {nodes}"))
     }
 }
 
-/// Returns the store and path of a node.
-fn named(location: &Location) -> String {
-    let store = location.store.as_deref().unwrap_or_default().trim_end_matches('/');
-    let node = location.node.as_deref().unwrap_or_default();
-    if node == "/" { store.to_owned() } else { format!("{store}{node}") }
+/// Returns the path of a node, with its store if asked for, and with the key if that is no document.
+fn named(location: &Location, with_store: bool) -> String {
+    let store = location.store.as_deref().filter(|_| with_store).unwrap_or_default().trim_end_matches('/');
+    let node = location.node.as_deref().unwrap_or_default().trim_end_matches('/');
+    format!("{store}{node}{}", stray(location))
+}
+
+/// Returns the key below its node, after a slash. Empty for a document, which the node implies.
+fn stray(location: &Location) -> String {
+    let node = location.node.as_deref().unwrap_or_default().trim_matches('/');
+    let key = location.key.as_deref().unwrap_or_default();
+    let below = if node.is_empty() { Some(key) } else { key.strip_prefix(node).and_then(|key| key.strip_prefix('/')) };
+    let is_document = |key: &str| DOCUMENT_KEYS.contains(&key.rsplit('/').next().unwrap_or_default());
+    let stray = below.filter(|key| !key.is_empty() && !is_document(key));
+    stray.map_or_else(String::new, |key| format!("/{key}"))
 }
 
 #[cfg(test)]

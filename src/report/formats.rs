@@ -11,14 +11,16 @@
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>. The runner unescapes `%`, CR
 //! and LF everywhere, and `:` and `,` in properties. These are therefore escaped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::failure::first_shown;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
 use crate::operation::validate::ValidateOutcome;
-use crate::operation::{OperationError, ValidateResult};
+use crate::operation::validate_result::CheckedStore;
+use crate::operation::{Failure, ValidateResult};
 
 /// The address of the published schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -31,8 +33,8 @@ pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     let used: BTreeMap<_, _> = codes.into_iter().zip(0..).collect();
     let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
     let results: Vec<Value> = findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
-    let notification = |error: &OperationError| json!({ "level": "error", "message": { "text": error.to_string() } });
-    let notifications: Vec<Value> = outcome.failures.iter().map(notification).collect();
+    let notification = |failure: &Failure| json!({ "level": "error", "message": { "text": failure.message } });
+    let notifications: Vec<Value> = outcome.result.failures.iter().map(notification).collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -120,9 +122,10 @@ pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     }
     if errors > 0 {
         writeln!(output, "  <testsuite {}>", attributes("stores not looked at", [errors, 0, errors]))?;
-        for failure in &outcome.failures {
-            let (message, help) = (escape(&failure.to_string()), escape(failure.help().unwrap_or_default()));
-            writeln!(output, r#"    <testcase classname="zarrcast" name="{message}">"#)?;
+        for (named, failure) in outcome.result.failures.iter().zip(&outcome.failures) {
+            let (name, message) = (escape(&failure.to_string()), escape(&named.message));
+            let help = escape(failure.help().unwrap_or_default());
+            writeln!(output, r#"    <testcase classname="zarrcast" name="{name}">"#)?;
             writeln!(output, r#"      <error type="failed" message="{message}">{help}</error>"#)?;
             writeln!(output, "    </testcase>")?;
         }
@@ -143,9 +146,15 @@ fn num_failures(cases: &Cases) -> usize {
 
 /// Returns the findings by store and node. Nodes without findings are included.
 fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
-    let cases = |nodes: &[String]| nodes.iter().map(|node| (node.clone(), Vec::new())).collect();
+    // A node that was not read did not pass.
+    let unread: HashSet<_> = result.failures.iter().map(|failure| (&failure.store, &failure.node)).collect();
+    let cases = |CheckedStore { store, nodes, .. }: &CheckedStore| {
+        let store = Some(store.clone());
+        let read = nodes.iter().filter(|node| !unread.contains(&(&store, &Some((*node).clone()))));
+        read.map(|node| (node.clone(), Vec::new())).collect()
+    };
     let mut suites: Vec<(String, Cases)> =
-        result.checked.iter().map(|checked| (checked.store.clone(), cases(&checked.nodes))).collect();
+        result.checked.iter().map(|checked| (checked.store.clone(), cases(checked))).collect();
     for finding in result.findings_and_differences() {
         let Location { store, node, .. } = &finding.location;
         let cases = entry(&mut suites, store.as_deref().unwrap_or("(no store)"));
@@ -220,8 +229,7 @@ pub fn write_github(result: &ValidateResult, output: &mut dyn Write) -> io::Resu
         writeln!(output, "{}", command(finding))?;
     }
     if result.truncated {
-        let shown = result.findings.len();
-        writeln!(output, "::notice title=findings left out::only the first {shown} findings are shown")?;
+        writeln!(output, "::notice title=findings left out::{}", first_shown(result.findings.len()))?;
     }
     Ok(())
 }
@@ -288,6 +296,16 @@ mod tests {
             key: key.map(str::to_owned),
             ..Location::default()
         }
+    }
+
+    #[test]
+    fn node_that_was_not_read_is_no_passed_test_case() {
+        let (store, nodes) = ("s".to_owned(), vec!["/".to_owned(), "/v".to_owned()]);
+        let (node, message) = (Some("/v".to_owned()), "refused".to_owned());
+        let failure = Failure { store: Some(store.clone()), node, key: None, message };
+        let checked = vec![CheckedStore { store, nodes, ..CheckedStore::default() }];
+        let result = ValidateResult { failures: vec![failure], checked, ..ValidateResult::default() };
+        assert_eq!(suites(&result), [("s".to_owned(), vec![("/".to_owned(), Vec::new())])]);
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl ArrayCheck<'_> {
         let sizes = &keys::size_rules(&metadata.grid, reading.pipeline.as_ref(), chain.as_ref().ok());
         let listing = listing::scan(&reading.node, metadata, Purpose::Validating(sizes), self.driver);
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
-        keys::array((&reading.place, self.root), (metadata, sizes), &listing, gathered);
+        let is_sharded = reading.pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
+        let unit = if is_sharded { "shard" } else { "chunk" };
+        keys::array((&reading.place, self.root), (metadata, unit, sizes), &listing, gathered);
         if listing.present.len() < metadata.num_chunks()
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {
@@ -164,7 +166,9 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &st
         OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` {what}", check.place.name()))
     };
     let code = match &fault {
-        Fault::Store(StoreError::Damaged { .. } | StoreError::TooShort { .. }) => code::CHUNK_CORRUPT,
+        Fault::Store(StoreError::Damaged { .. } | StoreError::Unsupported { .. } | StoreError::TooShort { .. }) => {
+            code::CHUNK_CORRUPT
+        }
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
         Fault::Store(_) => return Err(failed("cannot be read").because(fault)),

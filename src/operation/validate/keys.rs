@@ -60,7 +60,7 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
     (place, root): (&NodePath, &Node),
-    (metadata, sizes): (&ArrayMetadata, &Sizes<'_>),
+    (metadata, unit, sizes): (&ArrayMetadata, &str, &Sizes<'_>),
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
@@ -78,14 +78,15 @@ pub(super) fn array(
         return;
     } else if absent == total {
         let none = match total {
-            1 => "the only chunk is not".to_owned(),
-            _ => format!("none of the {} chunks is", count(total)),
+            1 => format!("the only {unit} is not"),
+            _ => format!("none of the {} {unit}s is", count(total)),
         };
         Diagnostic::new(code::CHUNKS_NONE, format!("{none} stored: every element reads as the fill value"))
             .with_help("if the array should have values, its chunks were lost or have other names")
     } else {
-        let (absent, total) = (count(absent), count(total));
-        let message = format!("{absent} of {total} chunks are absent and read as the fill value");
+        let verbs = if absent == 1 { ["is", "reads"] } else { ["are", "read"] };
+        let of = format!("{} of {} {unit}s", count(absent), count(total));
+        let message = format!("{of} {} absent and {} as the fill value", verbs[0], verbs[1]);
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
     gathered.findings.push(place.holds(found));
