@@ -21,6 +21,8 @@ pub struct Listing {
     pub unreadable: ChunkSet,
     /// Unexpected or wrong keys in sorted order. See [`Purpose`].
     pub strays: Vec<UnexpectedKey>,
+    /// Number of keys that belong to no chunk of the grid. There may be more than strays.
+    pub num_unknown: u64,
     /// Size in bytes of all chunks of the grid, or 0 if it was not requested.
     pub present_bytes: u64,
 }
@@ -51,6 +53,13 @@ pub enum UnexpectedKeyKind {
     Link,
     /// A name that is not UTF-8.
     NotUtf8,
+}
+
+impl UnexpectedKeyKind {
+    /// Returns true for a key that belongs to no chunk of the grid.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, UnexpectedKeyKind::Unknown | UnexpectedKeyKind::OutsideGrid(_))
+    }
 }
 
 /// Purpose of a listing.
@@ -92,9 +101,7 @@ impl Listing {
 
     /// Returns the keys that belong to no chunk of the grid, at most [`Listing::MOST_STRAYS`].
     pub fn unknown_keys(&self) -> Vec<String> {
-        let is_unknown =
-            |kind: &UnexpectedKeyKind| matches!(kind, UnexpectedKeyKind::Unknown | UnexpectedKeyKind::OutsideGrid(_));
-        self.keys_of(is_unknown).take(Self::MOST_STRAYS).map(str::to_owned).collect()
+        self.keys_of(UnexpectedKeyKind::is_unknown).take(Self::MOST_STRAYS).map(str::to_owned).collect()
     }
 
     /// Returns the keys of chunks that are dangling links, at most [`Listing::MOST_STRAYS`]. Only for

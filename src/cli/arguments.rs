@@ -66,7 +66,7 @@ struct RemoteArguments {
     anonymous: bool,
 
     /// Maximum number of concurrent requests [default: 64]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = value::above_zero::<NonZeroUsize>, hide_short_help = true)]
     requests: Option<NonZeroUsize>,
 
     /// Treat refused chunks (403) as missing
@@ -102,6 +102,11 @@ impl CommonArguments {
                  azure_storage_account_name",
             ));
         }
+        let bad = settings.iter().find(|(name, value)| RemoteOptions::is_bad_switch(name, value));
+        if let Some((name, _)) = bad {
+            return Err(OperationError::usage(format!("`--storage-option {name}` expects true or false"))
+                .with_help(format!("such as `--storage-option {name}=true`")));
+        }
         let useless = settings.iter().find(|(name, value)| !RemoteOptions::has_effect(name, value));
         if let Some((name, _)) = useless {
             let message = format!("`--storage-option {name}`: this build does not use it");
@@ -120,20 +125,25 @@ impl CommonArguments {
 
     /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.
     pub(super) fn words_of_access(&self) -> Result<Vec<String>, OperationError> {
+        let mut settings = self.remote.storage_options.iter();
+        match settings.find(|(name, value)| RemoteOptions::may_be_secret(name, value)) {
+            Some((name, _)) => Err(secret_setting(name)),
+            None => Ok(self.open_words_of_access()),
+        }
+    }
+
+    /// Returns the same words, without the settings that may be secrets.
+    pub(super) fn open_words_of_access(&self) -> Vec<String> {
         let RemoteArguments { storage_options, anonymous, requests, missing_status, allow_file_references } =
             &self.remote;
-        let mut words = Vec::new();
-        for (name, value) in storage_options {
-            if RemoteOptions::may_be_secret(name, value) {
-                return Err(secret_setting(name));
-            }
-            words.push(format!("--storage-option={name}={value}"));
-        }
+        let is_open = |(name, value): &&(String, String)| !RemoteOptions::may_be_secret(name, value);
+        let setting = |(name, value): &(String, String)| format!("--storage-option={name}={value}");
+        let mut words: Vec<String> = storage_options.iter().filter(is_open).map(setting).collect();
         words.extend(anonymous.then(|| "--anonymous".to_owned()));
         words.extend(requests.map(|requests| format!("--requests={requests}")));
         words.extend(missing_status.map(|status| format!("--missing-status={status}")));
         words.extend(allow_file_references.then(|| "--allow-file-references".to_owned()));
-        Ok(words)
+        words
     }
 }
 

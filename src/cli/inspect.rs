@@ -9,13 +9,13 @@ use clap::Args;
 use super::arguments::{CommonArguments, ReportArguments};
 use super::session::Session;
 use super::value::{self, When};
-use super::{ExitStatus, require_one};
+use super::{ExitStatus, require, require_one};
 use crate::diagnostic::Diagnostic;
 use crate::operation::inspect::inspect;
 use crate::operation::inspect_result::InspectedStores;
 use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
 use crate::operation::{
-    CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, OperationError, Suggest,
+    CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, Missing, OperationError, Suggest,
 };
 use crate::report::terminal::{self, Output};
 use crate::report::{self, html, inspect_preview, json};
@@ -95,7 +95,7 @@ struct ValueArguments {
     suggest: Option<String>,
 
     /// Approximate number of chunks that --suggest tries
-    #[arg(long, value_name = "N", requires = "suggest", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "suggest", value_parser = value::above_zero::<u64>, hide_short_help = true)]
     sample: Option<u64>,
 
     /// Show which bits of the values carry information
@@ -118,10 +118,10 @@ struct ValueArguments {
     #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "")]
     preview: Option<String>,
 
-    /// Values that count as missing; `auto`: those that attributes declare
+    /// Values that count as missing; `auto`: those that attributes declare [default: auto]
     #[arg(long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none)]
-    #[arg(default_value = "auto", allow_hyphen_values = true, hide_short_help = true)]
-    missing: value::MissingOrNone,
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    missing: Option<value::MissingOrNone>,
 
     /// Apply scale_factor, add_offset and _Unsigned first
     #[arg(long)]
@@ -199,6 +199,10 @@ impl InspectArguments {
         let suggest = values.suggest.map(|text| suggest(text, values.sample, &mut stores)).transpose()?;
         let at = slice(values.preview.as_deref().unwrap_or_default(), &mut stores)?;
         require_one(&stores, ("--preview-png", values.preview_png.is_some()), "STORE")?;
+        let looks = values.stats || values.histogram.is_some() || suggest.is_some() || values.information;
+        let draws = values.preview.is_some() || values.preview_png.is_some() || self.report.report.is_some();
+        let needed = "--stats, --histogram, --suggest, --information, --preview or --report";
+        require(looks || draws, &[("cf", values.cf), ("missing", values.missing.is_some())], needed)?;
         let picture = values.preview.is_some().then(|| if self.common.json { DOCUMENT } else { picture_size(session) });
         let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
@@ -206,12 +210,13 @@ impl InspectArguments {
         let options = InspectOptions {
             common: self.common.options(),
             node: self.node,
+            access: self.common.open_words_of_access(),
             stats: values.stats,
             histogram: values.histogram,
             suggest,
             information: values.information,
             chunk: values.chunk.map(|indices| ChunkOptions { indices, inner: values.inner_chunk }),
-            cf: CfOptions { missing: values.missing, unpacks: values.cf },
+            cf: CfOptions { missing: values.missing.unwrap_or(Some(Missing::Auto)), unpacks: values.cf },
             depth: self.depth,
             draws: self.report.report.is_some(),
             preview: (picture.is_some() || image.is_some()).then_some(PreviewOptions { at, picture, image }),
@@ -290,7 +295,7 @@ fn slice(text: &str, stores: &mut Vec<PathBuf>) -> Result<Vec<(String, u64)>, Op
 /// Returns the size of a picture that fits the terminal, or a page if there is none.
 fn picture_size(session: &Session) -> PictureSize {
     let (columns, lines) = terminal::size(Output::Result).unwrap_or(PAGE);
-    let lines = u64::from(lines).saturating_sub(OTHER_LINES).max(4);
+    let lines = u64::from(if lines == 0 { PAGE.1 } else { lines }).saturating_sub(OTHER_LINES).max(4);
     // With colours, a character is two pixels, each about as high as wide.
     let (rows, pixel_height) = if session.style().is_coloured { (2 * lines, 1) } else { (lines, 2) };
     PictureSize { columns: u64::from(columns).max(16), rows, pixel_height }

@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -80,6 +81,19 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 /// A number of nothing but digits: `u64::from_str` takes a leading plus sign, which no length has.
 fn whole(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// Parses a whole number above 0.
+pub(super) fn above_zero<T: FromStr>(text: &str) -> Result<T, String> {
+    let number = whole(text).filter(|number| *number > 0).and_then(|_| text.parse().ok());
+    number.ok_or_else(|| format!("expected a whole number above 0; found {text:?}"))
+}
+
+/// Parses the runs of `--repeat`.
+pub(super) fn repeats(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 1_000_000;
+    let repeats = above_zero(text)?;
+    if repeats <= MOST { Ok(repeats) } else { Err(format!("expected at most {MOST}")) }
 }
 
 /// A shape or chunk indices: `A,B,...`. Empty text, or `scalar`, for 0-D. The alias makes clap read it as one value.
@@ -232,7 +246,7 @@ const TYPES: &str = "bool, int2 to int64, uint2 to uint64, float16, float32, flo
 
 /// The integer types, for messages.
 const INTEGER_TYPES: &str =
-    "int8, int16, int32, int64, uint8, uint16, uint32, uint64, and others of 2 to 63 bits, such as uint12";
+    "int8, int16, int32, int64, uint8, uint16, uint32, uint64, and others of 2 to 31 bits, such as uint12";
 
 /// Parses the name of a data type, or its metadata as JSON.
 pub(super) fn data_type(text: &str) -> Result<DataType, String> {

@@ -98,9 +98,9 @@ fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Dr
     purpose.leave_out(&mut found.strays);
     found.strays.sort_unstable();
     found.strays.dedup();
-    let Found { present, unreadable, strays, bytes: present_bytes, .. } = found;
+    let Found { present, unreadable, strays, num_unknown, bytes: present_bytes, .. } = found;
     let (present, unreadable) = (present.finish(), unreadable.finish());
-    Ok(Listing { present, is_presumed, unreadable, strays, present_bytes })
+    Ok(Listing { present, is_presumed, unreadable, strays, num_unknown, present_bytes })
 }
 
 enum Task {
@@ -136,6 +136,7 @@ struct Found {
     present: ChunkSetBuilder,
     unreadable: ChunkSetBuilder,
     strays: Vec<UnexpectedKey>,
+    num_unknown: u64,
     bytes: u64,
     /// First folder by name that could not be read, and the error.
     error: Option<(String, StoreError)>,
@@ -373,6 +374,7 @@ impl Found {
     /// Records a stray key. Keys in the same skipped folder follow each other, so the folder is recorded once.
     fn push(&mut self, key: &str, kind: UnexpectedKeyKind) {
         if self.strays.last().is_none_or(|last| last.key != key || last.kind != kind) {
+            self.num_unknown += u64::from(kind.is_unknown());
             self.strays.push(UnexpectedKey { key: key.to_owned(), kind });
         }
     }
@@ -381,6 +383,7 @@ impl Found {
         self.present.insert_all(&present);
         self.unreadable.insert_all(&unreadable);
         self.strays.extend(other.strays);
+        self.num_unknown += other.num_unknown;
         self.bytes = self.bytes.saturating_add(other.bytes);
         if let Some((folder, _)) = &other.error
             && self.error.as_ref().is_none_or(|(first, _)| folder < first)

@@ -8,8 +8,6 @@ mod preview;
 mod tests;
 mod ways;
 
-use std::borrow::Cow;
-
 use super::description::describe;
 use super::histogram::{Binning, absent, range_of};
 use super::information::{BitSurvey, codes};
@@ -287,7 +285,7 @@ impl Contents<'_> {
         result.histogram = binned.map(|(binning, counts)| binning.finish(counts, absent));
         result.stats = figures.filter(|_| options.stats);
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
-            result.suggestion = Some(suggestion(request, quantization, &error).map_err(Stop::Error)?);
+            result.suggestion = Some(suggestion(request, &options.access, quantization, &error).map_err(Stop::Error)?);
             result.warnings.extend(quantization.warnings.iter().cloned());
         }
         Ok(())
@@ -339,7 +337,7 @@ impl Contents<'_> {
             Some(KeptBits { share, bits })
         };
         InformationResult {
-            data_type: number_type.name(),
+            data_type: if of == "values" { self.source.data_type.name() } else { number_type.name() },
             of,
             bits: bit_names(number_type),
             leading_bits: leading as u64,
@@ -380,7 +378,12 @@ fn quantizing(source: &OpenedArray, target: NumberType, missing: Option<&Missing
 }
 
 /// Returns a quantisation with its error over all values that are stored and not missing.
-fn suggestion(request: &Request<'_>, quantization: &Quantization, found: &QuantizeFigures) -> Result<SuggestionResult> {
+fn suggestion(
+    request: &Request<'_>,
+    access: &[String],
+    quantization: &Quantization,
+    found: &QuantizeFigures,
+) -> Result<SuggestionResult> {
     let source = request.source;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
@@ -393,7 +396,11 @@ fn suggestion(request: &Request<'_>, quantization: &Quantization, found: &Quanti
         step: quantization.step(),
         max_abs_error: found.max_abs_error.max(absent_error),
         fill_value: value_to_json(quantization.source, quantization.fill_value),
-        command: command(source, &format!("--quantize {}{missing}", quantization.target)),
+        command: command(
+            source,
+            access,
+            &format!("--quantize {}{missing}{}", quantization.target, format_option(source)),
+        ),
     })
 }
 
@@ -417,11 +424,18 @@ fn missing_option(missing: Option<&Missing>) -> String {
     }
 }
 
-/// Returns the command line that changes an array by these options.
-fn command(source: &OpenedArray, options: &str) -> String {
+/// Returns the option with which an array can be quantised, after a space: Zarr v2 has no codecs for it. Empty for v3.
+fn format_option(source: &OpenedArray) -> &'static str {
+    if source.documents.zarr_format == 2 { " --zarr-format 3" } else { "" }
+}
+
+/// Returns the command line that changes an array by these options, and opens it by those of `access`.
+fn command(source: &OpenedArray, access: &[String], options: &str) -> String {
     let store = &source.store;
-    let store = shlex::try_quote(store).map_or_else(|_| store.clone(), Cow::into_owned);
-    format!("zarrcast transcode {options} {store} DEST")
+    let store = if store.starts_with('-') { format!("./{store}") } else { store.clone() };
+    let words: Vec<&str> = access.iter().chain([&store]).map(String::as_str).collect();
+    let words = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+    format!("zarrcast transcode {options} {words} DEST")
 }
 
 impl InspectOptions {

@@ -61,6 +61,9 @@ pub struct GroupResult {
     pub consolidated: bool,
     /// Sums over the arrays below it. Arrays of unknown size are not counted.
     pub totals: GroupTotals,
+    /// `--depth`: the levels below it that are shown. `None`: all.
+    #[serde(skip)]
+    pub depth: Option<u64>,
     /// The nodes below it as a flat list, sorted by path.
     pub nodes: Vec<NodeResult>,
     /// Findings, including those of the nodes below it.
@@ -221,6 +224,9 @@ pub struct StorageResult {
     pub bytes_stored: u64,
     /// Keys that are not the key of any chunk, at most 100.
     pub unknown_keys: Vec<String>,
+    /// Number of these keys.
+    #[serde(skip)]
+    pub num_unknown: u64,
 }
 
 /// Statistics of all elements of an array. Absent chunks count as the fill value. Padding at the edge is not counted.

@@ -462,6 +462,8 @@ pub struct InspectOptions {
     pub store: Location,
     /// `--node`.
     pub node: Option<String>,
+    /// Options that a command needs to access STORE, such as `--anonymous`, for commands that are printed.
+    pub access: Vec<String>,
     /// `--storage`: stored chunks and bytes are counted.
     pub storage: bool,
     /// `--stats`.

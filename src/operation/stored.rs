@@ -159,6 +159,7 @@ pub(super) fn census(
         bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
         bytes_stored: bytes,
         unknown_keys: listing.unknown_keys(),
+        num_unknown: listing.num_unknown,
     };
     Ok((storage, findings))
 }

@@ -123,10 +123,15 @@ fn members(result: &ArrayResult) -> Members<'_> {
         format!("{} of {} stored", text(present), text(possible))
     };
     let stored = |storage: &StorageResult| {
-        let logical = storage.bytes_logical.map(|bytes| format!(", {} decoded", quantity::bytes(bytes)));
-        format!("{} stored{}", quantity::bytes(storage.bytes_stored), logical.unwrap_or_default())
+        let [decoded, stored, ratio] = sizes(storage.bytes_logical, Some(storage.bytes_stored));
+        let words = [("", stored, " stored"), (", ", decoded, " decoded"), (", ratio ", ratio, "")];
+        let words = words.into_iter().filter(|(_, word, _)| !word.is_empty());
+        words.map(|(before, word, after)| format!("{before}{word}{after}")).collect::<String>()
     };
-    let unknown = storage.map_or(&[][..], |storage| &storage.unknown_keys);
+    let unknown = |storage: &StorageResult| {
+        let first = storage.unknown_keys.first()?;
+        Some(format!("{}, the first `{first}`", quantity::count(storage.num_unknown)))
+    };
     let members = [
         ("shape", of_node.shape.as_deref().map(|shape| named(shape, of_node.dimension_names.as_deref()))),
         ("data type", of_node.data_type.as_ref().map(|name| quantity::json(name) + &v2)),
@@ -138,7 +143,7 @@ fn members(result: &ArrayResult) -> Members<'_> {
         ("chunks", storage.map(|storage| of(storage.chunks_present, storage.chunks))),
         ("shards", storage.and_then(|storage| Some(of(storage.shards_present, Some(storage.shards?))))),
         ("bytes", storage.map(stored)),
-        ("other keys", unknown.first().map(|first| format!("{}, the first `{first}`", unknown.len()))),
+        ("other keys", storage.and_then(unknown)),
     ];
     known(members).collect()
 }
@@ -211,10 +216,11 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
         blocks.extend(node.ways.iter().flat_map(|ways| inspect_values::ways(Some(name.to_owned()), ways)));
     }
     let num_of = |node_type| group.nodes.iter().filter(|node| node.members.node_type == node_type).count() as u64;
+    let depth = group.depth.map_or_else(|| "below it".to_owned(), |depth| format!("to depth {depth}"));
     let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));
     Report {
         title: title(&group.store, &group.path),
-        state: format!("{}; {members} below it", kind("group", group.zarr_format)),
+        state: format!("{}; {members} {depth}", kind("group", group.zarr_format)),
         figures: group_figures(group),
         blocks,
         ..Report::default()

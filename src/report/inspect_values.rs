@@ -144,7 +144,8 @@ pub(super) fn chunk(chunk: &ChunkResult) -> Vec<Block<'_>> {
     }
     if let Some(stored) = chunk.bytes_stored {
         let at = chunk.offset.map_or_else(String::new, |offset| format!(", from byte {}", count(offset)));
-        members.push(("stored", format!("{} ({} bytes){at}", bytes(stored), count(stored))));
+        let exact = if stored < 1024 { String::new() } else { format!(" ({} bytes)", count(stored)) };
+        members.push(("stored", format!("{}{exact}{at}", bytes(stored))));
     }
     members.push(("shape", quantity::shape(&chunk.shape)));
     let mut blocks = vec![heading(2, format!("{kind} {}", quantity::shape(&chunk.indices))), Block::Members(members)];
@@ -217,7 +218,8 @@ pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String 
 
 /// Returns the line below the drawing: sign, exponent, significand.
 fn legend(bits: usize, leading: usize) -> String {
-    let significand = if bits - leading >= 11 { "significand" } else { "bits" };
+    // An integer has only a sign before its bits.
+    let significand = if leading > 1 && bits - leading >= 11 { "significand" } else { "bits" };
     match leading {
         0 => significand.to_owned(),
         1 => format!("± {significand}"),
@@ -257,7 +259,9 @@ pub(super) fn approximately(bytes_stored: u64, is_exact: bool) -> String {
 
 /// Returns the number of chunks of a sample, and their choice.
 pub(super) fn sample(sample: &SampleResult) -> String {
-    let of = if sample.chunks == sample.of {
+    let of = if sample.of == 1 {
+        "the only chunk".to_owned()
+    } else if sample.chunks == sample.of {
         format!("all {}", counted(sample.of, "chunk"))
     } else {
         let share = percent(sample.chunks, sample.of);

@@ -32,7 +32,7 @@ pub(super) struct PartsArguments {
     init: bool,
 
     /// Number of parts of the job
-    #[arg(long, value_name = "N", requires = "init", value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(long, value_name = "N", requires = "init", value_parser = value::above_zero::<u64>,
         conflicts_with_all = ["partition", "status", "finish", "print_script"], hide_short_help = true)]
     partitions: Option<u64>,
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::array::reader::ReadBuffers;
 use crate::array::{Fault, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
 use crate::operation::inspect_result::{ChunkResult, ChunkStage};
@@ -74,7 +75,14 @@ fn find(side: &StoredArray, layout: Option<&ShardLayout>, store: &str, wanted: &
     let grid = chunks.counts();
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
         let kind = if wanted.inner { "inner chunks" } else { "chunks" };
-        let message = format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}");
+        let message = if indices.len() == grid.len() {
+            format!("--chunk {indices:?} is outside of `{store}`, a grid of {grid:?} {kind}")
+        } else {
+            let given =
+                if indices.len() == 1 { "1 index is".to_owned() } else { format!("{} indices are", indices.len()) };
+            let dimensions = counted(grid.len() as u64, "dimension");
+            format!("--chunk {indices:?} does not fit `{store}`: the array has {dimensions}, {given} given")
+        };
         let last: Vec<String> = grid.iter().map(|length| length.saturating_sub(1).to_string()).collect();
         return Err(OperationError::data(message).with_help(if grid.contains(&0) {
             "an array without elements has no chunks".to_owned()

@@ -61,6 +61,7 @@ pub(super) fn inspect_group(
     // Only `validate` shows findings without consequence.
     warnings.retain(|found| found.severity > Severity::Info);
     let mut result = GroupResult {
+        depth: options.depth,
         store: options.store.display().to_string(),
         node_type: "group",
         path: root.path.clone(),

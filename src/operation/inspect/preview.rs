@@ -142,7 +142,10 @@ fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Re
             return Err(OperationError::data(format!("{place}: that dimension has {length} elements"))
                 .with_help("indices count from 0"));
         }
-        at[dimension] = Some(*index);
+        if at[dimension].replace(*index).is_some() {
+            return Err(OperationError::usage(format!("--preview {axis}={index}: this dimension is given twice"))
+                .with_help("give one index for each dimension"));
+        }
     }
     if metadata.shape.contains(&0) {
         return Err(OperationError::data(format!("`{store}` has no elements to preview")));

@@ -1,6 +1,6 @@
 //! `--suggest` without TYPE: ways to store an array of floats smaller, each tried on the same sample of its chunks.
 
-use super::{Contents, command, has_missing, missing_option};
+use super::{Contents, command, format_option, has_missing, missing_option};
 use crate::array::Listing;
 use crate::diagnostic::quantity::{approximate, exact};
 use crate::element::{ElementType, NumberType};
@@ -46,7 +46,7 @@ impl Contents<'_> {
         let mut before = None;
         for (name, change) in self.candidates(&result.values, missing)? {
             self.driver.interrupt().check()?;
-            let tried = change.map_err(OperationError::data).and_then(|(mut change, options)| {
+            let tried = change.map_err(OperationError::data).and_then(|(mut change, words)| {
                 let mut quantization = None;
                 if change.predict.take().is_some() {
                     quantization = before.take();
@@ -62,10 +62,14 @@ impl Contents<'_> {
                     trial => trial,
                 };
                 before.clone_from(&trial.quantization);
-                Ok(Some((trial, options)))
+                Ok(Some((trial, words)))
             });
             result.ways.push(match tried {
-                Ok(Some((trial, options))) => self.way_result(name, options, &trial, listing),
+                Ok(Some((trial, words))) => WayResult {
+                    command: Some(command(self.source, &options.access, &words)),
+                    options: Some(words),
+                    ..self.way_result(name, &trial, listing)
+                },
                 // No differences make the chunks smaller.
                 Ok(None) => continue,
                 Err(error) if error.class() == FaultClass::Data => {
@@ -85,12 +89,10 @@ impl Contents<'_> {
         let compression = compression.map_err(OperationError::data)?.map(Compression::Codecs);
         let compressed = compress.map_or_else(String::new, |codecs| format!(" --compress {codecs}"));
         let change = ChangeOptions { compress: compression, ..ChangeOptions::default() };
-        // Zarr v2 has no codecs that quantise.
-        let is_v2 = self.source.documents.zarr_format == 2;
-        let format = if is_v2 { " --zarr-format 3" } else { "" };
+        let format = format_option(self.source);
         let quantising = |option: &str, quantize: QuantizeOptions| {
             let quantize = QuantizeOptions { missing: missing.cloned(), ..quantize };
-            let zarr_format = is_v2.then_some(3);
+            let zarr_format = (!format.is_empty()).then_some(3);
             let change = ChangeOptions { quantize: Some(quantize), zarr_format, ..change.clone() };
             let missing = missing_option(missing);
             (change, format!("{option}{missing}{format}{compressed}"))
@@ -119,7 +121,7 @@ impl Contents<'_> {
         Ok(of_types.chain(of_errors).chain(of_bits).collect())
     }
 
-    fn way_result(&self, name: String, options: String, trial: &Trial, listing: &Listing) -> WayResult {
+    fn way_result(&self, name: String, trial: &Trial, listing: &Listing) -> WayResult {
         let metadata = &self.source.metadata;
         let objects = if trial.fills { metadata.num_chunks() } else { listing.present.len() };
         let bytes = trial.bytes_stored(&self.source.pipeline, objects);
@@ -135,8 +137,6 @@ impl Contents<'_> {
             is_exact: trial.is_exact,
             ratio,
             seconds: Some(trial.seconds),
-            command: Some(command(self.source, &options)),
-            options: Some(options),
             ..WayResult::default()
         }
     }

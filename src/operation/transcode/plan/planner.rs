@@ -390,7 +390,7 @@ fn known_warnings(source: &OpenedArray, listing: &Listing) -> Vec<Diagnostic> {
 fn unknown_keys(source: &OpenedArray, listing: &Listing) -> Option<Diagnostic> {
     let unknown = listing.unknown_keys();
     let first = unknown.first()?;
-    let message = match unknown.len() {
+    let message = match listing.num_unknown {
         1 => format!("the key `{first}` belongs to no chunk and is not copied"),
         count => format!("{count} keys belong to no chunk and are not copied, the first `{first}`"),
     };
