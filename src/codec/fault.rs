@@ -76,7 +76,11 @@ impl ChainFault {
         match (&self.kind, &*self.place) {
             (ChainFaultKind::StandIn(_), _) => self.kind.to_string(),
             (kind, "-") => format!("{}: {kind}", self.codec),
-            (kind, place) => format!("codec {place} ({}): {kind}", self.codec),
+            (kind, place) => {
+                let (codec, message) = (&self.codec, kind.to_string());
+                let message = message.strip_prefix(&format!("`{codec}`: ")).unwrap_or(&message);
+                format!("codec {place} ({codec}): {message}")
+            }
         }
     }
 
