@@ -68,7 +68,14 @@ fn of_file(file: &Node, name: &str) -> Result<OperationError, StoreError> {
         let more = if is_chunk { "; `inspect --chunk I,J,...` shows one of its chunks" } else { "" };
         (format!("{what} `{owner_name}`"), format!("name the folder: {owner_name}{more}"))
     } else {
-        let (what, help) = format.map_or(("a file, not a folder", A_STORE), |format| (format.name, format.help));
+        let name = file.last_name();
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        let (what, help) = match (format, ending) {
+            (Some(format), _) => (format.name, format.help),
+            (None, Some("zip")) => ("no zip file", "copy it again, or name another one"),
+            (None, Some("json")) => ("no reference file", "name a kerchunk file, or a folder with `zarr.json`"),
+            (None, _) => ("a file, not a folder", A_STORE),
+        };
         (what.to_owned(), help.to_owned())
     };
     let message = format!("`{name}` is not a Zarr store: {} is {what}", file.name());

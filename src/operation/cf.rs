@@ -73,7 +73,7 @@ impl CfDecoding {
 /// if only one of them exists. `_Unsigned` alone converts integers to those of the other signedness.
 pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: NumberType) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
-    let factors = scale_and_offset(attributes)?;
+    let factors = scale_and_offset(source)?;
     let codes = declared_type(stored, attributes);
     let is_unpacked = factors.is_some() || codes != stored;
     let (scale_factor, add_offset) = factors.unwrap_or((1.0, 0.0));
@@ -81,8 +81,8 @@ pub(super) fn unpacking(source: &OpenedArray, stored: NumberType, floats: Number
 }
 
 /// Returns the attributes `scale_factor` and `add_offset`. `None` if there is neither.
-fn scale_and_offset(attributes: &Object) -> Result<Option<(f64, f64)>> {
-    let (scale_factor, add_offset) = (factor("scale_factor", attributes)?, factor("add_offset", attributes)?);
+fn scale_and_offset(source: &OpenedArray) -> Result<Option<(f64, f64)>> {
+    let (scale_factor, add_offset) = (factor("scale_factor", source)?, factor("add_offset", source)?);
     Ok(scale_factor.or(add_offset).map(|_| (scale_factor.unwrap_or(1.0), add_offset.unwrap_or(0.0))))
 }
 
@@ -98,7 +98,7 @@ fn float_for(stored: NumberType) -> NumberType {
 pub(super) fn packing(source: &OpenedArray, floats: Option<&DataType>) -> Result<Option<Unpack>> {
     let attributes = &source.metadata.attributes;
     let codes = source.data_type.number().filter(|number_type| !number_type.is_float());
-    let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(attributes)?, codes) else {
+    let (Some((scale_factor, add_offset)), Some(codes)) = (scale_and_offset(source)?, codes) else {
         return Ok(None);
     };
     let refusal = |asked: &DataType| {
@@ -131,11 +131,12 @@ fn wrapped(code: i128, codes: NumberType) -> i128 {
 }
 
 /// Returns an attribute as a number. `None` if it is missing, and an error of the data if it is something else.
-pub(super) fn factor(name: &str, attributes: &Object) -> Result<Option<f64>> {
-    let Some(json) = attributes.get(name) else { return Ok(None) };
+pub(super) fn factor(name: &str, source: &OpenedArray) -> Result<Option<f64>> {
+    let Some(json) = source.metadata.attributes.get(name) else { return Ok(None) };
     number(json).map(Some).ok_or_else(|| {
         let found = json.to_string();
-        OperationError::data(format!("the attribute `{name}` is {found}, not a number"))
+        OperationError::data(format!("the attribute `{name}` of `{}` is {found}, not a number", source.store))
+            .with_help("correct the attribute, or leave out the option that applies it")
     })
 }
 

@@ -191,10 +191,14 @@ pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &N
         DocumentError::Json { key, format: Some(format), .. } => {
             OperationError::data(format!("`{name}/{key}` is {}", format.name)).with_help(document_help(format))
         }
-        DocumentError::Json { key, error, .. } => {
-            OperationError::data(format!("`{name}/{key}` is not JSON")).because(error)
+        DocumentError::Json { key, error, .. } => OperationError::data(format!("`{name}/{key}` is not JSON"))
+            .because(error)
+            .with_help("correct the document there, or restore it from a copy"),
+        DocumentError::Store(error) => {
+            let help = error.is_data_fault().then_some("put the document in its place");
+            let failed = OperationError::environment(format!("`{name}` cannot be read")).because(error);
+            help.into_iter().fold(failed, OperationError::with_help)
         }
-        DocumentError::Store(error) => OperationError::environment(format!("`{name}` cannot be read")).because(error),
     })?;
     found.ok_or_else(|| no_node(node, name))
 }

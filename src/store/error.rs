@@ -55,6 +55,14 @@ pub enum StoreError {
         /// Description of the fault.
         reason: String,
     },
+    /// An object in a form that this program does not read.
+    #[error("{object} is not read: {reason}")]
+    Unsupported {
+        /// Name of the object in messages.
+        object: String,
+        /// Description of the form.
+        reason: String,
+    },
     /// A key that could leave the store.
     #[error("the key {0:?} is not a path inside the store")]
     Key(String),

@@ -307,7 +307,7 @@ impl Packing {
         let is_packed_once = !names.iter().any(|name| name == PACKING[0] || name == FILTER);
         let unpack = cf::packing(source, floats.or(Some(&double)))?.filter(|_| is_packed_once);
         let Some(unpack) = unpack else { return Ok(None) };
-        let factor = |name| cf::factor(name, &source.metadata.attributes);
+        let factor = |name| cf::factor(name, source);
         let scaling = [factor("add_offset")?.unwrap_or(0.0), 1.0 / factor("scale_factor")?.unwrap_or(1.0)];
         let (codes, float) = (unpack.source(), FloatType(unpack.target()));
         let mut decode = ValueProgram::new(codes.size());

@@ -69,7 +69,8 @@ impl Archive {
             _ if member.is_encrypted => "it is encrypted".to_owned(),
             method if !READ.contains(&method) => {
                 let method = method.as_u16();
-                format!("its compression method {method} is not supported: use none, deflate or zstd")
+                let reason = format!("its compression method {method} is not supported: use none, deflate or zstd");
+                return Err(StoreError::Unsupported { object: self.shown(member), reason });
             }
             Method::STORE if stored_bytes != bytes => format!("it holds {stored_bytes} bytes, {bytes} expected"),
             method if method != Method::STORE && bytes > MOST_DECODED => {
