@@ -157,7 +157,8 @@ impl State<'_> {
         if !is_known || self.rate <= 0.0 {
             return None;
         }
-        Some(quantity::seconds((quantity::approximate(all - self.done) / self.rate).ceil()))
+        let seconds = (quantity::approximate(all - self.done) / self.rate).ceil();
+        Some(if seconds < 60.0 { format!("{seconds} s") } else { quantity::seconds(seconds) })
     }
 }
 
@@ -188,9 +189,9 @@ mod tests {
             }
         }
         let line = state("transcode", 1 << 29, 60).line(81);
-        assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left");
+        assert_eq!(line, "transcode [===========>            ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6 s left");
         let line = state("transcode", 1 << 29, 60).line(59);
-        assert_eq!(line, "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6.00 s left".replace("[=>   ] ", ""));
+        assert_eq!(line, "transcode [=>   ] 512 MiB of 1.00 GiB, 95.4 MiB/s, 6 s left".replace("[=>   ] ", ""));
     }
 
     #[test]

@@ -244,14 +244,16 @@ fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item 
     let quantization = plan.changed.quantization.as_ref();
     let clamped = quantization.filter(|_| clamped > 0).map(|quantization| {
         let became = if quantization.out_of_range == OutOfRange::Wrap { "wrapped around" } else { "clamped" };
-        let elements = format!("{clamped} of {count} stored elements were out of range and were {became}");
+        let of = format!("{} of {}", quantity::count(clamped), quantity::counted(count, "stored element"));
+        let elements = format!("{of} were out of range and were {became}");
         let help = "if they matter, widen or leave out `--range`, or give a `--quantize` type with more codes";
         let message = format!("{elements}, changed by up to {max_abs_error_clamped}");
         Diagnostic::new(code::QUANTIZE_CLAMPED, message).with_help(help)
     });
     let (values, name) = (count.saturating_sub(nan), plan.destination.pipeline.input.data_type.to_string());
     let rounded = (rounded > values / 2).then(|| {
-        let message = format!("{rounded} of {values} stored values were rounded to integers of {name}");
+        let of = format!("{} of {}", quantity::count(rounded), quantity::counted(values, "stored value"));
+        let message = format!("{of} were rounded to integers of {name}");
         Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(format!("`--quantize {name}` keeps the fractions"))
     });
     let predicts = quantization.is_none() && !plan.change.predicted().is_empty();

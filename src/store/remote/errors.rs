@@ -91,7 +91,7 @@ impl Client {
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
-            Failure::Answered(answer) => self.answered(&answer),
+            Failure::Answered(answer) => self.answered(action, &answer),
             Failure::Passing(why, _) => (why, unreachable_help(self.service.kind).to_owned()),
             Failure::Final(why, help) => (why, help.to_owned()),
         };
@@ -99,7 +99,7 @@ impl Client {
     }
 
     /// Returns the reason of an error answer, and the advice.
-    fn answered(&self, answer: &StoreResponse) -> (String, String) {
+    fn answered(&self, action: &str, answer: &StoreResponse) -> (String, String) {
         let status = answer.status;
         let region = answer.header("x-amz-bucket-region");
         if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
@@ -123,10 +123,10 @@ impl Client {
             (Some(code), None) => format!("the store answers {status}: {code}"),
             (None, _) => format!("the store answers {status}"),
         };
-        (words, self.help(code.as_deref().unwrap_or_default(), status))
+        (words, self.help(action, code.as_deref().unwrap_or_default(), status))
     }
 
-    fn help(&self, code: &str, status: StatusCode) -> String {
+    fn help(&self, action: &str, code: &str, status: StatusCode) -> String {
         let help = match (known(code), status.as_u16()) {
             (Some(CREDENTIALS), _) | (None, 401) => credentials_help(self.service.kind),
             (Some(help), _) => help,
@@ -136,7 +136,9 @@ impl Client {
                 } else {
                     "the credentials do not allow it; public data may need `--anonymous`"
                 };
-                return format!("{who}; if the store answers 403 for missing objects, add `--missing-status 403`");
+                let is_for_missing = action == "read" && !self.options.refused_is_absent;
+                let more = "; if the store answers 403 for missing objects, add `--missing-status 403`";
+                return format!("{who}{}", if is_for_missing { more } else { "" });
             }
             (None, 301 | 307 | 308) => "check the endpoint and the region",
             (None, 404) => "check the address",
