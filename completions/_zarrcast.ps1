@@ -43,7 +43,7 @@ Register-ArgumentCompleter -Native -CommandName 'zarrcast' -ScriptBlock {
             [CompletionResult]::new('--sample', '--sample', [CompletionResultType]::ParameterName, 'Approximate number of chunks that --suggest tries')
             [CompletionResult]::new('--chunk', '--chunk', [CompletionResultType]::ParameterName, 'Decode one chunk, codec by codec')
             [CompletionResult]::new('--preview', '--preview', [CompletionResultType]::ParameterName, 'Draw a slice of the last two dimensions')
-            [CompletionResult]::new('--missing', '--missing', [CompletionResultType]::ParameterName, 'Values that count as missing; `auto`: those that attributes declare')
+            [CompletionResult]::new('--missing', '--missing', [CompletionResultType]::ParameterName, 'Values that count as missing; `auto`: those that attributes declare [default: auto]')
             [CompletionResult]::new('--preview-png', '--preview-png', [CompletionResultType]::ParameterName, 'Write the slice as a PNG file of at most 1024 x 1024 pixels')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write an HTML page with pictures')
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads [default: all cores]')

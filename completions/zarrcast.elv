@@ -39,7 +39,7 @@ set edit:completion:arg-completer[zarrcast] = {|@words|
             cand --sample 'Approximate number of chunks that --suggest tries'
             cand --chunk 'Decode one chunk, codec by codec'
             cand --preview 'Draw a slice of the last two dimensions'
-            cand --missing 'Values that count as missing; `auto`: those that attributes declare'
+            cand --missing 'Values that count as missing; `auto`: those that attributes declare [default: auto]'
             cand --preview-png 'Write the slice as a PNG file of at most 1024 x 1024 pixels'
             cand --report 'Write an HTML page with pictures'
             cand --threads 'Worker threads [default: all cores]'

@@ -54,7 +54,7 @@ uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Approximate number of chunks that --suggest tries' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one chunk, codec by codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice of the last two dimensions' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing; `auto`: those that attributes declare' -r -f -a "auto\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing; `auto`: those that attributes declare [default: auto]' -r -f -a "auto\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Write the slice as a PNG file of at most 1024 x 1024 pixels' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write an HTML page with pictures' -r -F

@@ -94,7 +94,8 @@ impl TerminalRun {
 
 /// Opens both sides of a pseudo-terminal.
 fn open(columns: u16) -> (File, OwnedFd) {
-    let size = libc::winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // Some terminals do not know their rows.
+    let size = libc::winsize { ws_row: 0, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut side, mut program) = (0, 0);
     // SAFETY: both descriptors and the size outlive the call, and null asks for no name and the usual settings.
     let status = unsafe {
