@@ -126,7 +126,7 @@ fn members(result: &ArrayResult) -> Members<'_> {
         let [decoded, stored, ratio] = sizes(storage.bytes_logical, Some(storage.bytes_stored));
         let words = [("", stored, " stored"), (", ", decoded, " decoded"), (", ratio ", ratio, "")];
         let words = words.into_iter().filter(|(_, word, _)| !word.is_empty());
-        words.map(|(before, word, after)| format!("{before}{word}{after}")).collect::<String>()
+        words.map(|(before, word, after)| [before, &word, after].concat()).collect::<String>()
     };
     let unknown = |storage: &StorageResult| {
         let first = storage.unknown_keys.first()?;
