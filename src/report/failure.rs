@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, Write};
 
-use super::formats::path_of;
+use super::formats::{first_shown, path_of};
 use super::quantity;
 use super::table::{wrap_prose, write_hanging};
 use super::terminal::{Role, Style, one_line};
@@ -132,14 +132,6 @@ pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, outp
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
     if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }
-}
-
-/// Returns `only the first 3 findings are shown`.
-pub(super) fn first_shown(shown: usize) -> String {
-    match shown {
-        1 => "only the first finding is shown".to_owned(),
-        _ => format!("only the first {} findings are shown", quantity::count(shown as u64)),
-    }
 }
 
 /// The output, and the location of the last finding.

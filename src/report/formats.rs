@@ -16,7 +16,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::failure::first_shown;
+use super::quantity;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, code};
 use crate::operation::validate::ValidateOutcome;
 use crate::operation::validate_result::CheckedStore;
@@ -24,6 +24,14 @@ use crate::operation::{Failure, ValidateResult};
 
 /// The address of the published schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+
+/// Returns `only the first 3 findings are shown`.
+pub(super) fn first_shown(shown: usize) -> String {
+    match shown {
+        1 => "only the first finding is shown".to_owned(),
+        _ => format!("only the first {} findings are shown", quantity::count(shown as u64)),
+    }
+}
 
 /// Writes a SARIF log.
 pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
