@@ -84,4 +84,9 @@ fn against_of_text_names_damaged_chunks_and_memory_that_is_too_little() {
     let report = test.run(["validate", "--json", "a", "--against", "b"]);
     let reason = report.json()["against"]["nodes"][0]["reason"].to_string();
     assert!(reason.contains("chunk c/1 of b"), "{reason}");
+    test.run(["transcode", "-q", "-c", "1", "-s", "3", "a", "shards"]).succeeds();
+    test.write("shards/c/0", "xx");
+    let report = test.run(["validate", "--json", "a", "--against", "shards"]);
+    let reason = report.json()["against"]["nodes"][0]["reason"].to_string();
+    assert!(reason.contains("of shards"), "{reason}");
 }

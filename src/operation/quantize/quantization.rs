@@ -145,30 +145,18 @@ impl Quantization {
 
     /// Returns a warning if a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self, is_in_tree: bool) -> Option<Diagnostic> {
-        let has_step = self.max_error.is_some() || self.grid_step.is_some();
-        let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && has_step && !self.is_open;
+        const FEW: u64 = 8;
+        let (step, option) = match (self.grid_step, self.max_error) {
+            (Some(step), _) => (step, "--step"),
+            (None, Some(_)) => (self.step(), "--max-error"),
+            (None, None) => return None,
+        };
+        let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && !self.is_open;
         let codes = self.codes.last.abs_diff(self.codes.first).saturating_add(1);
-        if differs { self.few_codes(codes, is_in_tree) } else { None }
-    }
-
-    /// With fewer codes in use there is a warning.
-    pub(crate) const FEW_CODES: u64 = 8;
-
-    /// Returns a warning if the number of codes in use is small.
-    pub(crate) fn few_codes(&self, codes: u64, is_in_tree: bool) -> Option<Diagnostic> {
-        let (step, wanted) = match (self.grid_step, self.max_error) {
-            (Some(step), _) => (step, "a smaller `--step`"),
-            (None, Some(_)) => (self.step(), "a smaller `--max-error`"),
-            (None, None) => (self.step(), "a narrower `--range` or a wider type"),
-        };
-        let help = if is_in_tree {
-            format!("give {wanted} with `--rule`, or leave the array unchanged with `--exclude`")
-        } else {
-            format!("give {wanted}")
-        };
-        (codes < Self::FEW_CODES).then(|| {
+        let rule = if is_in_tree { " with `--rule`, or leave the array unchanged with `--exclude`" } else { "" };
+        (differs && codes < FEW).then(|| {
             let message = format!("a step of {step} leaves {} in use", quantity::counted(codes, "code"));
-            Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(help)
+            Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(format!("give a smaller `{option}`{rule}"))
         })
     }
 

@@ -75,14 +75,6 @@ pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<D
         quality,
         ..result
     });
-    if let (Some(counted), Some(made)) = (&quantization, &plan.changed.quantization)
-        && counted.count.saturating_sub(counted.nan.unwrap_or(0)) >= Quantization::FEW_CODES
-        && counted.max_abs_error.is_some_and(|error| error > 0.0)
-        && !plan.warnings.iter().any(|known| known.is(code::QUANTIZE_FEW_CODES))
-    {
-        let few = counted.distinct_codes.and_then(|codes| made.few_codes(codes, plan.path != "/"));
-        warnings.extend(few.map(|found| found.at_node(&plan.path)));
-    }
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && input.data_type != plan.source.data_type {
         // The plan has the widest type that the first pass may choose.

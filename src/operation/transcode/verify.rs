@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Plan;
 use super::plan::losses::kept;
 use super::plan::{compared_in, losses};
-use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
+use crate::array::{ChunkFault, ChunkSet, Fault, ObjectOf, PIECE, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
 use crate::codec::{Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region};
 use crate::diagnostic::{Diagnostic, code};
@@ -224,10 +224,15 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     if !equal {
         return Err(differs(plan, &result));
     }
-    let rounds = quantization.is_some() || plan.changed.rounding.is_some() || difference.is_some();
-    let message = format!("the destination's chain rounds values by up to {max_abs_error}");
-    let warning = (!rounds && max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message));
+    let warning = rounding_warning(plan, max_abs_error);
     Ok(Verification { result, codes: comparison.codes.as_deref().map(packed), warning })
+}
+
+/// Returns a warning if only the chain of DEST changes values: no option asked for it.
+pub(super) fn rounding_warning(plan: &Plan, max_abs_error: f64) -> Option<Diagnostic> {
+    let rounds = plan.changed.quantization.is_some() || plan.changed.rounding.is_some() || of_codes(plan).is_some();
+    let message = format!("the destination's chain rounds values by up to {max_abs_error}");
+    (!rounds && max_abs_error > 0.0).then(|| Diagnostic::new(code::CAST_VALUE_LOSSY, message))
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -446,7 +451,8 @@ fn is_same(
         buffers.undo(recoding, true).map_err(of_source)?;
     }
     let expected = take(&mut buffers.kept);
-    let is_written = buffers.read(written, subchunk).map_err(of_written)?;
+    let is_written = buffers.read(written, subchunk);
+    let is_written = is_written.map_err(|fault| of_written(fault.moved(ObjectOf::Source, ObjectOf::Destination)))?;
     if !is_there || !is_written {
         return Ok(is_there == is_written);
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use lru::LruCache;
 
-use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
+use crate::array::{Fault, ObjectOf, ReadBuffers, Result, StoredArray, SubchunkSource, position};
 use crate::codec::elements::PLACE_BYTES;
 use crate::codec::kinds::Contexts;
 use crate::codec::{
@@ -95,7 +95,9 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         if let Some(kept) = buffers.subchunks.by_key.get(&key) {
             return Ok(Some(kept.encoded));
         }
-        if !buffers.read(self.source, subchunk)? {
+        // The reader of an array names it as the source.
+        let to = if self.number == 0 { ObjectOf::Source } else { ObjectOf::Destination };
+        if !buffers.read(self.source, subchunk).map_err(|fault| fault.moved(ObjectOf::Source, to))? {
             return Ok(None);
         }
         let encoded = buffers.source.bytes.len() as u64;

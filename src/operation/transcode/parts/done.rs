@@ -13,6 +13,7 @@ use crate::engine::route::staged::Intermediate;
 use crate::kernel::quantize::float_bits;
 use crate::metadata::array::num_elements;
 use crate::operation::parts_result::PassStatus;
+use crate::operation::transcode::verify::rounding_warning;
 use crate::operation::transcode::{Plan, Verification, cannot_write};
 use crate::operation::{OperationError, Quantization, Result, VerifyResult};
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
@@ -185,7 +186,8 @@ impl PartReport {
         let bound = self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound));
         let max_abs_error = Some(self.max_abs_error);
         let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };
-        Verification { result, codes: counts_codes.then(|| self.codes.clone()), warning: None }
+        let warning = rounding_warning(plan, self.max_abs_error);
+        Verification { result, codes: counts_codes.then(|| self.codes.clone()), warning }
     }
 }
 
