@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::codec::{BoundChain, as_index};
+use crate::codec::BoundChain;
 use crate::store::held;
 
 /// Memory of a chunk in addition to its bytes: its entry, and the rounding of the allocator.
@@ -107,8 +107,7 @@ impl ArrayCache {
     }
 
     fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<MutexGuard<'_, CacheState>> {
-        let is_plain = || chain.stores_elements(as_index(chain.decoded_bytes()));
-        self.cache.as_ref().filter(|_| self.is_far || size(bytes) <= MOST_PLAIN || !is_plain())?;
+        self.cache.as_ref().filter(|_| self.is_far || size(bytes) <= MOST_PLAIN || !chain.is_plain())?;
         self.held().filter(|held| size(bytes) <= held.most.saturating_sub(held.bytes))
     }
 
@@ -146,6 +145,7 @@ fn size(bytes: usize) -> u64 {
 mod tests {
     use super::*;
 
+    use crate::codec::as_index;
     use crate::data_type::DataType;
     use crate::element::{ElementType, NumberType};
     use crate::metadata::extension::CodecMetadata;

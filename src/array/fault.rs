@@ -98,7 +98,7 @@ impl Fault {
         self.of(ObjectOf::Destination, index)
     }
 
-    fn of(self, of: ObjectOf, index: u64) -> Fault {
+    pub(super) fn of(self, of: ObjectOf, index: u64) -> Fault {
         match self {
             known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,
             fault => Fault::At { of, index, fault: Box::new(fault) },

@@ -118,16 +118,16 @@ impl StoredArray {
         }
         let chain = self.chain_of(index)?;
         // An encoded object is not opened here: it may have been requested in advance, and is read once.
-        if !chain.stores_elements(as_index(chain.decoded_bytes())) || chain.checks_values() {
+        if !chain.is_plain() || chain.checks_values() {
             return Ok(InPieces::NotGiven);
         }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
-        let length = as_index(reader.length());
-        if !chain.stores_elements(length) {
+        let length = reader.length();
+        if length != chain.decoded_bytes() {
             return Ok(InPieces::NotGiven);
         }
-        each_piece_of(&mut reader, length as u64, &mut buffers.bytes, |_, piece| visit(piece))?;
-        buffers.bytes_read += length as u64;
+        each_piece_of(&mut reader, length, &mut buffers.bytes, |_, piece| visit(piece))?;
+        buffers.bytes_read += length;
         Ok(InPieces::Given)
     }
 }

@@ -178,7 +178,7 @@ impl StoredArray {
 
     /// Like [`StoredArray::reading_bytes`], if elements can be read in pieces. This needs chunks that are not encoded.
     pub fn reading_bytes_in_pieces(&self) -> u64 {
-        let is_plain = self.chain.stores_elements(as_index(self.chunk_bytes())) && !self.chain.checks_values();
+        let is_plain = self.chain.is_plain() && !self.chain.checks_values();
         if self.layout.is_none() && !self.has_edges() && is_plain {
             return self.chunk_bytes().min(PIECE as u64);
         }

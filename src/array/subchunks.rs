@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Fault, MOST_OPEN_SHARDS, ReadBuffers, Result, ShardLayout, StoredArray};
+use super::{Fault, MOST_OPEN_SHARDS, ObjectOf, ReadBuffers, Result, ShardLayout, StoredArray};
 use crate::codec::{IndexEntry, OfShape};
 use crate::grid::{Region, zip_with};
 use crate::store::{ObjectReader, StoreError, held};
@@ -146,6 +146,8 @@ impl OpenedObject<'_> {
 pub struct SubchunkSource<'a> {
     /// The array.
     pub side: &'a StoredArray,
+    /// The array in faults.
+    of: ObjectOf,
     /// True if only few entries of each index are needed, so that each is read alone.
     pub reads_entries: bool,
     /// True if all inner chunks of an open shard are read.
@@ -160,7 +162,17 @@ impl<'a> SubchunkSource<'a> {
     /// Creates a reader of an array.
     pub fn new(side: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
-        SubchunkSource { side, reads_entries: false, reads_all: false, opened, index_bytes }
+        SubchunkSource { side, of: ObjectOf::Source, reads_entries: false, reads_all: false, opened, index_bytes }
+    }
+
+    /// Creates a reader of the array that is named as the destination in faults.
+    pub fn of_destination(side: &'a StoredArray) -> Self {
+        SubchunkSource { of: ObjectOf::Destination, ..Self::new(side) }
+    }
+
+    /// Adds the object of a subchunk to a fault, unless it has an object.
+    pub fn located(&self, fault: Fault, subchunk: &[u64]) -> Fault {
+        fault.of(self.of, self.side.object_of(subchunk))
     }
 
     /// Returns true if subchunks should be read shard by shard, because the whole index of each is read.
@@ -205,7 +217,7 @@ impl<'a> SubchunkSource<'a> {
         if !self.side.may_hold(object) {
             return Ok(false);
         }
-        look(object).map_err(|fault| fault.of_source(object))
+        look(object).map_err(|fault| fault.of(self.of, object))
     }
 
     /// Returns an open shard, or opens it. Returns `None` if the array has no streamed shards.

@@ -80,7 +80,7 @@ pub(super) struct ApplyCodecArguments {
     round_trip: bool,
 
     /// Run N times and report the median speed of each codec
-    #[arg(long, value_name = "N", value_parser = value::repeats, help_heading = "Measure")]
+    #[arg(long, value_name = "N", value_parser = value::up_to::<1_000_000>, help_heading = "Measure")]
     repeat: Option<u32>,
 
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args, value_parser};
+use clap::{ArgAction, Args};
 
 use super::value::{self, When};
 use crate::operation::OperationError;
@@ -11,7 +11,7 @@ use crate::operation::options::CommonOptions;
 use crate::store::{Location, RemoteOptions, StoreError, file};
 
 /// The most worker threads. More would only take memory and time to start.
-const MOST_THREADS: i64 = 1024;
+const MOST_THREADS: u32 = 1024;
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -22,8 +22,8 @@ pub(super) struct CommonArguments {
     pub(super) json: bool,
 
     /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
-    threads: Option<u16>,
+    #[arg(long, value_name = "N", value_parser = value::up_to::<MOST_THREADS>)]
+    threads: Option<u32>,
 
     /// Maximum memory for chunks, such as 512MiB or 2GB
     ///
@@ -80,7 +80,7 @@ struct RemoteArguments {
 
 impl CommonArguments {
     pub(super) fn options(&self) -> CommonOptions {
-        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        let threads = self.threads.and_then(|threads| NonZeroUsize::new(threads as usize));
         CommonOptions { threads, max_memory: self.max_memory }
     }
 

@@ -92,10 +92,10 @@ fn common_settings(argument: clap::Arg) -> clap::Arg {
 /// the terminal itself wraps is pasted unchanged.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = terminal::size(Output::Result).map(|(columns, _)| columns).or_else(of_environment);
+    let columns = terminal::columns(Output::Result).or_else(of_environment);
     let mut command = command();
     if let Some(columns) = columns {
-        command = command.term_width(usize::clamp(columns.into(), LEAST_COLUMNS, MOST_COLUMNS));
+        command = command.term_width(columns.clamp(LEAST_COLUMNS, MOST_COLUMNS));
     }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))

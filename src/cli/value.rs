@@ -89,11 +89,10 @@ pub(super) fn above_zero<T: FromStr>(text: &str) -> Result<T, String> {
     number.ok_or_else(|| format!("expected a whole number above 0; found {text:?}"))
 }
 
-/// Parses the runs of `--repeat`.
-pub(super) fn repeats(text: &str) -> Result<u32, String> {
-    const MOST: u32 = 1_000_000;
-    let repeats = above_zero(text)?;
-    if repeats <= MOST { Ok(repeats) } else { Err(format!("expected at most {MOST}")) }
+/// Parses a whole number above 0 and at most `MOST`.
+pub(super) fn up_to<const MOST: u32>(text: &str) -> Result<u32, String> {
+    let number = above_zero(text)?;
+    if number <= MOST { Ok(number) } else { Err(format!("expected at most {MOST}")) }
 }
 
 /// A shape or chunk indices: `A,B,...`. Empty text, or `scalar`, for 0-D. The alias makes clap read it as one value.

@@ -258,10 +258,9 @@ impl BoundChain {
         self.decoded.max_encoded_bytes(&self.encoded())
     }
 
-    /// Returns true if an encoded chunk of `length` bytes is the elements themselves, encoded by `bytes` alone.
-    pub fn stores_elements(&self, length: usize) -> bool {
-        let is_plain = self.codecs.len() == 1 && self.num_noop_codecs() == 1;
-        is_plain && self.decoded.num_bytes() == Some(length as u64)
+    /// Returns true if an encoded chunk is the elements themselves, encoded by `bytes` alone.
+    pub fn is_plain(&self) -> bool {
+        self.codecs.len() == 1 && self.num_noop_codecs() == 1 && self.decoded.num_bytes().is_some()
     }
 
     /// Returns the number of leading codecs that change nothing: 1 for `bytes` in this machine's byte order, else 0.
@@ -335,8 +334,7 @@ impl BoundChain {
     /// inside.
     pub fn reading_bytes(&self, has_edges: bool) -> u64 {
         let decoded = self.decoded_bytes();
-        let is_plain = self.stores_elements(usize::try_from(decoded).unwrap_or(usize::MAX));
-        let copies = u64::from(!is_plain) + u64::from(has_edges);
+        let copies = u64::from(!self.is_plain()) + u64::from(has_edges);
         let chunk = self.encoded_bytes().saturating_add(decoded.saturating_mul(copies));
         chunk.saturating_add(self.passage_bytes(self.codecs.len())).saturating_add(self.context_bytes())
     }

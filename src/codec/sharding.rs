@@ -131,8 +131,7 @@ impl BoundSharding {
     /// Returns offset and length of the entry of an inner chunk in a shard of `shard_bytes` bytes. `None` if it cannot
     /// be read alone, because the index is encoded.
     pub fn entry_range(&self, entry: usize, shard_bytes: u64) -> Option<(u64, u64)> {
-        let is_plain = self.index.stores_elements(as_index(self.index_bytes));
-        let (start, _) = self.index_range(shard_bytes).ok().filter(|_| is_plain)?;
+        let (start, _) = self.index_range(shard_bytes).ok().filter(|_| self.index.is_plain())?;
         Some((start + entry as u64 * ENTRY_BYTES, ENTRY_BYTES))
     }
 

@@ -15,7 +15,7 @@ impl StoredArray {
     /// read too. It is the whole subchunk, or any part of an object that is not encoded.
     pub fn part_shape(&self) -> Vec<u64> {
         let (chain, shape) = (&self.chain, self.subchunk_shape());
-        let is_plain = self.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes()));
+        let is_plain = self.layout.is_none() && chain.is_plain();
         let size = chain.decoded().data_type.size().filter(|_| is_plain && self.is_regular());
         let least = size.map(|size| PIECE_BYTES[0] / size as u64);
         let piece = least.and_then(|least| contiguous_runs(shape, Region::whole(shape), [1, least]).next());
@@ -64,7 +64,7 @@ impl BlockReader<'_, '_> {
             return; // A read of an index entry is too small to announce.
         }
         let block = &block.moved_by(&side.metadata.skipped);
-        if side.layout.is_some() || !side.chain.stores_elements(as_index(side.chunk_bytes())) {
+        if side.layout.is_some() || !side.chain.is_plain() {
             return reads_of_box(side, block, stays_open(side), each);
         }
         for object in side.objects_in(block) {
@@ -108,7 +108,7 @@ impl BlockReader<'_, '_> {
             let subchunk = part.position(item);
             let read = guarded(|| self.read_subchunk(&subchunk, to, &mut buffers.source));
             self.progress.advance(1);
-            read.map_err(|fault| fault.of_source(self.source.side.object_of(&subchunk)))
+            read.map_err(|fault| self.source.located(fault, &subchunk))
         };
         workers.each(part.num_elements(), read, |_, read| bytes += read)?;
         Ok(bytes)
@@ -130,7 +130,7 @@ impl BlockReader<'_, '_> {
     fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
         let side = self.source.side;
         let chain = side.chain_of_subchunk(subchunk)?;
-        if side.layout.is_none() && chain.stores_elements(as_index(chain.decoded_bytes())) {
+        if side.layout.is_none() && chain.is_plain() {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
         let region = side.inside(&side.subchunk_grid.region_of(subchunk));
@@ -146,21 +146,21 @@ impl BlockReader<'_, '_> {
     fn read_elements(&self, subchunk: &[u64], chain: &BoundChain, to: &DecodedBlock, own: &mut Vec<u8>) -> Result<u64> {
         let side = self.source.side;
         let object = side.object_of(subchunk);
-        let in_source = |fault: Fault| fault.of_source(object);
-        let Some(reader) = side.open_object(object).map_err(in_source)? else { return Ok(0) };
+        let located = |fault: Fault| self.source.located(fault, subchunk);
+        let Some(reader) = side.open_object(object).map_err(located)? else { return Ok(0) };
         let (region, size) = (side.subchunk_grid.region_of(subchunk), self.filling.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
-            return Err(in_source(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
+            return Err(located(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
         let mut bytes = 0;
         for piece in pieces(&region.shape, to.in_source().common(&region).relative_to(&region.start), size) {
             let length = piece.num_elements() * size;
             let offset = ravel(&piece.start, &region.shape) * size;
-            reader.read_at(offset, length, own).map_err(|error| in_source(error.into()))?;
+            reader.read_at(offset, length, own).map_err(|error| located(error.into()))?;
             bytes += length;
             let piece = piece.moved_by(&region.start);
-            check_values(side, own, &piece).map_err(in_source)?;
+            check_values(side, own, &piece).map_err(located)?;
             to.scatter(own, &piece, self.filling.element_size());
         }
         Ok(bytes)

@@ -10,7 +10,7 @@ use super::{
     PrefetchPlan, RechunkPlan, Schedule, Silent, Transfer, Workers, guarded, reads_all, reads_in, reads_of_box,
     reads_of_object, source_of,
 };
-use crate::array::{ChunkSet, Fault, ObjectOf, ReadBuffers, Result, SubchunkSource, crop};
+use crate::array::{ChunkSet, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
 use crate::grid::{Grid, Region};
 
@@ -143,7 +143,7 @@ impl<'a> Pairs<'a> {
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);
         let work = |workers: &Workers<'_, PieceBuffers<W>>, unit| {
             // Each unit has its own source, so that only the index of one shard is kept.
-            let mut to = SubchunkSource::new(destination);
+            let mut to = SubchunkSource::of_destination(destination);
             to.reads_all = true;
             UnitReader { pairs: self, subchunks: [&from, &to], objects, visit: &visit }.read(unit, workers)
         };
@@ -201,8 +201,7 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
                 for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
                     let subchunks = self.subchunks[side];
                     let decoded = decoded.begin(&block, pieces.largest(), &subchunks.side.metadata.skipped);
-                    let read = self.pairs.reader(subchunks, side).read(decoded, workers);
-                    read.map_err(|fault| of_side(fault, side))?;
+                    self.pairs.reader(subchunks, side).read(decoded, workers)?;
                 }
                 let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
                 let piece = |buffers: &mut _, item| self.piece(&blocks[0].position(as_index(item)), held, buffers);
@@ -265,8 +264,7 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
             let position = if side == 0 { transfer.source_subchunk(position) } else { position.into() };
             let start = subchunks.side.subchunk_grid.start_of(&position);
             let elements = read.read_subchunk(subchunks, &position, &Region { start, shape: region.shape.clone() });
-            let of_object = |fault: Fault| fault.of_source(subchunks.side.object_of(&position));
-            return elements.map_err(|fault| of_side(of_object(fault), side));
+            return elements.map_err(|fault| subchunks.located(fault, &position));
         };
         if !held.is_stored || held.elements.len() == as_index(region.num_elements()) * size {
             return Ok(held.is_stored.then_some(&held.elements));
@@ -284,9 +282,4 @@ fn grids(transfer: &Transfer, piece: &[u64]) -> Grids {
     let (destination_subchunk, destination_object) = (piece.to_vec(), piece.to_vec());
     let (source_subchunk, order) = (source.part_shape(), (0..piece.len()).collect());
     Grids { shape, skipped, source_subchunk, destination_subchunk, destination_object, order }
-}
-
-/// Corrects a fault of the destination, as reads report every fault as one of the source.
-fn of_side(fault: Fault, side: usize) -> Fault {
-    if side == 0 { fault } else { fault.moved(ObjectOf::Source, ObjectOf::Destination) }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::array::StoredArray;
+use crate::array::{Fault, ObjectOf};
 use crate::codec::{BoundChain, ValueChange};
 use crate::data_type::DataType;
 use crate::engine::plan::{Costs, Grids};

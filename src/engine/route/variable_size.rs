@@ -193,7 +193,7 @@ impl Pass<'_, VariableSize> {
     /// Encodes a subchunk with other bytes->bytes codecs. Returns false if it is absent.
     fn recode(&self, recoding: &Recoding, subchunk: &[u64], buffers: &mut VariableSizeBuffers) -> Result<bool> {
         let Transfer { source, destination, absent_element, .. } = self.transfer;
-        let located = |fault: Fault| fault.of_source(source.object_of(subchunk));
+        let located = |fault: Fault| self.source.located(fault, subchunk);
         if !buffers.read(&self.source, subchunk)? {
             let Some(absent) = absent_element else { return Ok(false) };
             let chain = &self.destination_chain(subchunk)?;

@@ -297,7 +297,7 @@ impl ArrayPair<'_> {
         objects.insert_all(&destination.objects());
         objects.insert_all(&transfer.overlapped_among(&destination.metadata.grid, None));
         let objects = objects.finish();
-        let sources = [source, destination].map(SubchunkSource::new);
+        let sources = [SubchunkSource::new(source), SubchunkSource::of_destination(destination)];
         let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
             return Err(OperationError::data("their chunks cannot be decoded"));
         };

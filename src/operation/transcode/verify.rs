@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Plan;
 use super::plan::losses::kept;
 use super::plan::{compared_in, losses};
-use crate::array::{ChunkFault, ChunkSet, Fault, ObjectOf, PIECE, SubchunkSource};
+use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
 use crate::codec::{Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region};
 use crate::diagnostic::{Diagnostic, code};
@@ -415,7 +415,8 @@ fn variable_size_values(
     among: Option<&ChunkSet>,
     driver: &Driver,
 ) -> Result<Compared, ChunkFault> {
-    let (source, written) = (SubchunkSource::new(&transfer.source), SubchunkSource::new(&transfer.destination));
+    let Transfer { source, destination, .. } = transfer;
+    let (source, written) = (SubchunkSource::new(source), SubchunkSource::of_destination(destination));
     let readers = ElementReader::new(&source, 0).zip(ElementReader::new(&written, 1));
     let objects = transfer.overlapped_among(&transfer.destination.metadata.grid, among);
     let mut all = Compared::default();
@@ -442,8 +443,8 @@ fn is_same(
     subchunk: &[u64],
     buffers: &mut VariableSizeBuffers,
 ) -> Result<bool, Fault> {
-    let of_source = |fault: Fault| fault.of_source(source.side.object_of(subchunk));
-    let of_written = |fault: Fault| fault.of_destination(written.side.object_of(subchunk));
+    let of_source = |fault: Fault| source.located(fault, subchunk);
+    let of_written = |fault: Fault| written.located(fault, subchunk);
     let own = recoding_of([source.side, written.side], subchunk)?;
     let recoding = own.as_ref().unwrap_or(recoding);
     let is_there = buffers.read(source, subchunk).map_err(of_source)?;
@@ -451,8 +452,7 @@ fn is_same(
         buffers.undo(recoding, true).map_err(of_source)?;
     }
     let expected = take(&mut buffers.kept);
-    let is_written = buffers.read(written, subchunk);
-    let is_written = is_written.map_err(|fault| of_written(fault.moved(ObjectOf::Source, ObjectOf::Destination)))?;
+    let is_written = buffers.read(written, subchunk).map_err(of_written)?;
     if !is_there || !is_written {
         return Ok(is_there == is_written);
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use lru::LruCache;
 
-use crate::array::{Fault, ObjectOf, ReadBuffers, Result, StoredArray, SubchunkSource, position};
+use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
 use crate::codec::elements::PLACE_BYTES;
 use crate::codec::kinds::Contexts;
 use crate::codec::{
@@ -95,15 +95,12 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         if let Some(kept) = buffers.subchunks.by_key.get(&key) {
             return Ok(Some(kept.encoded));
         }
-        // The reader of an array names it as the source.
-        let to = if self.number == 0 { ObjectOf::Source } else { ObjectOf::Destination };
-        if !buffers.read(self.source, subchunk).map_err(|fault| fault.moved(ObjectOf::Source, to))? {
+        if !buffers.read(self.source, subchunk)? {
             return Ok(None);
         }
         let encoded = buffers.source.bytes.len() as u64;
         let side = self.source.side;
-        let of_side = if self.number == 0 { Fault::of_source } else { Fault::of_destination };
-        let located = |fault: Fault| of_side(fault, side.object_of(subchunk));
+        let located = |fault: Fault| self.source.located(fault, subchunk);
         let chain = &*chain_of(side, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut places = Vec::new();
