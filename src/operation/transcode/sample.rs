@@ -4,18 +4,20 @@
 //! The sample is an array with SOURCE's shape, chain and metadata that contains only the drawn chunks. So a trial uses
 //! the plans and routes of a real run, with the same edges, absent chunks and fill values.
 
-#[cfg(test)]
-mod tests;
+mod population;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+pub(crate) use population::SampleSize;
+use population::{Population, spread};
 
 use super::format::version_2::as_source;
 use super::plan::{Blocks, Planner, ResolvedPlan, keep_bits, metadata};
 use super::{BitRounding, Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::{Profile, quantity::approximate};
-use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer, progress::mixed};
+use crate::engine::{Assignment, Driver, Fingerprint, Journal, ObjectReport, Route, Silent, Transfer};
 use crate::grid::{Grid, Region, volume};
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{ArrayMetadata, Json};
@@ -271,16 +273,6 @@ impl Sampler<'_> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SampleSize {
-    /// As many as are useful, within the memory limit.
-    ByDefault,
-    /// This many, within the memory limit.
-    Chunks(u64),
-    /// This many, whatever the memory limit is: the result decides what a run writes, on any machine.
-    Always(u64),
-}
-
 /// The chunks from which a sample is drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct SampleSpec<'a> {
@@ -475,86 +467,4 @@ fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     let (inner, is_cut_off) = without_shards(inner);
     let chain = codecs[..place].iter().cloned().chain(inner).collect();
     (chain, is_cut_off || place + 1 < codecs.len())
-}
-
-/// Least number of chunks in a sample, if there are as many.
-const LEAST_CHUNKS: u64 = 16;
-
-/// A sample of a large array is at most one of this many units, or the least number of chunks.
-const ONE_OF: u64 = 100;
-
-/// A sample of an array of this many units is a hundredth. It is large from this many decoded bytes on.
-const LARGE_OF_MANY: (u64, u64) = (LEAST_CHUNKS * ONE_OF, 8 << 20);
-
-/// Any array is large from this many decoded bytes on.
-const LARGE: u64 = 64 << 20;
-
-/// Maximum number of chunks in a sample of unspecified size.
-const MOST_CHUNKS: u64 = 1 << 14;
-
-/// Memory of a chunk in addition to its bytes: its key, list entries and buffers.
-const CHUNK_OVERHEAD: u64 = 1 << 10;
-
-/// Decoded bytes that are always read of an array that is not large.
-const BYTES_OF_A_SMALL_ARRAY: u64 = 16 << 20;
-
-/// The units from which a sample is drawn. Each has the chunks of DEST that are read together.
-#[derive(Debug, Clone, Copy)]
-struct Population {
-    /// Number of units that are not empty.
-    units: u64,
-    /// Maximum number of chunks of DEST in a unit.
-    chunks_per_unit: u64,
-    /// Maximum number of decoded bytes in a unit.
-    unit_bytes: u64,
-    /// Maximum ratio of the decoded bytes of SOURCE to those of the unit.
-    amplification: u64,
-    /// Decoded bytes of the array.
-    array_bytes: u64,
-    /// Memory limit for all units, in bytes.
-    memory: u64,
-}
-
-impl Population {
-    /// Returns the number of units for a sample of `size` chunks of DEST.
-    fn num_drawn(&self, size: SampleSize) -> u64 {
-        let chunks = self.chunks_per_unit.max(1);
-        let most = (MOST_CHUNKS / chunks).max(1);
-        let wanted = match size {
-            SampleSize::ByDefault => self.by_default().min(most),
-            SampleSize::Chunks(asked) | SampleSize::Always(asked) => asked.div_ceil(chunks),
-        };
-        let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
-        let room = self.memory / held;
-        wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
-    }
-
-    /// Returns the default number of units. It is divided by the amplification, if units need more of SOURCE than they
-    /// contain.
-    fn by_default(&self) -> u64 {
-        let times = self.amplification.max(1);
-        let least = LEAST_CHUNKS.div_ceil(self.chunks_per_unit.saturating_mul(times).max(1));
-        let share = self.units / ONE_OF.saturating_mul(times);
-        let (many, bytes_of_many) = LARGE_OF_MANY;
-        let is_large = self.array_bytes > if self.units >= many { bytes_of_many } else { LARGE };
-        let read = self.unit_bytes.saturating_mul(times).max(1);
-        let quick = if is_large { 0 } else { BYTES_OF_A_SMALL_ARRAY / read };
-        least.max(share).max(quick)
-    }
-}
-
-/// Returns `count` members of a set: one from each of `count` stretches of equal length. Its position in the stretch is
-/// pseudorandom and always the same. So the sample follows slow changes along the array, and does not always hit the
-/// same position of a regular pattern.
-fn spread(all: &ChunkSet, count: u64) -> ChunkSet {
-    // The increment of the generator `SplitMix64`.
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    let total = u128::from(all.len());
-    let edge = |stretch: u64| u64::try_from(u128::from(stretch) * total / u128::from(count.max(1))).unwrap_or(u64::MAX);
-    let drawn = (0..count).filter_map(|stretch| {
-        let (first, end) = (edge(stretch), edge(stretch + 1));
-        let length = end.saturating_sub(first).max(1);
-        all.nth(first + mixed(stretch.wrapping_mul(GOLDEN)) % length)
-    });
-    drawn.collect()
 }
