@@ -17,8 +17,6 @@ pub(crate) struct Case {
     pub(crate) chunk: &'static str,
     /// Whether every command may succeed without a message.
     pub(crate) harmless: bool,
-    /// Whether a command takes long to read it. Only some commands run on it, unless all tests are wanted.
-    pub(crate) large: bool,
     /// The argument of the commands: the folder of the case, or a file in it.
     pub(crate) location: &'static str,
     pub(crate) build: Build,
@@ -26,7 +24,7 @@ pub(crate) struct Case {
 
 /// Returns a case for which at least one command must print a message.
 pub(crate) fn case(name: impl Into<String>, build: impl Fn(&Store) + 'static) -> Case {
-    Case { name: name.into(), chunk: "0", harmless: false, large: false, location: STORE, build: Box::new(build) }
+    Case { name: name.into(), chunk: "0", harmless: false, location: STORE, build: Box::new(build) }
 }
 
 impl Case {
@@ -38,11 +36,6 @@ impl Case {
     /// Sets the location to a file in the folder.
     pub(crate) fn in_file(self, location: &'static str) -> Self {
         Case { location, ..self }
-    }
-
-    /// Runs only some commands on the store.
-    pub(crate) fn large(self) -> Self {
-        Case { large: true, ..self }
     }
 
     /// Allows every command to succeed without a message.

@@ -17,7 +17,6 @@ fn pieces(name: &'static str, codecs: impl Into<String>, piece: &'static str, co
         store.array_of_pieces(&[("data_type", "\"float32\""), ("codecs", &codecs)], piece, count);
         store.write("c/0", [0; 16]);
     })
-    .large()
 }
 
 /// Returns a chain with this codec before `bytes`.
@@ -68,7 +67,7 @@ fn casts() -> Vec<Case> {
         format!(r#"{{"data_type":"uint8","scalar_map":{{"encode":[{0}],"decode":[[0,0]]}}}}"#, entries.join(","))
     };
     vec![
-        front("scalar map of 100000 entries", "cast_value", &map(100_000)).large().harmless(),
+        front("scalar map of 100000 entries", "cast_value", &map(100_000)).harmless(),
         front(
             "scalar map of a million repetitions",
             "cast_value",

@@ -22,7 +22,6 @@ fn repeated(name: &'static str, attributes: &'static str, piece: &'static str, c
     case(name, move |store| {
         store.array_of_pieces(&[("attributes", attributes)], piece, count).write("c/0", [1, 2, 3, 4]);
     })
-    .large()
 }
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -52,13 +51,11 @@ fn deep() -> Vec<Case> {
         }),
         case("millions of brackets", |store| {
             store.write_repeated("zarr.json", ["", "[[[[[[[[", ""], 8 << 20);
-        })
-        .large(),
+        }),
         case("120 objects around a million numbers", |store| {
             let before = format!("{}[0", "{\"a\":".repeat(120));
             store.write_repeated("zarr.json", [&before, ",0", &format!("]{}", "}".repeat(120))], 1_000_000);
-        })
-        .large(),
+        }),
     ]
 }
 
@@ -76,20 +73,17 @@ fn giant() -> Vec<Case> {
             let text = document(&[("attributes", "{\"a\":0")]);
             write_members(&mut file, text.trim_end_matches('}'), "}}");
         })
-        .large()
         .harmless(),
         case("a million unknown members", |store| {
             let mut file = store.create("zarr.json");
             write_members(&mut file, "{\"zarr_format\":3,\"node_type\":\"array\"", "}");
-        })
-        .large(),
+        }),
         case("sparse document of 2^40 bytes", |store| {
             store.write_sparse("zarr.json", 1 << 40);
         }),
         case("64 MiB of white space", |store| {
             store.write_repeated("zarr.json", ["", "        ", ""], 8 << 20);
-        })
-        .large(),
+        }),
         member("number of a million digits as a shape", "shape", || format!("[{}]", "9".repeat(1_000_000))),
         member("number of a million digits as fill value", "fill_value", || "9".repeat(1_000_000)),
         member("number of a million digits as attribute", "attributes", || {

@@ -18,7 +18,6 @@ fn long(data_type: &'static str, name: &str, piece: &'static str) -> Case {
         let changes = [("data_type", data_type.as_str()), ("fill_value", "\"PIECES\"")];
         store.array_of_pieces(&changes, piece, 15_000_000);
     })
-    .large()
 }
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -66,9 +65,9 @@ fn others() -> Vec<Case> {
         fill("bool", "\"true\"", "\"true\""),
         fill("complex64", "one number", "1"),
         fill("complex64", "no number", "[]"),
-        fill("complex64", "a million numbers", format!("[0{}]", ",0".repeat(1_000_000))).large(),
+        fill("complex64", "a million numbers", format!("[0{}]", ",0".repeat(1_000_000))),
         fill("complex128", "lists in lists", "[[0,0],[0,0]]"),
-        fill("r16", "a million bytes", format!("[0{}]", ",0".repeat(1_000_000))).large(),
+        fill("r16", "a million bytes", format!("[0{}]", ",0".repeat(1_000_000))),
         fill("r16", "base64 of a mebibyte", format!("\"{}\"", "AAAA".repeat(1 << 18))),
         long("r16", "base64 of 60 MB", "AAAA"),
         fill("r16", "no base64", "\"&&&=\""),

@@ -46,7 +46,7 @@ fn lies() -> Vec<Case> {
         ),
         consolidated("node twice", inline(&format!("\"a\":{},\"a\":{}", array("[8]"), array("[9]")))),
         consolidated("nodes of every wrong type", inline(r#""a":null,"b":7,"c":[],"d":"text","e":{}"#)),
-        consolidated("200000 nodes that are not there", inline(&million.join(","))).large(),
+        consolidated("200000 nodes that are not there", inline(&million.join(","))),
         consolidated("consolidated metadata in itself", inline(&of_itself)),
         consolidated(
             "100 consolidated metadata within each other",
@@ -93,7 +93,6 @@ fn contradictions() -> Vec<Case> {
             }
             store.write("zarr.json", text + "}}");
         })
-        .large()
         .harmless(),
         case("group of 2000 arrays of 2^126 elements", |store| {
             store.write("zarr.json", GROUP);
@@ -102,7 +101,6 @@ fn contradictions() -> Vec<Case> {
                 store.write(&format!("a{number}/zarr.json"), &array);
             }
         })
-        .large()
         .harmless(),
         case("group of 3000 arrays with grids of 2^60", |store| {
             store.write("zarr.json", GROUP);
@@ -110,7 +108,6 @@ fn contradictions() -> Vec<Case> {
                 store.write(&format!("a{number}/zarr.json"), array("[4611686018427387904]"));
             }
         })
-        .large()
         .harmless(),
         case("group with members of an array", |store| {
             store.write("zarr.json", document(&[("node_type", "\"group\"")]));

@@ -146,7 +146,6 @@ fn crowds() -> Vec<Case> {
                 fs::File::create(store.path(&format!("other{number}"))).unwrap();
             }
         })
-        .large()
         .harmless(),
         case("20000 folders in a group", |store| {
             store.write("zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
@@ -154,7 +153,6 @@ fn crowds() -> Vec<Case> {
                 fs::create_dir(store.path(&format!("other{number}"))).unwrap();
             }
         })
-        .large()
         .harmless(),
         case("1000 folders within each other", |store| {
             store.array(&[]).write("c/0", [1, 2, 3, 4]).write(&format!("{}x", "d/".repeat(1000)), "");

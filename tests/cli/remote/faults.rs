@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Answer, Fault, Manner, Objects, Server, array, is_copy, run};
+use super::{Answer, Fault, Manner, Objects, Server, array, at_once, is_copy, run};
 use crate::support::CliTest;
 
 const BUCKET: Manner = Manner::Bucket { page: 3 };
@@ -24,11 +24,13 @@ fn job_through_passing_faults_ends_with_the_right_bytes() {
         },
         |number| (number % 3 == 1).then(|| Answer::new(206, "xx").with("content-range", "bytes 7-8/9")),
     ];
-    for fault in faults {
-        let (test, server) = (CliTest::new(), faulty(Box::new(move |number, _| fault(number))));
-        run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
-        assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
-    }
+    at_once(faults.map(|fault| {
+        move || {
+            let (test, server) = (CliTest::new(), faulty(Box::new(move |number, _| fault(number))));
+            run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).succeeds();
+            assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+        }
+    }));
 }
 
 #[test]
@@ -47,13 +49,16 @@ fn store_that_does_not_answer_is_given_up_at_first_contact() {
         (Box::new(|_, _| Some(Answer::new(503, ""))), "503"),
         (Box::new(|_, _| Some(Answer::new(429, "").with("retry-after", "100"))), "429"),
     ];
-    for (fault, why) in faults {
-        let (test, server) = (CliTest::new(), faulty(fault));
-        let begun = Instant::now();
-        run(&test, &server, &["transcode", "s3://bucket/a", "copy"]).fails(3, &[why, "attempts", "AWS_ENDPOINT_URL"]);
-        assert!(begun.elapsed() < Duration::from_secs(15), "{why}: {:?}", begun.elapsed());
-        assert!(test.names().is_empty());
-    }
+    at_once(faults.map(|(fault, why)| {
+        move || {
+            let (test, server) = (CliTest::new(), faulty(fault));
+            let begun = Instant::now();
+            run(&test, &server, &["transcode", "s3://bucket/a", "copy"])
+                .fails(3, &[why, "attempts", "AWS_ENDPOINT_URL"]);
+            assert!(begun.elapsed() < Duration::from_secs(15), "{why}: {:?}", begun.elapsed());
+            assert!(test.names().is_empty());
+        }
+    }));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Answer, Manner, Objects, Server, array, run, sound, unlocked, variables};
+use super::{Answer, Manner, Objects, Server, array, at_once, run, sound, unlocked, variables};
 use crate::remote::server::Request;
 use crate::support::CliTest;
 
@@ -135,6 +135,10 @@ fn lock_of_a_dead_process_of_this_host_is_taken_over_at_once() {
 
 #[test]
 fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
+    at_once([taken_over_while_it_waits as fn(), taken_over_while_it_is_paused]);
+}
+
+fn taken_over_while_it_waits() {
     // The run waits longer than the time until its next renewal.
     let is_slow = AtomicBool::new(true);
     let slow = move |_, request: &Request| {
@@ -157,8 +161,8 @@ fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
     assert!(left.contains_key("/bucket/b/c/0") && !left.contains_key("/bucket/b/zarr.json"));
 }
 
-#[test]
-fn run_that_was_paused_looks_at_its_lock_before_it_writes_again() {
+/// A run that goes on looks at its lock before it writes again.
+fn taken_over_while_it_is_paused() {
     let failing = |_, request: &Request| {
         let is_chunk = request.method == "PUT" && request.path.ends_with("b/c/4");
         is_chunk.then(|| Answer { delay: Duration::from_secs(1), ..Answer::new(500, "") })

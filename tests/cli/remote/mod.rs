@@ -29,6 +29,11 @@ fn array(prefix: &str) -> Objects {
     objects
 }
 
+/// Runs tests that mostly wait.
+fn at_once<const N: usize>(tests: [impl FnOnce() + Send; N]) {
+    std::thread::scope(|scope| tests.map(|test| scope.spawn(test)).map(|test| test.join().unwrap()));
+}
+
 /// Returns a server without faults.
 fn sound(objects: Objects, manner: Manner) -> Server {
     Server::start(objects, manner, Box::new(|_, _| None))

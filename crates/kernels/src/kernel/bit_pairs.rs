@@ -15,19 +15,22 @@ use crate::with_element;
 pub use information::Information;
 
 /// The number of bits of the widest element.
-const POSITIONS: usize = 64;
+pub const POSITIONS: usize = 64;
 
 /// Counts of set bits, by position from the least significant.
-type Ones = [u64; POSITIONS];
+pub type Ones = [u64; POSITIONS];
 
 /// Counts over pairs of neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitPairs {
     /// Pairs without a missing element.
     pub pairs: u64,
-    first: Ones,
-    second: Ones,
-    both: Ones,
+    /// Ones in the first element of a pair.
+    pub first: Ones,
+    /// Ones in the second element.
+    pub second: Ones,
+    /// Ones in both.
+    pub both: Ones,
 }
 
 impl Default for BitPairs {
@@ -186,11 +189,11 @@ pattern_of_float!(f64 as u64, 52);
 #[derive(Debug, Clone, Default)]
 pub struct Block {
     /// The patterns, in native byte order. 0 for a missing element.
-    patterns: Vec<u8>,
+    pub patterns: Vec<u8>,
     /// A mask of the same length: all bits are set for an element, none for a missing one.
-    valid: Vec<u8>,
+    pub valid: Vec<u8>,
     /// True if any element is missing. Otherwise `valid` is not used.
-    has_missing: bool,
+    pub has_missing: bool,
 }
 
 impl Block {
@@ -496,6 +499,3 @@ pub fn leading_bits(number_type: NumberType) -> usize {
         None => usize::from(number_type.integer_bounds().is_some_and(|(least, _)| least < 0)),
     }
 }
-
-#[cfg(test)]
-mod tests;

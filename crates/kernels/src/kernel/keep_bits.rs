@@ -70,8 +70,8 @@ pub struct KeepBits {
 
 struct RoundLoop<T>(BitRound, PhantomData<T>);
 
-/// Sums in parallel, so that the compiler can use vectors.
-const LANES: usize = 8;
+/// Elements of a row.
+const LANES: usize = 16;
 
 impl KeepBits {
     /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay
@@ -169,6 +169,45 @@ fn measure<T: Rounded>(source: &[u8], target: &[u8], normalizer: f64) -> Quantiz
     figures
 }
 
+/// The figures of a tile, by lane, so that the compiler can use vectors.
+struct Lanes {
+    greatest: [f64; LANES],
+    squares: [f64; LANES],
+    nan: [u32; LANES],
+    infinite: [u32; LANES],
+}
+
+/// The constants of a loop.
+#[derive(Clone, Copy)]
+struct Constants {
+    dropped: u32,
+    /// 1 if bits are dropped. With the last kept bit added, ties go to even.
+    odd: u64,
+    /// Half of the last kept bit, less one.
+    below_half: u64,
+    kept: u64,
+}
+
+impl Constants {
+    /// Rounds a row, or a part of one.
+    #[inline(always)]
+    fn round<T: Rounded, const N: usize>(self, source: &[T; N], target: &mut [T; N], lanes: &mut Lanes) {
+        for lane in 0..N {
+            let bits = source[lane].to_bits64();
+            let odd = (bits >> self.dropped) & self.odd;
+            let rounded = T::from_bits64(bits.wrapping_add(self.below_half + odd) & self.kept);
+            let (from, to) = (source[lane].as_(), rounded.as_());
+            let is_kept = from.is_nan() | to.is_infinite() | to.is_nan();
+            target[lane] = if is_kept { source[lane] } else { rounded };
+            let error = if is_kept { 0.0 } else { (to - from).abs() };
+            lanes.greatest[lane] = if error > lanes.greatest[lane] { error } else { lanes.greatest[lane] };
+            lanes.squares[lane] += error * error;
+            lanes.nan[lane] += u32::from(from.is_nan());
+            lanes.infinite[lane] += u32::from(from.is_infinite());
+        }
+    }
+}
+
 impl<T: Rounded> TileLoop for RoundLoop<T> {
     type State = ();
     type Outcome = QuantizeFigures;
@@ -178,117 +217,30 @@ impl<T: Rounded> TileLoop for RoundLoop<T> {
         let source: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let target: &mut [T] = bytemuck::try_cast_slice_mut(target).unwrap_or_default();
         let dropped = self.0.fraction_bits.unwrap_or(0).saturating_sub(self.0.keepbits);
-        // Half of the last kept bit, less one. With that bit added, ties go to even.
-        let below_half = if dropped > 0 { (1_u64 << (dropped - 1)) - 1 } else { 0 };
-        let kept = !((1_u64 << dropped) - 1);
-        let (mut greatest, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
-        let (mut nan, mut infinite) = (0_u32, 0_u32);
-        let (source_lanes, source_rest) = source.as_chunks::<LANES>();
-        let (target_lanes, target_rest) = target.as_chunks_mut::<LANES>();
-        let one = |value: T| {
-            let bits = value.to_bits64();
-            let odd = if dropped > 0 { (bits >> dropped) & 1 } else { 0 };
-            let rounded = T::from_bits64(bits.wrapping_add(below_half + odd) & kept);
-            let (from, to) = (value.as_(), rounded.as_());
-            let is_kept = from.is_nan() | to.is_infinite() | to.is_nan();
-            let rounded = if is_kept { value } else { rounded };
-            let error = if is_kept { 0.0 } else { (to - from).abs() };
-            (rounded, error, [from.is_nan(), from.is_infinite()])
+        let last_kept = 1_u64 << dropped;
+        let constants = Constants {
+            dropped,
+            odd: (dropped > 0).into(),
+            below_half: (last_kept / 2).saturating_sub(1),
+            kept: !(last_kept - 1),
         };
-        let mut add = |lane: usize, source: T, target: &mut T| {
-            let (rounded, error, [is_nan, is_infinite]) = one(source);
-            *target = rounded;
-            greatest[lane] = if error > greatest[lane] { error } else { greatest[lane] };
-            squares[lane] += error * error;
-            nan += u32::from(is_nan);
-            infinite += u32::from(is_infinite);
-        };
-        for (source, target) in source_lanes.iter().zip(target_lanes) {
-            for (lane, (source, target)) in source.iter().zip(target).enumerate() {
-                add(lane, *source, target);
-            }
+        let mut lanes = Lanes { greatest: [0.0; LANES], squares: [0.0; LANES], nan: [0; LANES], infinite: [0; LANES] };
+        let (source_rows, source_rest) = source.as_chunks::<LANES>();
+        let (target_rows, target_rest) = target.as_chunks_mut::<LANES>();
+        for (source, target) in source_rows.iter().zip(target_rows) {
+            constants.round(source, target, &mut lanes);
         }
-        source_rest.iter().zip(target_rest).for_each(|(source, target)| add(0, *source, target));
+        for (source, target) in source_rest.as_chunks::<1>().0.iter().zip(target_rest.as_chunks_mut::<1>().0) {
+            constants.round(source, target, &mut lanes);
+        }
         QuantizeFigures {
             count: source.len() as u64,
-            nan: u64::from(nan),
-            infinite: u64::from(infinite),
-            max_abs_error: greatest.into_iter().fold(0.0, f64::max),
-            sum_of_squares: squares.into_iter().sum(),
+            nan: lanes.nan.into_iter().map(u64::from).sum(),
+            infinite: lanes.infinite.into_iter().map(u64::from).sum(),
+            max_abs_error: lanes.greatest.into_iter().fold(0.0, f64::max),
+            sum_of_squares: lanes.squares.into_iter().sum(),
             normalizer: 1.0,
             ..QuantizeFigures::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use half::f16;
-
-    use super::*;
-    use crate::element::ElementType;
-    use crate::kernel::InstructionSet;
-
-    /// Rounds values one by one.
-    fn expected(number_type: NumberType, bits: u32, source: &[u64]) -> Vec<u64> {
-        let kernel = KeepBits::new(number_type, bits, &[]);
-        source.iter().map(|value| kernel.round_one(*value)).collect()
-    }
-
-    fn elements(number_type: NumberType, values: &[u64]) -> Vec<u8> {
-        values.iter().flat_map(|value| value.to_ne_bytes()[..number_type.size()].to_vec()).collect()
-    }
-
-    #[test]
-    #[cfg(target_endian = "little")]
-    fn all_patterns_of_float16_are_rounded_as_one_by_one() {
-        let number_type = NumberType::of(ElementType::Float16);
-        let patterns: Vec<u64> = (0..=0xffff).collect();
-        let source = elements(number_type, &patterns);
-        for bits in 0..=10 {
-            let expected = expected(number_type, bits, &patterns);
-            for set in [InstructionSet::Baseline, InstructionSet::detect()] {
-                let mut target = vec![0; source.len()];
-                let mut figures = QuantizeFigures::default();
-                let kernel = set.at_most(|| KeepBits::new(number_type, bits, &[]));
-                kernel.convert(&source, &mut target, &mut figures);
-                assert_eq!(target, elements(number_type, &expected), "{bits}");
-                let value = |bits: u64| f16::from_bits64(bits).to_f64();
-                let errors = patterns.iter().zip(&expected).map(|(x, r)| (value(*x) - value(*r)).abs());
-                let greatest = errors.filter(|error| error.is_finite()).fold(0.0, f64::max);
-                assert_eq!(figures.max_abs_error, greatest);
-                assert_eq!((figures.count, figures.nan), (0x1_0000, 2 * 1023));
-            }
-        }
-    }
-
-    #[test]
-    fn half_of_the_last_kept_bit_is_the_greatest_error() {
-        let number_type = NumberType::of(ElementType::Float32);
-        let values: Vec<f32> = (0..5000_u16).map(|index| 1.0 + f32::from(index) / 5000.0).collect();
-        let source: &[u8] = bytemuck::cast_slice(&values);
-        let mut target = vec![0.0_f32; values.len()];
-        let mut figures = QuantizeFigures::default();
-        KeepBits::new(number_type, 7, &[]).convert(source, bytemuck::cast_slice_mut(&mut target), &mut figures);
-        assert!(figures.max_abs_error <= 1.0 / 256.0 && figures.max_abs_error > 0.99 / 256.0);
-        // For a uniform distribution of errors: the bound divided by the square root of 3.
-        assert!((figures.rms_error() * 3.0_f64.sqrt() * 256.0 - 1.0).abs() < 0.01);
-        assert!(target.iter().all(|value| value.to_bits().trailing_zeros() >= 16));
-    }
-
-    #[test]
-    fn missing_values_and_what_would_be_infinite_stay() {
-        let number_type = NumberType::of(ElementType::Float32);
-        let missing = 9.969_21e36_f32;
-        let values = [f32::MAX, -f32::MAX, missing, f32::NAN, f32::INFINITY, 1.1, -0.0, 1e-45];
-        let kernel = KeepBits::new(number_type, 2, &[u64::from(missing.to_bits())]);
-        let mut target = [0.0_f32; 8];
-        let mut figures = QuantizeFigures::default();
-        kernel.convert(bytemuck::cast_slice(&values), bytemuck::cast_slice_mut(&mut target), &mut figures);
-        let bits = |values: [f32; 8]| values.map(f32::to_bits);
-        assert_eq!(bits(target)[..5], bits(values)[..5]);
-        assert_eq!(target[5], 1.0);
-        assert_eq!((figures.count, figures.nan), (8, 2));
-        assert_eq!(figures.max_abs_error, f64::from(1.1_f32) - 1.0);
     }
 }

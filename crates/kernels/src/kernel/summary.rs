@@ -332,6 +332,3 @@ macro_rules! wide {
 
 wide!(i64);
 wide!(u64);
-
-#[cfg(test)]
-mod tests;

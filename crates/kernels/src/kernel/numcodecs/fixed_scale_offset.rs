@@ -101,7 +101,7 @@ pub const GREATEST_DIGITS: i32 = 307;
 
 /// Returns the exponent of the scale: the least integer that is not below `digits` times log2(10).
 #[expect(clippy::cast_possible_truncation, reason = "for so few digits it is at most 1024")]
-pub(super) fn scale_exponent(digits: i32) -> i32 {
+pub fn scale_exponent(digits: i32) -> i32 {
     (f64::from(digits) * std::f64::consts::LOG2_10).ceil() as i32
 }
 

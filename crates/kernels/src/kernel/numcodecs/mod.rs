@@ -11,8 +11,6 @@
 
 mod delta;
 mod fixed_scale_offset;
-#[cfg(test)]
-mod tests;
 
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
@@ -26,8 +24,8 @@ use super::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::element::{Element, ElementType, NumberType};
 use crate::{with_element, with_float};
 
-pub use delta::{Delta, delta};
-pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize};
+pub use delta::{Delta, delta, promoted};
+pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize, scale_exponent};
 
 /// The element types of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

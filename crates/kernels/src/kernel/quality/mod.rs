@@ -36,6 +36,3 @@ impl BlockLoop for WideningLoop {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -111,8 +111,7 @@ impl Band {
     }
 
     /// Returns the steps of SOURCE and DEST at each point. `None` if it does not count.
-    #[cfg(test)]
-    pub(super) fn points(&self) -> impl Iterator<Item = Option<[u8; 2]>> {
+    pub fn points(&self) -> impl Iterator<Item = Option<[u8; 2]>> {
         let [x, y] = &self.values;
         x.iter().zip(y).zip(&self.counts).map(|((x, y), counts)| (*counts == 1).then_some([*x, *y]))
     }

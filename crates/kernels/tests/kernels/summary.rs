@@ -1,7 +1,8 @@
 use half::f16;
 
-use super::*;
-use crate::kernel::InstructionSet;
+use zarrcast_kernels::element::{Element, ElementType, NumberType};
+use zarrcast_kernels::kernel::InstructionSet;
+use zarrcast_kernels::kernel::summary::{Summary, SummaryScan};
 
 fn summary<T: Element>(values: &[T], counted: T) -> (SummaryScan, Summary) {
     let scan = SummaryScan::new(NumberType::of(T::TYPE), counted.to_bits64());

@@ -7,9 +7,9 @@ use num_bigint::BigInt;
 use num_traits::One;
 use proptest::prelude::*;
 
-use super::fixed_scale_offset::scale_exponent;
-use super::*;
-use crate::element::Element;
+use zarrcast_kernels::element::{Element, ElementType, NumberType};
+use zarrcast_kernels::kernel::ElementFault;
+use zarrcast_kernels::kernel::numcodecs::*;
 
 const fn of(element: ElementType) -> NumberType {
     NumberType::of(element)

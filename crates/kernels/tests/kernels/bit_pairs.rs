@@ -1,6 +1,6 @@
-use super::*;
-use crate::element::ElementType;
-use crate::kernel::InstructionSet;
+use zarrcast_kernels::element::{ElementType, NumberType};
+use zarrcast_kernels::kernel::InstructionSet;
+use zarrcast_kernels::kernel::bit_pairs::*;
 
 /// Pseudorandom numbers, equal in each run.
 fn noise(count: usize, mut state: u64) -> Vec<u64> {

@@ -7,16 +7,16 @@
     reason = "counts and codes are a few thousand, and float32 is intended"
 )]
 
+use half::f16;
 use proptest::prelude::*;
 
-use super::distribution::p_value;
-use super::distribution::{PairCounts, PossibleValues};
-use super::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
-use super::sums::{PairScan, PairSums};
-use crate::element::{ElementType, NumberType};
-use crate::kernel::exact::Value;
-use crate::kernel::keep_bits::KeepBits;
-use crate::kernel::{InstructionSet, Rounding};
+use zarrcast_kernels::element::{ElementType, NumberType};
+use zarrcast_kernels::kernel::InstructionSet;
+use zarrcast_kernels::kernel::keep_bits::KeepBits;
+use zarrcast_kernels::kernel::quality::distribution::p_value;
+use zarrcast_kernels::kernel::quality::distribution::{PairCounts, PossibleValues};
+use zarrcast_kernels::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan, WINDOW};
+use zarrcast_kernels::kernel::quality::sums::{PairScan, PairSums};
 
 const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
 
@@ -131,10 +131,15 @@ proptest! {
     ) {
         let number_type = NumberType::of(element);
         let rounding = KeepBits::new(number_type, bits, &[]);
-        let value = |bits: u64| Value::new(bits, number_type).to_f64();
-        let narrow = |x: f64| {
-            let exact = Value::new(x.to_bits(), NumberType::of(ElementType::Float64));
-            exact.to_float(number_type.float_format().unwrap(), Rounding::NearestEven).unwrap_or(0)
+        let value = |bits: u64| match element {
+            ElementType::Float16 => f16::from_bits(bits as u16).to_f64(),
+            ElementType::Float32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        };
+        let narrow = |x: f64| match element {
+            ElementType::Float16 => u64::from(f16::from_f64(x).to_bits()),
+            ElementType::Float32 => u64::from((x as f32).to_bits()),
+            _ => x.to_bits(),
         };
         let near_one = pairs.iter().map(|(x, _)| narrow(*x));
         let source: Vec<u64> =
