@@ -195,7 +195,7 @@ impl AgainstNode {
                 Some(word @ ("NaN" | "Infinity" | "-Infinity")) => word.to_owned(),
                 _ => value.to_string(),
             };
-            clauses.push(format!("at {at:?} {}, there {}", shown(value), shown(other)));
+            clauses.push(format!("at {at:?}: {}, there {}", shown(value), shown(other)));
         }
         clauses
     }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::formats::{first_shown, path_of};
 use super::quantity;
-use super::table::{wrap_prose, write_hanging};
+use super::table::{wrap, write_hanging};
 use super::terminal::{Role, Style, one_line};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Location};
@@ -58,9 +58,9 @@ fn write_clause(
 fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
     let Some(columns) = style.width else { return vec![text.to_owned()] };
     let room = columns.saturating_sub(indent);
-    let first = wrap_prose(text, room.saturating_sub(label)).into_iter().next().unwrap_or_default();
+    let first = wrap(text, room.saturating_sub(label)).into_iter().next().unwrap_or_default();
     let rest = text.get(first.len()..).unwrap_or_default().trim_start();
-    let rest = if rest.is_empty() { Vec::new() } else { wrap_prose(rest, room.saturating_sub(HANGING)) };
+    let rest = if rest.is_empty() { Vec::new() } else { wrap(rest, room.saturating_sub(HANGING)) };
     [first].into_iter().chain(rest).collect()
 }
 
@@ -214,7 +214,7 @@ impl<'a> Page<'a> {
         let width = self.style.width.map_or(usize::MAX, |width| width - INDENT - label.len());
         let painted = if label.is_empty() { String::new() } else { self.style.paint(Role::Good, label) };
         let first = format!("{:INDENT$}{painted}", "");
-        write_hanging(&first, INDENT + label.len(), &wrap_prose(&text, width), self.output)
+        write_hanging(&first, INDENT + label.len(), &wrap(&text, width), self.output)
     }
 }
 

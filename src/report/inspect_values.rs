@@ -72,15 +72,17 @@ pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
         let mark = if is_best(way, ways) { " *" } else { "" };
         table.push([way.name.clone() + mark].into_iter().chain(cells), way.reason.clone());
     }
+    let is_whole = ways.sample.chunks == ways.sample.of;
+    let title = if is_whole { "options, tried on all chunks" } else { "options, tried on a sample" };
     let mut blocks = vec![
-        Block::Heading(2, name, "options, tried on a sample".to_owned()),
+        Block::Heading(2, name, title.to_owned()),
         Block::Members(members),
         Block::Table("Each option with its error and size", table),
     ];
     if ways.ways.iter().any(|way| is_best(way, ways)) {
         blocks.push(Block::Note("* no other option is both smaller and more exact".to_owned()));
     }
-    if ways.sample.chunks < ways.sample.of && !ways.ways.is_empty() {
+    if !is_whole && !ways.ways.is_empty() {
         let note = "Errors, ranges and kept bits are from the sample. The commands use all values: the range of \
             uint8 and uint16 may be wider, and keep-bits may keep a bit more or less.";
         blocks.push(Block::Note(note.to_owned()));

@@ -163,14 +163,9 @@ pub fn wrapped(text: &str, style: Style, indent: usize) -> Vec<String> {
     style.width.map_or_else(|| vec![text.to_owned()], |columns| wrap(text, columns.saturating_sub(indent)))
 }
 
-/// Wraps text after spaces and commas. A piece without either stays whole.
-pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    filled(text.split_inclusive([' ', ',']), columns)
-}
-
 /// Wraps sentences after spaces. A piece is wrapped inside backticks or after commas only if it is wider than a line: a
 /// command is copied and pasted.
-pub(super) fn wrap_prose(text: &str, columns: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut is_quoted = false;
     let pieces = text.split_inclusive(|letter| {
         is_quoted ^= letter == '`';
@@ -308,17 +303,18 @@ mod tests {
     }
 
     #[test]
-    fn wrap_breaks_after_spaces_and_commas() {
-        assert_eq!(wrap("one two,three four", 9), ["one two,", "three", "four"]);
+    fn wrap_breaks_after_spaces_and_in_a_wide_piece_after_commas() {
+        assert_eq!(wrap("one two,three four", 9), ["one", "two,three", "four"]);
+        assert_eq!(wrap("one two,three four", 8), ["one two,", "three", "four"]);
         assert_eq!(wrap("", 9), [""]);
         assert_eq!(wrap("unbreakable", 4), ["unbreakable"]);
     }
 
     #[test]
     fn prose_is_broken_inside_of_backticks_only_where_it_must_be() {
-        assert_eq!(wrap_prose("run `a b c` or 1,000 times", 9), ["run", "`a b c`", "or 1,000", "times"]);
-        assert_eq!(wrap_prose("an odd ` breaks at all", 9), ["an odd `", "breaks at", "all"]);
-        assert_eq!(wrap_prose("of [1,2,3,4,5,6]", 9), ["of [1,2,", "3,4,5,6]"]);
+        assert_eq!(wrap("run `a b c` or 1,000 times", 9), ["run", "`a b c`", "or 1,000", "times"]);
+        assert_eq!(wrap("an odd ` breaks at all", 9), ["an odd `", "breaks at", "all"]);
+        assert_eq!(wrap("of [1,2,3,4,5,6]", 9), ["of [1,2,", "3,4,5,6]"]);
     }
 }
 

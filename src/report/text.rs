@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::block::{Block, Report};
 use super::quantity::{self, approximate, count, figure, whole};
-use super::table::{Table, WIDTH, width, wrap_prose, wrapped, write_hanging, write_members};
+use super::table::{Table, WIDTH, width, wrap, wrapped, write_hanging, write_members};
 use super::terminal::{Role, Style, one_line};
 use super::{failure, inspect_preview, inspect_values};
 use crate::metadata::Json;
@@ -23,7 +23,7 @@ impl Report<'_> {
             return write_blocks(&self.blocks, style, output);
         }
         write_blocks(&self.blocks, style, output)?;
-        let lines = wrap_prose(&self.state, style.width.unwrap_or(usize::MAX));
+        let lines = wrap(&self.state, style.width.unwrap_or(usize::MAX));
         lines.iter().try_for_each(|line| writeln!(output, "{}", painted(line)))
     }
 }
@@ -49,7 +49,7 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
             write_code(&format!("{label}, as JSON"), &wrapped(&json.to_string(), style, 4), style, output)
         }
         Block::Note(text) => {
-            let lines = wrap_prose(text, style.width.unwrap_or(WIDTH).saturating_sub(2));
+            let lines = wrap(text, style.width.unwrap_or(WIDTH).saturating_sub(2));
             lines.iter().try_for_each(|line| writeln!(output, "  {line}"))
         }
         Block::Blank => writeln!(output),

@@ -49,8 +49,8 @@ WORKS, REFUSED, UNREAD, FAILS = "works", "refused", "unread", "fails"
 HEAD = """\
 # Interoperability
 
-What `zarrcast` does with arrays that other programs write. `tests/interop/matrix.py` writes this page and CI compares it: an entry that
-worked has to go on working, and no other may fail.
+What `zarrcast` does with arrays that other programs write. `tests/interop/matrix.py` writes this page, and CI fails if an entry gets
+worse.
 
 Each row is a data type, in {count:,} arrays altogether: with every compressor that its writer has (none, zstd, gzip, zlib, bz2, lz4, lzma,
 five kinds of blosc, crc32c), in C and F order, little and big endian, in format 3 also in shards. The elements are of every bit pattern,
@@ -62,14 +62,14 @@ NaN payloads and not-a-time among them, some chunks are absent, and fill values 
 | validate | `--level data` finds no error |
 | copy | `transcode` with no option gives the same bytes in every file |
 | to 2, to 3 | `transcode --zarr-format` to the other format |
-| and back | the same of what came of it, to the first format; of format 2 every chunk has its bytes again (but of `quantize` in big endian) |
+| and back | the result of the column before, converted back. In format 2 each chunk has its first bytes again (except `quantize` in big endian) |
 | recompress | `transcode --compress zstd:1` |
 | rechunk | `transcode --chunk-shape`, to chunks that cut across the old ones; in shards, the inner chunks |
 | read by | who reads the source, and the results of the last four columns: **P** zarr-python 3.1.6, **N** the newest zarr-python, **T** tensorstore |
 
 The last four are judged by other readers: every element has to come back bit for bit. "Refused" is exit status 1 with a message and
-nothing written; "unread" that no program asked reads the result (the newest zarr-python is asked of conversions, and of what it wrote
-itself). Where only some arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
+nothing written; "unread": none of these programs can read the result (the newest zarr-python is tried on conversions, and on its own
+arrays). Where only some arrays of a row are so, their number is given. A failure is written in bold, whichever program is at fault.
 """
 INITIALS = {"zarr-python 3.1.6": "P", "the newest zarr-python": "N", "tensorstore": "T"}
 
@@ -239,7 +239,7 @@ def verdict(cell, readers):
     if not equal:
         return UNREAD, "no other implementation reads the result"
     lost = [reader for reader, (before, after) in readers.items() if before == cell["digest"] and reader not in equal]
-    return (WORKS, f"in part not read by {' and '.join(lost)}, which reads the source") if lost else (WORKS, None)
+    return (WORKS, f"not all results are read by {' and '.join(lost)}, though the sources are") if lost else (WORKS, None)
 
 
 def reason(stderr):

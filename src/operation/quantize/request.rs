@@ -343,6 +343,10 @@ impl<'a> Request<'a> {
             _ if self.quantize.max_error == Some(0.0) => {
                 "give an error above 0, or leave the values as they are and only --compress them"
             }
+            _ if fault == RangeFault::TooFewCodes => {
+                "allow a larger error, or only --compress the values; if the least or greatest is no real value, name it \
+                with `--missing`"
+            }
             (None, None) => "allow a larger error, or leave the values as they are and only --compress them",
         };
         let error = OperationError::data(message).with_help(help);

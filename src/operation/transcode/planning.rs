@@ -126,7 +126,9 @@ fn refuse_eaten(arrays: &[Plan]) -> Result<()> {
     let Some(first) = eaten.first() else { return Ok(()) };
     let path = |array: &Plan| array.path.trim_start_matches('/').to_owned();
     let (names, help) = if arrays.len() == 1 {
-        (format!("`{}`", first.source.store), "give a smaller error".to_owned())
+        let range = first.changed.quantization.as_ref().and_then(|quantization| quantization.range);
+        let range = range.map_or_else(String::new, |(lo, hi)| format!(", {lo} to {hi}"));
+        (format!("`{}`{range}", first.source.store), "give a smaller error".to_owned())
     } else {
         let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
         let one = path(first);

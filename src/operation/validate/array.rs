@@ -114,7 +114,7 @@ impl ArrayCheck<'_> {
             // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
             let message = "no codec of the array has a checksum: damage may go unnoticed";
             let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \
-                zstd:5:checksum`, or `crc32c`";
+                zstd:5:checksum STORE DEST`";
             gathered.findings.push(place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help)));
         }
         Ok(())
