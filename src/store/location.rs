@@ -203,11 +203,11 @@ impl Location {
 
     /// Returns true if a file has, or would have, the local path of the location or a path inside it.
     pub fn holds_file(&self, file: &Path) -> bool {
-        let is_url = || self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
-        match &self.target {
-            Target::Folder(place) => file::is_inside(file, place),
-            _ => !is_url() && file::is_inside(file, &self.text),
+        if let Target::Folder(place) = &self.target {
+            return file::is_inside(file, place);
         }
+        let is_url = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
+        !is_url && file::is_inside(file, &self.text)
     }
 
     /// Returns true if the location is inside a zip file and not the file itself.
