@@ -48,10 +48,10 @@ fn with_distance<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 /// most three.
 ///
 /// Upper and lower case are equal. A letter may be inserted, removed, replaced, or exchanged with its neighbour. One
-/// such change is allowed, and one more for each three letters of `text` before its last dot.
+/// such change is allowed, and one more for each four letters of `text` before its last dot.
 pub fn near<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let text = text.chars().take(MAX_CHARACTERS).collect::<String>().to_lowercase();
-    let allowed = 1 + text.rsplit_once('.').map_or(&*text, |(stem, _)| stem).chars().count() / 3;
+    let allowed = 1 + text.rsplit_once('.').map_or(&*text, |(stem, _)| stem).chars().count() / 4;
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|name| {
