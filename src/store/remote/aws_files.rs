@@ -7,16 +7,17 @@ use std::env;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use chrono::DateTime;
 use object_store::CredentialProvider;
 use object_store::aws::{AwsCredential, AwsCredentialProvider};
 use object_store::client::StaticCredentialProvider;
 use serde::Deserialize;
-
-use crate::store::held;
+use tokio::sync::Mutex;
+use tokio::task::block_in_place;
 
 /// Profile with the values of both files.
 #[derive(Default)]
@@ -141,7 +142,7 @@ struct Printed {
     expiration: Option<String>,
 }
 
-/// Time after which expiring credentials are requested again.
+/// Time after which credentials are requested again whose `Expiration` is not a time.
 const KEPT: Duration = Duration::from_mins(5);
 
 #[async_trait]
@@ -149,7 +150,7 @@ impl CredentialProvider for CredentialProcess {
     type Credential = AwsCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let mut kept = held(&self.kept);
+        let mut kept = self.kept.lock().await;
         if let Some((credential, until)) = kept.as_ref()
             && until.is_none_or(|until| Instant::now() < until)
         {
@@ -157,7 +158,8 @@ impl CredentialProvider for CredentialProcess {
         }
         let failed = |why: String| object_store::Error::Generic { store: "S3", source: why.into() };
         let (program, arguments) = self.words.split_first().ok_or_else(|| failed(String::new()))?;
-        let run = Command::new(program).args(arguments).output();
+        // Other requests go on meanwhile.
+        let run = block_in_place(|| Command::new(program).args(arguments).output());
         let output = run.map_err(|error| failed(format!("credential_process cannot be run: {error}")))?;
         if !output.status.success() {
             return Err(failed(format!("credential_process ended with {}", output.status)));
@@ -166,11 +168,18 @@ impl CredentialProvider for CredentialProcess {
         let none = |_| failed("credential_process printed no credentials".to_owned());
         let Printed { access_key_id: key_id, secret_access_key: secret_key, session_token: token, expiration } =
             serde_json::from_slice(&output.stdout).map_err(none)?;
-        let until = expiration.is_some().then(|| Instant::now() + KEPT);
+        let until = expiration.map(|time| Instant::now() + kept_for(&time));
         let credential = Arc::new(AwsCredential { key_id, secret_key, token });
         *kept = Some((credential.clone(), until));
         Ok(credential)
     }
+}
+
+/// Returns how long credentials that expire at an RFC 3339 time are kept: for half of what is left.
+fn kept_for(expiration: &str) -> Duration {
+    let Ok(time) = DateTime::parse_from_rfc3339(expiration) else { return KEPT };
+    let end = UNIX_EPOCH + Duration::from_secs(time.timestamp().try_into().unwrap_or(0));
+    end.duration_since(SystemTime::now()).unwrap_or_default() / 2
 }
 
 #[cfg(test)]
@@ -230,6 +239,16 @@ s3 =
         let process = provider("echo secret");
         let error = process.get_credential().now_or_never().unwrap().unwrap_err();
         assert!(!format!("{error:?}{process:?}").contains("secret"));
+    }
+
+    #[test]
+    fn credentials_are_kept_for_half_of_what_is_left_of_them() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let after =
+            |seconds: u64| DateTime::from_timestamp((now + seconds).try_into().unwrap(), 0).unwrap().to_rfc3339();
+        assert!((58..=60).contains(&kept_for(&after(120)).as_secs()));
+        assert!((3590..=3600).contains(&kept_for(&after(7200)).as_secs()));
+        assert_eq!([kept_for("2020-01-01T00:00:00Z"), kept_for("soon")], [Duration::ZERO, KEPT]);
     }
 
     #[test]
