@@ -16,8 +16,8 @@ pub struct Listing {
     pub present: ChunkSet,
     /// True if `present` is the whole grid because the store cannot list. A read finds absent chunks.
     pub is_presumed: bool,
-    /// Chunks of `present` with a wrong size or that are not files, under [`Purpose::Validating`]. They need not be
-    /// read.
+    /// Chunks of `present` with a wrong size or that are not files, under [`Purpose::Validating`], or that are
+    /// [`UnexpectedKeyKind::Unread`]. They need not be read.
     pub unreadable: ChunkSet,
     /// Unexpected or wrong keys in sorted order. See [`Purpose`].
     pub strays: Vec<UnexpectedKey>,
@@ -53,6 +53,9 @@ pub enum UnexpectedKeyKind {
     Link,
     /// A name that is not UTF-8.
     NotUtf8,
+    /// A chunk whose size the store does not give, with the reason. With a next step the store refuses it, otherwise its
+    /// data are at fault. Not under [`Purpose::Reading`].
+    Unread(Vec<u64>, String, Option<String>),
 }
 
 impl UnexpectedKeyKind {
@@ -71,6 +74,9 @@ pub enum Purpose<'a> {
         /// True if the sizes of the chunks are needed.
         with_sizes: bool,
     },
+    /// To count the chunks and their bytes, like `Reading` with sizes. A chunk whose size the store does not give is a
+    /// stray, and otherwise an error.
+    Counting,
     /// To find errors. All strays are kept, and a folder at the key of a chunk is one. The function returns the valid
     /// sizes of the object of a chunk.
     Validating(&'a Sizes<'a>),

@@ -358,7 +358,7 @@ codes! {
     /// A stored element is not a value of its data type, or cannot be decoded.
     ZX103 CHUNK_VALUE Error;
     /// Chunks were not checked. The message has the reason.
-    ZX104 NOT_CHECKED Info;
+    ZX104 NOT_CHECKED Info (Read = Warning);
     /// No codec of the array has a checksum: damage that still decodes is not found.
     ZX105 NO_CHECKSUM Info;
     /// Statistics were requested of values that are not real numbers.

@@ -261,7 +261,7 @@ impl Scanner<'_> {
         let rank = self.metadata.shape.len();
         match self.purpose {
             // A key has at most the prefix and one index per dimension, so no key is deeper.
-            Purpose::Reading { .. } => depth <= rank,
+            Purpose::Reading { .. } | Purpose::Counting => depth <= rank,
             Purpose::Validating(_) => self.metadata.chunk_key_encoding.is_folder_of_chunks(key, rank),
         }
     }
@@ -342,16 +342,24 @@ impl Scanner<'_> {
         let sizes = self.node.sizes(folder, &names)?;
         for (Object { index, name, is_link }, size) in objects.iter().zip(sizes) {
             let key = || if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-            let Some(size) = size else {
+            match size {
+                Ok(Some(size)) => self.measured(&key(), *index, size, found),
                 // A dangling link counts as absent, as in other readers.
-                if *is_link && !self.purpose.validates() {
-                    found.push(&key(), UnexpectedKeyKind::Link);
-                }
-                continue;
-            };
-            self.measured(&key(), *index, size, found);
+                Ok(None) if *is_link && !self.purpose.validates() => found.push(&key(), UnexpectedKeyKind::Link),
+                Ok(None) => {}
+                Err(error) if matches!(self.purpose, Purpose::Reading { .. }) => return Err(error),
+                Err(error) => self.unread(&key(), *index, &error, found),
+            }
         }
         Ok(())
+    }
+
+    /// Records a chunk whose size the store does not give.
+    fn unread(&self, key: &str, index: u64, error: &StoreError, found: &mut Found) {
+        found.present.insert(index);
+        found.unreadable.insert(index);
+        let help = error.next_step().map(str::to_owned);
+        found.push(key, UnexpectedKeyKind::Unread(unravel(index, &self.grid_shape), error.to_string(), help));
     }
 
     /// Records an existing object, and checks its size.

@@ -23,11 +23,11 @@ use super::{
     InformationResult, InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray,
     OperationError, QuantizeOptions, Result, Stats, Suggest, cf, explain, narrowed, new_driver, stored,
 };
-use crate::array::{ChunkFault, Listing, StoredArray, position};
+use crate::array::{ChunkFault, Listing, Purpose, StoredArray, position};
 use crate::data_type::{DataType, value_to_json};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::element::NumberType;
-use crate::engine::listing::{list, list_with_sizes};
+use crate::engine::listing::{list, scan};
 use crate::engine::{Driver, Fold, Progress};
 use crate::kernel::bit_pairs::{Information, bit_names, leading_bits};
 use crate::kernel::quantize::QuantizeFigures;
@@ -96,6 +96,7 @@ fn contents(
     if let Some(listing) = &listing {
         result.warnings.extend(stored::dangling_links(listing));
         result.warnings.extend(stored::not_keys(&listing.not_keys()));
+        result.warnings.extend(stored::unread(listing));
     }
     if let (true, Some(listing)) = (options.storage, &listing) {
         // The indexes of shards are read for any content of the inner chunks.
@@ -138,7 +139,7 @@ fn contents(
 /// Returns the listing of the stored chunks, if an option needs it.
 fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Result<Option<Listing>> {
     let listing = if options.storage || matches!(options.suggest, Some(Suggest::Ways { .. })) {
-        list_with_sizes(&array.node, &array.metadata, driver)
+        scan(&array.node, &array.metadata, Purpose::Counting, driver)
     } else if options.reads_all_values() {
         list(&array.node, &array.metadata, driver)
     } else {

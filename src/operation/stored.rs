@@ -3,9 +3,9 @@
 
 use super::inspect_result::StorageResult;
 use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, Listing, ShardLayout, StoredArray, position};
+use crate::array::{Fault, Listing, ShardLayout, StoredArray, UnexpectedKeyKind, position};
 use crate::codec::{BindError, BoundChain};
-use crate::diagnostic::{Code, Diagnostic, code};
+use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::engine::ahead::reads_of_object;
 use crate::engine::{Driver, PrefetchPlan};
 use crate::metadata::ArrayMetadata;
@@ -115,13 +115,14 @@ pub(super) fn census(
     // Shards of many shapes have indexes of different sizes.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
     let shards = Shards { array, side, least_bytes: least_bytes.unwrap_or(0) };
+    let present = listing.present.without(&listing.unreadable);
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
     let mut findings = Vec::new();
     if side.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
         let reads = [shards.reads_ahead()];
-        let counted = driver.run_ahead::<ReadBuffers, Object>(&listing.present, &reads, work, |_, object| {
+        let counted = driver.run_ahead::<ReadBuffers, Object>(&present, &reads, work, |_, object| {
             let (own_bytes, own_chunks, damage) = object;
             bytes += own_bytes;
             inner_chunks += own_chunks;
@@ -150,12 +151,12 @@ pub(super) fn census(
     let storage = StorageResult {
         chunks: if is_sharded { num_elements(&inner_grid) } else { grid },
         chunks_present: match (is_sharded, side) {
-            (false, _) => Some(listing.present.len()),
+            (false, _) => Some(present.len()),
             (true, Some(_)) => Some(inner_chunks),
             (true, None) => None,
         },
         shards: grid.filter(|_| is_sharded),
-        shards_present: is_sharded.then(|| listing.present.len()),
+        shards_present: is_sharded.then(|| present.len()),
         bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
         bytes_stored: bytes,
         unknown_keys: listing.unknown_keys(),
@@ -172,6 +173,35 @@ pub(super) fn not_keys(names: &[String]) -> Option<Diagnostic> {
         count => format!("{count} names are not UTF-8 or not paths, this is the first: they are left out"),
     };
     Some(Diagnostic::new(code::KEY_NOT_UTF8, message).with_help("rename or remove them").at_key(first.as_str()))
+}
+
+/// Returns the findings about chunks whose size the store does not give: those that it refuses, and damaged ones.
+pub(super) fn unread(listing: &Listing) -> impl Iterator<Item = Diagnostic> {
+    [true, false].into_iter().filter_map(|is_refused| {
+        let mut found = listing.strays.iter().filter_map(|stray| match &stray.kind {
+            UnexpectedKeyKind::Unread(chunk, why, help) if help.is_some() == is_refused => {
+                Some((&stray.key, chunk, why, help))
+            }
+            _ => None,
+        });
+        let (key, chunk, why, help) = found.next()?;
+        let message = match found.count() {
+            0 => format!("1 chunk is not counted: {why}"),
+            more => {
+                let least = if more + 1 == Listing::MOST_STRAYS { "at least " } else { "" };
+                format!("{least}{} chunks are not counted, this is the first: {why}", more + 1)
+            }
+        };
+        Some(not_counted(message, help.as_deref()).at_key(key.as_str()).at_chunk(chunk.clone()))
+    })
+}
+
+/// Returns the finding about a chunk that the store refuses, with its next step, or whose data are at fault.
+fn not_counted(message: String, help: Option<&str>) -> Diagnostic {
+    let code = if help.is_some() { code::NOT_CHECKED } else { code::CHUNK_CORRUPT };
+    let mut found = Diagnostic::new(code, message).with_help(help.unwrap_or("restore the chunk from its source"));
+    Profile::Read.judge([&mut found]);
+    found
 }
 
 /// Returns the warning for chunks that are broken links. They count as absent in every command (SEMANTICS D8).
@@ -196,9 +226,18 @@ impl Shards<'_> {
         })
     }
 
-    /// Reads the index of a shard. Only errors of the operating system are errors.
+    /// Reads the index of a shard. Only faults that are not of this object are errors.
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
-        let Some(reader) = self.array.node.open_listed(&self.key(index), u64::MAX)? else { return Ok((0, 0, None)) };
+        let reader = match self.array.node.open_listed(&self.key(index), u64::MAX) {
+            Ok(Some(reader)) => reader,
+            Ok(None) => return Ok((0, 0, None)),
+            Err(error) if error.is_of_object() => {
+                let found =
+                    not_counted(format!("the inner chunks of a shard are not counted: {error}"), error.next_step());
+                return Ok((0, 0, Some(self.at(index, found))));
+            }
+            Err(error) => return Err(error.into()),
+        };
         let (bytes, least) = (reader.length(), self.least_bytes);
         if bytes < least {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
@@ -225,9 +264,11 @@ impl Shards<'_> {
     }
 
     fn damage(&self, index: u64, code: Code, message: String) -> Diagnostic {
-        Diagnostic::new(code, message)
-            .with_help("the shard is damaged or truncated; restore it from a copy")
-            .at_key(self.key(index))
-            .at_chunk(self.chunk(index))
+        let help = "the shard is damaged or truncated; restore it from a copy";
+        self.at(index, Diagnostic::new(code, message).with_help(help))
+    }
+
+    fn at(&self, index: u64, found: Diagnostic) -> Diagnostic {
+        found.at_key(self.key(index)).at_chunk(self.chunk(index))
     }
 }

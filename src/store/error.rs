@@ -98,6 +98,21 @@ impl StoreError {
         matches!(self, StoreError::Remote(error) if error.is_refused)
     }
 
+    /// Returns true if the fault is of this object alone: its data, or the store refuses it. Others can be read.
+    pub fn is_of_object(&self) -> bool {
+        self.is_data_fault() || self.is_refused()
+    }
+
+    /// Returns the next step that a remote store gives.
+    pub fn next_step(&self) -> Option<&str> {
+        if let StoreError::Remote(error) = self { Some(&error.help) } else { None }
+    }
+
+    /// Keeps a fault of one object apart from those that end the work.
+    pub(super) fn apart<T>(found: Result<T>) -> Result<Result<T>> {
+        if found.as_ref().is_err_and(|error| !error.is_of_object()) { found.map(Ok) } else { Ok(found) }
+    }
+
     /// Fails if an object, or the requested part of one, has more than `bound` bytes.
     pub(super) fn check_size(found: u64, bound: u64, object: impl FnOnce() -> String) -> Result<()> {
         if found <= bound { Ok(()) } else { Err(StoreError::TooLarge { object: object(), found, bound }) }

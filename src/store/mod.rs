@@ -97,11 +97,12 @@ pub trait Store: Debug + Send + Sync {
     /// Returns the size of an object in bytes, or `None` if it is absent.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>>;
 
-    /// Returns the sizes in bytes of objects of one folder, in the order of `names`. `None` means an absent object.
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
+    /// Returns the sizes in bytes of objects of one folder, in the order of `names`. `None` means an absent object. A
+    /// fault of one object is in its place, any other fault ends the call.
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Result<Option<u64>>>> {
         match self.inner() {
             Some(inner) => inner.sizes(folder, names),
-            None => names.iter().map(|name| self.size(&folder.join(name)?)).collect(),
+            None => names.iter().map(|name| StoreError::apart(self.size(&folder.join(name)?))).collect(),
         }
     }
 

@@ -446,8 +446,8 @@ impl Node {
     }
 
     /// Returns the sizes in bytes of objects of one folder (`""`: the node itself), in the order of `names`. Absent
-    /// objects, dangling links and circular links are `None`.
-    pub fn sizes(&self, folder: &str, names: &[&str]) -> Result<Vec<Option<u64>>> {
+    /// objects, dangling links and circular links are `None`. A fault of one object is in its place.
+    pub fn sizes(&self, folder: &str, names: &[&str]) -> Result<Vec<Result<Option<u64>>>> {
         self.store.sizes(&self.folder(folder)?, names)
     }
 

@@ -48,7 +48,7 @@ fn objects_are_written_and_read_by_their_keys() {
         node.replace("c/0", b"xy").unwrap();
         node.publish("zarr.json", b"{}").unwrap();
         assert_eq!((node.size("c/0").unwrap(), node.size("c/1").unwrap()), (Some(2), None));
-        assert_eq!(node.sizes("c", &["0", "1"]).unwrap(), [Some(2), None]);
+        assert!(matches!(node.sizes("c", &["0", "1"]).unwrap()[..], [Ok(Some(2)), Ok(None)]));
         assert!(node.remove("c/0").unwrap() && !node.remove("c/0").unwrap());
         node.sync().unwrap();
     }
@@ -86,7 +86,7 @@ fn parts_of_objects_are_read() {
         assert!(node.open("b", 1000).unwrap().is_none());
         // An object has no children.
         assert_eq!(node.size("a/b").unwrap(), None);
-        assert_eq!(node.sizes("a", &["b", "c", "d"]).unwrap(), [None; 3]);
+        assert!(matches!(node.sizes("a", &["b", "c", "d"]).unwrap()[..], [Ok(None), Ok(None), Ok(None)]));
         assert!(node.kind_of("a/b").unwrap().is_none() && node.open("a/b", 1000).unwrap().is_none());
     }
 }

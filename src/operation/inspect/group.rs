@@ -1,10 +1,11 @@
 //! `inspect` of a group: the nodes below it.
 
 use super::{finding, inspect_reading};
+use crate::array::{Listing, Purpose};
 use crate::data_type::DataType;
 use crate::diagnostic::{Profile, Severity, code};
 use crate::element::NumberType;
-use crate::engine::listing::list_with_sizes;
+use crate::engine::listing::scan;
 use crate::engine::{Driver, Progress, Share};
 use crate::metadata::Object;
 use crate::metadata::array::num_elements;
@@ -13,7 +14,7 @@ use crate::operation::document::below;
 use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult};
 use crate::operation::quantize::request::is_packed;
-use crate::operation::stored::not_keys;
+use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
     ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, NodePath, OperationError, Result,
     new_driver,
@@ -46,7 +47,12 @@ pub(super) fn inspect_group(
         warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
-            described.bytes_stored = stored_bytes(array, driver)?;
+            if let Some(listing) = listed(array, driver)? {
+                described.bytes_stored = Some(listing.present_bytes);
+                let mut found: Vec<_> = unread(&listing).collect();
+                node.place.locate(&mut found, array.documents.key);
+                warnings.extend(found);
+            }
         }
         if depth == 0 {
             consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
@@ -149,12 +155,11 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     is_float && !is_packed && !coordinates.contains(&array.place.path)
 }
 
-/// Returns the bytes of the stored chunks of an array. `None` if the metadata do not define its keys.
-fn stored_bytes(array: &ArrayReading, driver: &Driver) -> Result<Option<u64>> {
-    let Some(metadata) = &array.metadata else { return Ok(None) };
-    let listing = list_with_sizes(&array.node, metadata, driver)
-        .map_err(|error| OperationError::cannot_list(&array.store, error))?;
-    Ok(Some(listing.present_bytes))
+/// Returns the stored chunks of an array. `None` if the metadata do not define its keys.
+fn listed(array: &ArrayReading, driver: &Driver) -> Result<Option<Listing>> {
+    let scan = |metadata| scan(&array.node, metadata, Purpose::Counting, driver);
+    let listing = array.metadata.as_ref().map(scan).transpose();
+    listing.map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
 fn totals(nodes: &[NodeResult]) -> GroupTotals {

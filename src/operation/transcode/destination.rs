@@ -327,7 +327,7 @@ impl LockedDestination {
 pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
     if place.capabilities().is_remote {
         // All are requested at once, with one request each. A failed request may be for the one that exists.
-        let sizes = place.sizes("", &document::NODE_KEYS)?;
+        let sizes: Vec<_> = place.sizes("", &document::NODE_KEYS)?.into_iter().collect::<Result<_, _>>()?;
         return Ok(sizes.iter().any(Option::is_some));
     }
     Ok(document::NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))

@@ -64,8 +64,7 @@ impl ArrayCheck<'_> {
         let refused = reading.node.num_refused();
         self.objects((reading, metadata), chain.as_ref(), &listing, &own, gathered)?;
         // A chunk that exists and counts as absent was not checked.
-        let refused = reading.node.num_refused() - refused;
-        gathered.leave_out("objects not read: the store refused access", refused);
+        gathered.leave_out("objects not read: the store refused access", reading.node.num_refused() - refused);
         Ok(own.len())
     }
 
@@ -162,16 +161,13 @@ fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic 
 ///
 /// An error if nothing is known of the chunk, because the machine or this program has failed.
 fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &str)) -> Result<Diagnostic> {
-    let failed = |what: &str| {
-        OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` {what}", check.place.name()))
-    };
     let code = match &fault {
         Fault::Store(StoreError::Damaged { .. } | StoreError::Unsupported { .. } | StoreError::TooShort { .. }) => {
             code::CHUNK_CORRUPT
         }
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
-        Fault::Store(_) => return Err(failed("cannot be read").because(fault)),
+        Fault::Store(_) => return Err(keys::cannot_read(check.place, &chunk, key).because(fault)),
         fault if fault.is_of_data() => code::CHUNK_CORRUPT,
         _ => {
             let help = if fault.is_of_memory() {
@@ -179,7 +175,8 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &st
             } else {
                 "this is a defect of the program, not of the data; please report it with the array's metadata"
             };
-            return Err(failed("could not be checked").because(fault).with_help(help));
+            let message = format!("chunk {chunk:?} (`{key}`) of `{}` could not be checked", check.place.name());
+            return Err(OperationError::environment(message).because(fault).with_help(help));
         }
     };
     let found =

@@ -9,8 +9,8 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
-use crate::operation::NodePath;
 use crate::operation::hierarchy::HierarchyNode;
+use crate::operation::{NodePath, OperationError};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
 use crate::store::Node;
 
@@ -64,12 +64,18 @@ pub(super) fn array(
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
+    let mut unread = 0;
     for stray in &listing.strays {
         let key = place.key(&stray.key);
-        if let Some(found) = stray_finding(stray, &key, root, Some(sizes)) {
+        if let UnexpectedKeyKind::Unread(chunk, why, Some(help)) = &stray.kind {
+            unread += 1;
+            let error = cannot_read(place, chunk, &key).because(why.as_str()).with_help(help);
+            gathered.failures.push_chunk(place, unread, key, error);
+        } else if let Some(found) = stray_finding(stray, &key, root, Some(sizes)) {
             push(gathered, place.holds(found).at_key(key));
         }
     }
+    gathered.failures.push_more_chunks(place, unread);
     let total = metadata.num_chunks();
     gathered.note_absent(place, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());
@@ -90,6 +96,11 @@ pub(super) fn array(
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
     gathered.findings.push(place.holds(found));
+}
+
+/// Returns the error for a chunk that cannot be read. Nothing is known of it.
+pub(super) fn cannot_read(place: &NodePath, chunk: &[u64], key: &str) -> OperationError {
+    OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", place.name()))
 }
 
 /// True if an array is a scalar that describes the map projection of a grid. It has attributes and no data (CF
@@ -162,13 +173,16 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
         UnexpectedKeyKind::Size(chunk, size) => {
             return Some(size_finding(*size, sizes?(chunk)).at_chunk(chunk.clone()));
         }
+        UnexpectedKeyKind::Unread(_, why, _) => {
+            (code::CHUNK_CORRUPT, why.as_str(), "restore the chunk from its source, or write it again")
+        }
         UnexpectedKeyKind::Link => return link_finding(key, root),
     };
     let found = Diagnostic::new(code, message).with_help(help);
     Some(match &stray.kind {
-        UnexpectedKeyKind::OutsideGrid(chunk) | UnexpectedKeyKind::NotAFile(Some(chunk), _) => {
-            found.at_chunk(chunk.clone())
-        }
+        UnexpectedKeyKind::OutsideGrid(chunk)
+        | UnexpectedKeyKind::NotAFile(Some(chunk), _)
+        | UnexpectedKeyKind::Unread(chunk, ..) => found.at_chunk(chunk.clone()),
         _ => found,
     })
 }

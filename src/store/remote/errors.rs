@@ -136,7 +136,7 @@ impl Client {
                 } else {
                     "the credentials do not allow it; public data may need `--anonymous`"
                 };
-                let is_for_missing = action == "read" && !self.options.refused_is_absent;
+                let is_for_missing = matches!(action, "read" | "look at") && !self.options.refused_is_absent;
                 let more = "; if the store answers 403 for missing objects, add `--missing-status 403`";
                 return format!("{who}{}", if is_for_missing { more } else { "" });
             }

@@ -21,8 +21,8 @@ use std::ops::Range;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use futures_util::TryStreamExt;
 use futures_util::future::{join, try_join_all};
+use futures_util::{FutureExt, TryStreamExt};
 use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
@@ -185,10 +185,10 @@ impl Store for RemoteStore {
     }
 
     /// Requests all sizes at once. A store that can list has returned them before.
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Result<Option<u64>>>> {
         let client = self.client()?;
         let keys: Vec<_> = names.iter().map(|name| folder.join(name)).collect::<Result<_, _>>()?;
-        client.wait(try_join_all(keys.iter().map(|key| client.size(key.as_str()))))
+        client.wait(try_join_all(keys.iter().map(|key| client.size(key.as_str()).map(StoreError::apart))))
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {

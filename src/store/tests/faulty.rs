@@ -219,7 +219,7 @@ impl Store for Faulty {
         self.call(Call::Look, key, || self.inner.size(key))
     }
 
-    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Option<u64>>> {
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Result<Option<u64>>>> {
         self.call(Call::Look, folder, || self.inner.sizes(folder, names))
     }
 

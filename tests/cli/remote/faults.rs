@@ -123,6 +123,57 @@ fn refused_chunks_that_count_as_absent_are_counted() {
 }
 
 #[test]
+fn refused_chunk_of_a_store_that_cannot_list_is_named_and_the_others_are_checked() {
+    let start = |status| {
+        let refuse =
+            move |_, request: &super::server::Request| request.path.ends_with("/c/2").then(|| Answer::new(status, ""));
+        let mut objects = array("/a");
+        objects.insert("/a/c/3".to_owned(), vec![3; 5]);
+        Server::start(objects, Manner::Ranges, Box::new(refuse))
+    };
+    let (test, server) = (CliTest::new(), start(403));
+    let url = format!("{}/a", server.address);
+    for level in ["keys", "data"] {
+        let ran = run(&test, &server, &["validate", "--json", "--level", level, &url]);
+        assert!(ran.status == 3 && ran.error.contains("--missing-status 403"), "{level}: {}", ran.error);
+        let found = ran.json();
+        assert_eq!((&found["failures"][0]["key"], &found["failures"][1]), (&"c/2".into(), &serde_json::Value::Null));
+        assert_eq!((&found["findings"][0]["code"], &found["findings"][0]["key"]), (&"ZK212".into(), &"c/3".into()));
+    }
+    let ran = run(&test, &server, &["inspect", "--json", "--storage", "always", &url]);
+    assert!(ran.status == 0 && ran.error.contains("1 chunk is not counted"), "{}", ran.error);
+    let storage = &ran.json()["storage"];
+    assert_eq!([&storage["chunks_present"], &storage["bytes_stored"]], [4, 17]);
+    run(&test, &server, &["transcode", "--dry-run", &url, "copy"]).fails(3, &["cannot be listed", "c/2"]);
+    // A fault of the whole server ends the command.
+    let server = start(401);
+    let url = format!("{}/a", server.address);
+    run(&test, &server, &["inspect", "--storage", "always", &url]).fails(3, &["cannot be listed", "401"]);
+    let ran = run(&test, &server, &["validate", "--level", "data", &url]);
+    assert!(ran.status == 3 && ran.error.contains("cannot be listed"), "{}", ran.error);
+}
+
+#[test]
+fn refused_shard_is_told_and_the_others_are_counted() {
+    let test = CliTest::new();
+    for (key, bytes) in array("local") {
+        test.write(&key, bytes);
+    }
+    test.run(["transcode", "-s", "8", "local", "shards"]).succeeds();
+    let objects: Objects =
+        test.all_files("shards").into_iter().map(|(key, bytes)| (format!("/bucket/a/{key}"), bytes)).collect();
+    let refuse = |_, request: &super::server::Request| request.path.ends_with("/c/1").then(|| Answer::new(403, ""));
+    for manner in [BUCKET, Manner::Ranges] {
+        let server = Server::start(objects.clone(), manner, Box::new(refuse));
+        let web = format!("{}/bucket/a", server.address);
+        let store = if manner == BUCKET { "s3://bucket/a" } else { &web };
+        let ran = run(&test, &server, &["inspect", "--json", "--storage", "always", store]);
+        assert!(ran.status == 0 && ran.error.contains("not counted"), "{}", ran.error);
+        assert_eq!(ran.json()["storage"]["chunks_present"], 3);
+    }
+}
+
+#[test]
 fn document_that_is_refused_is_never_absent() {
     let mut objects = super::Objects::new();
     let group = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
