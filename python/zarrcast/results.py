@@ -347,6 +347,8 @@ class InspectArray:
     attributes: Optional[dict[str, Any]]
     pipeline: Optional[tuple[InspectCodec, ...]]
     storage: Optional[InspectStorage]
+    #: Number of chunks that the store refused and that count as absent (`--missing-status 403`).
+    chunks_refused: Optional[int]
     stats: Optional[InspectStats]
     histogram: Optional[InspectHistogram]
     suggestion: Optional[InspectSuggestion]
@@ -396,6 +398,8 @@ class InspectNode:
     bytes_logical: Optional[int]
     #: Size of the stored chunks in bytes.
     bytes_stored: Optional[int]
+    #: Number of chunks that the store refused and that count as absent (`--missing-status 403`).
+    chunks_refused: Optional[int]
     stats: Optional[InspectStats]
     #: With `--suggest`: ways to store this array smaller. Given for arrays of floats that are neither
     #: coordinates nor quantised.

@@ -65,9 +65,10 @@ fn inspect_reading(
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
         let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
-        let key = reading.documents.key;
+        let (key, node) = (reading.documents.key, reading.node.clone());
         contents(reading, options, (progress, interrupt), &mut result)?;
         place.locate(&mut result.warnings[of_metadata..], key);
+        result.chunks_refused = Some(node.num_refused());
     }
     let lacks_chunks = |storage: &StorageResult| storage.chunks_present < storage.chunks;
     if !result.storage.as_ref().is_some_and(lacks_chunks) {

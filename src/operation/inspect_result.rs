@@ -126,6 +126,8 @@ pub struct NodeResult {
     pub bytes_logical: Option<u64>,
     /// Bytes of the stored chunks. `None` if they were not counted.
     pub bytes_stored: Option<u64>,
+    /// Chunks that the store refused and that count as absent (`--missing-status 403`). `None` if none was looked at.
+    pub chunks_refused: Option<u64>,
     /// `--stats` of an array. `None` also for values without an order.
     pub stats: Option<StatsResult>,
     /// `--suggest` of a float array that is neither a coordinate nor quantised.
@@ -148,6 +150,8 @@ pub struct ArrayResult {
     pub pipeline: Option<Vec<StageRow>>,
     /// Numbers of stored chunks and bytes. `None` if they were not counted.
     pub storage: Option<StorageResult>,
+    /// Chunks that the store refused and that count as absent (`--missing-status 403`). `None` if none was looked at.
+    pub chunks_refused: Option<u64>,
     /// `--stats`: statistics of all values. `None` also for values without an order.
     pub stats: Option<StatsResult>,
     /// `--histogram`.

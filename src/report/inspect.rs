@@ -143,9 +143,16 @@ fn members(result: &ArrayResult) -> Members<'_> {
         ("chunks", storage.map(|storage| of(storage.chunks_present, storage.chunks))),
         ("shards", storage.and_then(|storage| Some(of(storage.shards_present, Some(storage.shards?))))),
         ("bytes", storage.map(stored)),
+        refused(result.chunks_refused),
         ("other keys", storage.and_then(unknown)),
     ];
     known(members).collect()
+}
+
+/// Returns the number of refused chunks with its label.
+fn refused(chunks: Option<u64>) -> (&'static str, Option<String>) {
+    let chunks = chunks.filter(|chunks| *chunks > 0);
+    ("refused", chunks.map(|chunks| format!("{}, treated as absent", counted(chunks, "chunk"))))
 }
 
 /// Returns `time=12, lat=180`, or only lengths if there are no names.
@@ -215,6 +222,8 @@ pub(super) fn group(group: &GroupResult) -> Report<'_> {
         let name = below(&node.members.path, &group.path).trim_start_matches('/');
         blocks.extend(node.ways.iter().flat_map(|ways| inspect_values::ways(Some(name.to_owned()), ways)));
     }
+    let chunks_refused = group.nodes.iter().filter_map(|node| node.chunks_refused).sum();
+    blocks.extend(known([refused(Some(chunks_refused))]).map(|member| Block::Members(vec![member])));
     let num_of = |node_type| group.nodes.iter().filter(|node| node.members.node_type == node_type).count() as u64;
     let depth = group.depth.map_or_else(|| "below it".to_owned(), |depth| format!("to depth {depth}"));
     let members = format!("{}, {}", counted(num_of("array"), "array"), counted(num_of("group"), "group"));

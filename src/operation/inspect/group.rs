@@ -53,6 +53,7 @@ pub(super) fn inspect_group(
                 node.place.locate(&mut found, array.documents.key);
                 warnings.extend(found);
             }
+            described.chunks_refused = Some(array.node.num_refused());
         }
         if depth == 0 {
             consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
@@ -114,7 +115,7 @@ fn figures(
         match inspect_reading(*array, &options, (&share, interrupt)) {
             Ok(mut read) => {
                 result.warnings.extend(read.warnings.drain(of_documents..));
-                (node.stats, node.ways) = (read.stats, read.ways);
+                (node.stats, node.ways, node.chunks_refused) = (read.stats, read.ways, read.chunks_refused);
             }
             Err(error) => {
                 let code = if is_decoded { code::CHUNK_CORRUPT } else { code::GRID_FEW_READERS };

@@ -61,10 +61,9 @@ impl ArrayCheck<'_> {
         if let Err(error) = &chain {
             gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
         }
-        let refused = reading.node.num_refused();
         self.objects((reading, metadata), chain.as_ref(), &listing, &own, gathered)?;
         // A chunk that exists and counts as absent was not checked.
-        gathered.leave_out("objects not read: the store refused access", reading.node.num_refused() - refused);
+        gathered.leave_out("objects not read: the store refused access", reading.node.num_refused());
         Ok(own.len())
     }
 

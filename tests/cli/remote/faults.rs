@@ -123,6 +123,32 @@ fn refused_chunks_that_count_as_absent_are_counted() {
 }
 
 #[test]
+fn refused_chunks_of_a_web_server_are_counted_by_every_command() {
+    let refuse = |_, request: &super::server::Request| {
+        let is_it = ["/c/1", "/c/2"].iter().any(|name| request.path.ends_with(name));
+        is_it.then(|| Answer::new(403, ""))
+    };
+    let (test, server) = (CliTest::new(), Server::start(array("/a"), Manner::Ranges, Box::new(refuse)));
+    let url = format!("{}/a", server.address);
+    let result = |arguments: &[&str]| {
+        let run = run(&test, &server, &[arguments, &["--json", "--missing-status", "403", &url]].concat());
+        run.succeeds().json()
+    };
+    for level in ["keys", "data"] {
+        let found = result(&["validate", "--level", level]);
+        assert_eq!(found["unchecked"][0]["count"], 2, "{level}");
+        assert!(found["verdict"] != "valid", "{level}");
+    }
+    for option in [["--storage", "always"], ["--histogram", "3"]] {
+        let found = result(&[&["inspect"][..], &option].concat());
+        assert_eq!(found["chunks_refused"], 2, "{option:?}");
+        let text = run(&test, &server, &[&["inspect", "--missing-status", "403", &url][..], &option].concat());
+        assert!(text.succeeds().text().contains("2 chunks, treated as absent"), "{option:?}");
+    }
+    assert_eq!(result(&["inspect"])["chunks_refused"], serde_json::Value::Null);
+}
+
+#[test]
 fn refused_chunk_of_a_store_that_cannot_list_is_named_and_the_others_are_checked() {
     let start = |status| {
         let refuse =
