@@ -146,6 +146,13 @@ fn refused_chunks_of_a_web_server_are_counted_by_every_command() {
         assert!(text.succeeds().text().contains("2 chunks, treated as absent"), "{option:?}");
     }
     assert_eq!(result(&["inspect"])["chunks_refused"], serde_json::Value::Null);
+    // An array of a group has its own number.
+    let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
+    let objects = [("/bucket/g/zarr.json".to_owned(), group)].into_iter().chain(array("/bucket/g/a")).collect();
+    let server = Server::start(objects, BUCKET, Box::new(refuse));
+    let stats = ["inspect", "--stats", "--missing-status", "403", "s3://bucket/g"];
+    assert_eq!(run(&test, &server, &[&stats[..], &["--json"]].concat()).json()["nodes"][0]["chunks_refused"], 2);
+    assert!(run(&test, &server, &stats).succeeds().text().contains("2 chunks, treated as absent"));
 }
 
 #[test]
