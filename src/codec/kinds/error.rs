@@ -177,9 +177,10 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
             format!("{value} leaves the range of {target}, {}, under the arithmetic", bounds_text(target))
         }
         FaultKind::Remainder => format!("{value} cannot be divided by the scale without a remainder in {target}"),
-        FaultKind::NotOfType => format!("{value} is not a value of {source}, {}", bounds_text(source)),
+        FaultKind::NotOfType | FaultKind::NotBool => {
+            format!("{value} is not a value of {source}, {}", bounds_text(source))
+        }
         FaultKind::ReservedCode => format!("{value} would get the code that is reserved for NaN in {target}"),
-        FaultKind::NotBool => format!("{value} is not a bool"),
     }
 }
 
