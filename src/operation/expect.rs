@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::description::describe;
 use super::document::{below, has_documents};
-use super::hierarchy::{NodeContent, read_hierarchy};
+use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::inspect_result::NodeMembers;
 use super::open::{open_documents, read_array_of};
 use super::{Documents, FaultClass, Interrupt, NodePath, Result, ValidateOptions, new_driver};
@@ -26,16 +26,22 @@ fn is_member(name: &str) -> bool {
     MEMBERS.iter().any(|member| member == name)
 }
 
-/// Compares a node with the expectations, and also the nodes below it that they name by path.
+/// Compares a node with the expectations, and also the nodes below it that they name by path. `nodes` are those that
+/// are read, in the order of their paths.
 ///
 /// An error only if a node cannot be read for a reason that is not in the data.
-pub fn check(store: &Location, node: Option<&str>, expected: &Object) -> Result<Vec<Diagnostic>> {
+pub fn check(
+    (store, nodes): (&Location, &[HierarchyNode]),
+    node: Option<&str>,
+    expected: &Object,
+) -> Result<Vec<Diagnostic>> {
     let root = NodePath::new(store, node)?;
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());
         let place = names.fold(root.clone(), |place, name| place.child(name));
-        match Observed::read(store, &place)? {
+        let known = nodes.binary_search_by(|node| compare_paths(&node.place.path, &place.path));
+        match Observed::read(store, &place, known.ok().map(|index| &nodes[index]))? {
             Some(observed) => observed.compare(&members, &mut findings),
             None => findings.push(missing_node(&place, &path, &members)),
         }
@@ -94,17 +100,21 @@ struct Observed {
 }
 
 impl Observed {
-    /// Reads a node. `None` if there is none. A node with a broken document has no members: `validate` reports why.
-    fn read(store: &Location, place: &NodePath) -> Result<Option<Observed>> {
+    /// Reads a node, unless its documents are known. `None` if there is none. A node with a broken document has no
+    /// members: `validate` reports why.
+    fn read(store: &Location, place: &NodePath, known: Option<&HierarchyNode>) -> Result<Option<Observed>> {
         let folder = place.node(store)?;
         let observed = |key, members| Some(Observed { place: place.clone(), key, members });
-        if !has_documents(&folder) {
-            return Ok(None);
-        }
-        let documents = match open_documents(&folder, &place.name()) {
-            Ok(documents) => documents,
-            Err(error) if error.class() == FaultClass::Data => return Ok(observed("zarr.json", Object::new().into())),
-            Err(error) => return Err(error),
+        let documents = match known.and_then(|node| node.content.documents()) {
+            Some(documents) => documents.clone(),
+            None if !has_documents(&folder) => return Ok(None),
+            None => match open_documents(&folder, &place.name()) {
+                Ok(documents) => documents,
+                Err(error) if error.class() == FaultClass::Data => {
+                    return Ok(observed("zarr.json", Object::new().into()));
+                }
+                Err(error) => return Err(error),
+            },
         };
         let key = documents.key;
         let members = if documents.kind == NodeKind::Group {
@@ -196,7 +206,7 @@ pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Obje
         if matches!(node.content, NodeContent::Implicit | NodeContent::Broken) {
             continue;
         }
-        let Some(observed) = Observed::read(store, &node.place)? else { continue };
+        let Some(observed) = Observed::read(store, &node.place, Some(node))? else { continue };
         // Spelt like the numbers and texts of a result, so that both sides match when the contract is read.
         let Json::Object(members) = to_json(&observed.members) else { continue };
         add_node(&mut contract, below(&node.place.path, &start), &members);

@@ -103,7 +103,7 @@ fn check_store(
     }
     progress.finish();
     if let Some(expected) = &options.expect {
-        match expect::check(store, options.node.as_deref(), expected) {
+        match expect::check((store, &nodes), options.node.as_deref(), expected) {
             Ok(found) => found.into_iter().for_each(|found| gathered.findings.push(found)),
             Err(error) => gathered.failures.push(Some(&name), None, None, error),
         }

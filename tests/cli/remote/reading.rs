@@ -15,6 +15,18 @@ fn array_is_inspected_by_three_requests() {
     assert!(server.lines().len() <= 3);
 }
 
+#[test]
+fn documents_are_requested_once_although_members_are_expected() {
+    let test = CliTest::new();
+    test.write("expect.json", r#"{"shape":[1]}"#);
+    let requests = [&[][..], &["--expect", "expect.json"]].map(|expected| {
+        let server = sound(array("/bucket/a"), Manner::Bucket { page: 1000 });
+        run(&test, &server, &[&["validate", "--json", "s3://bucket/a"], expected].concat());
+        server.lines().len()
+    });
+    assert_eq!(requests[0], requests[1]);
+}
+
 /// Returns a group of 500 arrays with consolidated metadata.
 fn hierarchy() -> Objects {
     let array = String::from_utf8(array("").remove("/zarr.json").unwrap()).unwrap();
