@@ -186,7 +186,7 @@ impl Contents<'_> {
         }
         let is_readable = if let Some(numbers) = &numbers { self.values(numbers, options, result)? } else { false };
         if let (Some(Suggest::Ways { sample }), true, Some(listing)) = (options.suggest, is_readable, self.listing) {
-            self.progress.start("ways", None);
+            self.progress.start("sample", None);
             let tried = self.ways(listing, sample, options);
             self.progress.finish();
             result.ways = Some(tried?);

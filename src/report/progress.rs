@@ -100,7 +100,8 @@ impl Progress for Log {
         if let Some((name, begin, bytes)) = ended {
             let time = quantity::seconds(begin.elapsed().as_secs_f64());
             // A closed stderr cannot report an error.
-            let _ = writeln!(stderr(), "{name}: {} in {time}", quantity::bytes(bytes));
+            let counted = if bytes > 0 { format!("{} in ", quantity::bytes(bytes)) } else { String::new() };
+            let _ = writeln!(stderr(), "{name}: {counted}{time}");
         }
     }
 }
@@ -131,7 +132,9 @@ impl State<'_> {
         // There is no rate at the begin.
         let rate = if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() };
         let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
-            let long = format!("{} {done}{rate}", self.name);
+            // Some work counts no bytes.
+            let counted = if self.done > 0 { format!(" {done}{rate}") } else { String::new() };
+            let long = format!("{}{counted}", self.name);
             return if width(&long) <= columns { long } else { cut(&format!("{} {done}", self.name), columns) };
         };
         let of = format!("{done} of {}", quantity::bytes(all));
@@ -208,5 +211,6 @@ mod tests {
     fn more_than_was_expected_has_no_end() {
         let line = state("work", (1 << 30) + 1, 60).line(79);
         assert_eq!(line, "work 1.00 GiB, 95.4 MiB/s");
+        assert_eq!(State { all: None, rate: 0.0, ..state("estimate", 0, 60) }.line(79), "estimate");
     }
 }

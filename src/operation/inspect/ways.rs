@@ -44,7 +44,9 @@ impl Contents<'_> {
         let mut result = WaysResult { sample: sample_result, bytes_stored, compress, ways: Vec::new(), values };
         // Differences are tried on the codes of the previous way, which is the same without them.
         let mut before = None;
-        for (name, change) in self.candidates(&result.values, missing)? {
+        let (candidates, bytes) = (self.candidates(&result.values, missing)?, result.sample.bytes_read);
+        self.progress.start("ways", Some(bytes.saturating_mul(candidates.len() as u64)));
+        for (name, change) in candidates {
             self.driver.interrupt().check()?;
             let tried = change.map_err(OperationError::data).and_then(|(mut change, words)| {
                 let mut quantization = None;
@@ -64,6 +66,7 @@ impl Contents<'_> {
                 before.clone_from(&trial.quantization);
                 Ok(Some((trial, words)))
             });
+            self.progress.advance(bytes);
             result.ways.push(match tried {
                 Ok(Some((trial, words))) => WayResult {
                     command: Some(command(self.source, &options.access, &words)),
