@@ -105,8 +105,8 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
             before,
             after,
         ];
-        let texts: [fn(&ArrayDescription) -> String; 2] = [chunks, |array| chain(&array.codecs)];
-        let about = texts.map(change);
+        let codecs = node.source.as_ref().zip(node.destination.as_ref()).map(changed_chain);
+        let about = [change(chunks), codecs.unwrap_or_default()];
         let sizes = [sizes[0], estimate.map(|estimate| estimate.bytes_stored).or(sizes[1])];
         table.push_sizes(cells.into_iter().chain(about).take(shown), sizes.to_vec());
     }
@@ -299,7 +299,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("fill value", both(|array| quantity::json(&array.fill_value))),
         ("chunk shape", both(chunk_shape)),
         ("shard shape", both(shards).filter(|_| has_shards)),
-        ("codecs", both(|array| chain(&array.codecs))),
+        ("codecs", sides.map(changed_chain)),
         ("removed codecs", dropped.map(|names| names.join(", "))),
         ("selected", selected),
         ("route", Some(format!("{}{passes}", route_text(node.route)))),
@@ -362,13 +362,29 @@ fn by_count(names: impl Iterator<Item = String>, of: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// Returns the names of a chain's codecs, those inside a shard in brackets.
-fn chain(codecs: &[Json]) -> String {
-    let name = |codec: &Json| {
-        let inner = codec.pointer("/configuration/codecs").and_then(Json::as_array);
-        quantity::name(codec) + &inner.map_or_else(String::new, |inner| format!(" [{}]", chain(inner)))
+/// Returns one chain if both are alike, otherwise both with an arrow.
+fn changed_chain((before, after): (&ArrayDescription, &ArrayDescription)) -> String {
+    changed(chain(&before.codecs, &after.codecs), &chain(&after.codecs, &before.codecs))
+}
+
+/// Returns the names of a chain's codecs, those inside a shard in brackets. Where another chain has the same names,
+/// configurations that differ follow.
+fn chain(codecs: &[Json], others: &[Json]) -> String {
+    let has_same_names = names(codecs) == names(others);
+    let text = |(codec, other): (&Json, Option<&Json>)| {
+        let sides = [Some(codec), other].map(|codec| codec.and_then(|codec| codec.get("configuration")));
+        let inner = sides.map(|side| side.and_then(|side| side.get("codecs")).and_then(Json::as_array));
+        let note = match (sides, inner) {
+            (_, [Some(codecs), others]) => format!(" [{}]", chain(codecs, others.unwrap_or_default())),
+            ([Some(own), other], _) if has_same_names && other.is_none_or(|other| !other.same_value(own)) => {
+                format!(" {}", quantity::json(own))
+            }
+            _ => String::new(),
+        };
+        quantity::name(codec) + &note
     };
-    codecs.iter().map(name).collect::<Vec<_>>().join(", ")
+    let others = others.iter().map(Some).chain(std::iter::repeat(None));
+    codecs.iter().zip(others).map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
