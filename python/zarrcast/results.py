@@ -766,6 +766,10 @@ class TranscodeNode:
     read_amplification: Optional[float]
     #: Maximum size of the chunk data in memory, in bytes.
     memory_bytes: Optional[int]
+    #: Dimensions along which differences of integers or codes are stored. Null without differences.
+    predict: Optional[tuple[str, ...]]
+    #: Programs that can read the differences or the quantised values.
+    readers: Optional[str]
     quantization: Optional[TranscodeQuantization]
     verify: Optional[TranscodeVerify]
     #: With `--compress auto`: the choice.

@@ -92,6 +92,10 @@ pub struct NodeResult {
     pub read_amplification: Option<f64>,
     /// Peak memory of the chunk data in flight, in bytes.
     pub memory_bytes: Option<u64>,
+    /// The dimensions along which differences of integers or codes are stored. `None` without `--predict`.
+    pub predict: Option<Vec<String>>,
+    /// Readers that can decode the differences or the quantised values. `None` if there are neither.
+    pub readers: Option<String>,
     pub quantization: Option<QuantizationResult>,
     pub verify: Option<VerifyResult>,
     pub compression: Option<CompressionResult>,
@@ -225,7 +229,7 @@ pub struct QuantizationResult {
     #[serde(serialize_with = "figure::number")]
     pub bound: Option<f64>,
     /// Readers that can decode the result. `None` if the metadata do not say what the codes mean.
-    pub readers: Option<&'static str>,
+    pub readers: Option<String>,
     /// An entry of `scalar_map.encode` with which zarr-python 3.4.1 and 3.4.2 open the shards. It has a value of the
     /// array's type that no element has, and its code.
     pub reader_workaround: Option<(Json, i64)>,

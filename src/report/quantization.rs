@@ -64,7 +64,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         let value = quantity::json(value);
         format!("{value} -> {code} in scalar_map, for zarr-python 3.4.1 and 3.4.2 (--no-workarounds)")
     });
-    let readers = [("readers", result.readers.map(str::to_owned)), ("workaround", workaround)];
+    let readers = [("readers", result.readers.clone()), ("workaround", workaround)];
     let quality = result.quality.as_ref().map_or_else(Vec::new, describe_quality);
     known(members).chain(quality).chain(known(readers)).collect()
 }

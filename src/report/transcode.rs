@@ -126,7 +126,12 @@ fn changed(before: String, after: &str) -> String {
 
 /// Returns the effect of a quantisation: figures of all values, pictures of some.
 fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [ComparedArray]) -> Vec<Block<'a>> {
-    let Some(quantization) = &node.quantization else { return Vec::new() };
+    let Some(quantization) = &node.quantization else {
+        let Some(dimensions) = &node.predict else { return Vec::new() };
+        let along = Some(format!("along {}", dimensions.join(", ")));
+        let members = known([("differences", along), ("readers", node.readers.clone())]).collect();
+        return vec![Block::Heading(3, name, "stored as differences".to_owned()), Block::Members(members)];
+    };
     let pictures = match compared.iter().find(|compared| compared.path == node.path) {
         Some(pictures) => vec![Block::Comparison(pictures, quantization)],
         None if quantization.max_abs_error.is_some() && !compared.is_empty() => {

@@ -14,10 +14,7 @@ use crate::operation::{Draft, OpenedArray, QuantizeForm, Result, draft};
 /// (`_validate_inner_codecs` of `zarr/codecs/sharding.py`). An entry of `scalar_map.encode` has a code for it. No chunk
 /// contains a 0 in this code. The kernel that encodes chunks ignores the entry, and a 0 in SOURCE is still an error.
 pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is_wanted: bool) -> Option<Diagnostic> {
-    let is_sharded = draft::codec_names(&draft.codecs).iter().any(|name| name == "sharding_indexed");
-    let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
-    // 0 is the default of the array's type.
-    if !concerns || !is_wanted || quantization.encoded(0).is_some() {
+    if !is_wanted || !needs_workaround(quantization, &draft.codecs) {
         return None;
     }
     let Some(entry) = quantization.entry_for_zero() else {
@@ -34,6 +31,14 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
         }
     });
     None
+}
+
+/// Returns whether zarr-python 3.4.1 and 3.4.2 open an array with this chain only with help.
+pub(crate) fn needs_workaround(quantization: &Quantization, codecs: &[CodecMetadata]) -> bool {
+    let is_sharded = draft::codec_names(codecs).iter().any(|name| name == "sharding_indexed");
+    let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
+    // 0 is the default of the array's type.
+    concerns && quantization.encoded(0).is_none()
 }
 
 /// Returns SOURCE's whole chain including the quantisation and the help for readers.

@@ -9,6 +9,7 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
+use crate::operation::quantize::readers::needs_workaround;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
 use crate::operation::{KeepBits, QualityResult, Quantization, QuantizationResult, QuantizeForm, draft};
 use crate::pipeline::{BytesSize, CodecKind, Pipeline, Representation, codec_kind};
@@ -101,6 +102,11 @@ pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<D
         units: Some(plan.job.num_units()),
         read_amplification: Some(plan.job.read_amplification()),
         memory_bytes: Some(plan.memory.bytes),
+        predict: predicted(plan),
+        readers: match &quantization {
+            Some(quantization) => quantization.readers.clone(),
+            None => predicted(plan).and_then(|_| integer_readers(plan)),
+        },
         quantization,
         verify: verified.map(|verified| verified.result),
         compression: plan.compression.clone(),
@@ -145,7 +151,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
                 data_type: Some(rounding.number_type.name()),
                 keep_bits: rounding.bits(),
                 information,
-                readers: Some("zarr-python 3, xarray, zarrs, zarrcast"),
+                readers: Some("zarr-python 3, xarray, zarrs, zarrcast".to_owned()),
                 ..QuantizationResult::default()
             }
         }
@@ -154,7 +160,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
     Some(QuantizationResult {
         count: figures.count,
         nan: ran.then_some(figures.nan),
-        predict: Some(plan.change.predicted().to_vec()).filter(|dimensions| !dimensions.is_empty()),
+        predict: predicted(plan),
         max_abs_error: ran.then_some(figures.max_abs_error),
         rms_error: ran.then(|| figures.rms_error()),
         ..result
@@ -163,31 +169,51 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
 
 /// Returns the readers of quantised values, which depend on the form and on the other codecs of the chain. `None` if
 /// only the caller knows what the integers mean. `None` also for types about which there is a warning.
-fn readers(quantization: &Quantization, plan: &Plan) -> Option<&'static str> {
+fn readers(quantization: &Quantization, plan: &Plan) -> Option<String> {
+    let chain = chain_readers(plan);
+    let codecs = &plan.destination.draft.codecs;
+    let has_pcodec = draft::codec_names(codecs).iter().any(|name| name == draft::PCODEC);
+    let others = match quantization.form {
+        QuantizeForm::Cf if chain.is_some() => return chain.map(|chain| format!("xarray with {chain}")),
+        QuantizeForm::Plain if predicted(plan).is_some() => return integer_readers(plan),
+        QuantizeForm::Codecs if has_pcodec => " and numcodecs[pcodec]; for others write plain floats with `--unpack`",
+        QuantizeForm::Codecs if turns_differences(plan) => {
+            "; not zarrita.js 0.7; for others write plain floats with `--unpack`"
+        }
+        _ if quantization.is_packed() => return None,
+        QuantizeForm::Codecs => ", zarrita.js >= 0.7; for others write `--as cf`, or plain floats with `--unpack`",
+        QuantizeForm::Cf => {
+            return Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL".to_owned());
+        }
+        QuantizeForm::Plain => return None,
+    };
+    let needs_help = needs_workaround(quantization, codecs) && quantization.reader_workaround.is_none();
+    let but = if needs_help { " (not 3.4.1 and 3.4.2)" } else { "" };
+    Some(format!("zarr-python >= 3.2{but} with cast-value-rs{others}"))
+}
+
+/// Returns the reader of a chain that has pcodec, casts or differences.
+fn chain_readers(plan: &Plan) -> Option<&'static str> {
     let names = draft::codec_names(&plan.destination.draft.codecs);
     let has = |name: &str| names.iter().any(|own| own == name);
-    let has_pcodec = has(draft::PCODEC);
-    match quantization.form {
-        QuantizeForm::Cf if has_pcodec && has("cast_value") => {
-            Some("xarray with zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]")
-        }
-        QuantizeForm::Cf if has_pcodec => Some("xarray with zarr-python 3 and numcodecs[pcodec]"),
-        QuantizeForm::Cf if has("cast_value") => Some("xarray with zarr-python >= 3.2 and cast-value-rs"),
-        QuantizeForm::Cf if has(draft::DELTA) => Some("xarray with zarr-python 3, which has numcodecs"),
-        QuantizeForm::Codecs if has_pcodec => Some(
-            "zarr-python >= 3.2 with cast-value-rs and numcodecs[pcodec]; for others write plain floats with `--unpack`",
-        ),
-        QuantizeForm::Codecs if turns_differences(plan) => Some(
-            "zarr-python >= 3.2 with cast-value-rs; not zarrita.js 0.7; for others write plain floats with `--unpack`",
-        ),
-        _ if quantization.is_packed() => None,
-        QuantizeForm::Codecs => Some(
-            "zarr-python >= 3.2 with cast-value-rs, zarrita.js >= 0.7; for others write `--as cf`, or plain floats with \
-             `--unpack`",
-        ),
-        QuantizeForm::Cf => Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL"),
-        QuantizeForm::Plain => None,
+    match (has(draft::PCODEC), has("cast_value")) {
+        (true, true) => Some("zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]"),
+        (true, false) => Some("zarr-python 3 and numcodecs[pcodec]"),
+        (false, true) => Some("zarr-python >= 3.2 and cast-value-rs"),
+        _ => has(draft::DELTA).then_some("zarr-python 3, which has numcodecs"),
     }
+}
+
+/// Returns the readers of integers that are stored as differences.
+fn integer_readers(plan: &Plan) -> Option<String> {
+    let chain = chain_readers(plan)?;
+    let is_alone = turns_differences(plan) || chain.contains("pcodec");
+    Some(if is_alone { chain.to_owned() } else { format!("{chain}; zarrita.js >= 0.7") })
+}
+
+/// Returns the dimensions along which differences are stored. `None` without differences.
+fn predicted(plan: &Plan) -> Option<Vec<String>> {
+    Some(plan.change.predicted().to_vec()).filter(|dimensions| !dimensions.is_empty())
 }
 
 /// Returns a chain as far as it is known before a compressor is chosen.
