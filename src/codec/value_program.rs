@@ -111,10 +111,10 @@ impl ValueStep {
             ValueStep::KeepBits(kernel) => kernel.convert(source, target, figures.unwrap_or(&mut ignored)),
             ValueStep::Cast(cast) => cast.convert(source, target)?,
             ValueStep::Convert(cast) => {
-                if let Some(figures) = figures {
-                    cast.count_rounded(source, figures);
-                }
                 cast.convert(source, target)?;
+                if let Some(figures) = figures {
+                    cast.count(source, target, figures);
+                }
             }
             ValueStep::Unpack(unpack) => unpack.convert(source, target),
             ValueStep::FilterEncode(filter) => filter.encode(source, target)?,

@@ -154,6 +154,8 @@ codes! {
     ZC309 QUANTIZE_ATTRIBUTES Info;
     /// A reader returns other values of integers that are stored as differences.
     ZC310 PREDICT_READERS Warning;
+    /// A change of data type gave numbers the value of `--nan-value`.
+    ZC311 NAN_VALUE_TAKEN Warning;
 
     // ZD: data types and fill values
     /// The data type's name is in no registry: few readers know it.
@@ -323,6 +325,8 @@ codes! {
     ZM222 V2_FILL_VALUE_FORM Warning;
     /// A v2 array with xarray's dimension names has a fill value. In v3 it would mask no values.
     ZM223 V2_FILL_VALUE_MASKS Warning;
+    /// xarray's attribute `_ARRAY_DIMENSIONS` of a v2 array is not a list of as many names as there are dimensions.
+    ZM224 V2_DIMENSION_NAMES Warning;
     /// A v2 document has a member that v2 does not define. Readers ignore it.
     ZM231 V2_MEMBER_UNKNOWN Warning;
     /// The `dtype` of a v2 array is a type that tensorstore added. No other reader knows it.

@@ -158,11 +158,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn report_comes_back_from_json_bit_by_bit(numbers in prop::array::uniform13(any::<u64>())) {
-            let [written, written_digest, bytes_read, bytes_written, count, nan, clamped, infinite, rounded, ..] = numbers;
+        fn report_comes_back_from_json_bit_by_bit(numbers in prop::array::uniform14(any::<u64>())) {
+            let [written, written_digest, bytes_read, bytes_written, count, nan, clamped, infinite, rounded, like_nan, ..] =
+                numbers;
             let [.., a, b, c, d] = numbers.map(f64::from_bits);
             let figures = QuantizeFigures {
-                count, nan, clamped, infinite, rounded,
+                count, nan, clamped, infinite, rounded, like_nan,
                 max_abs_error: a, max_abs_error_clamped: b, sum_of_squares: c, normalizer: d,
             };
             let report = ObjectReport {
@@ -172,7 +173,7 @@ mod tests {
             let read: ObjectReport = serde_json::from_str(&text).unwrap();
             // A NaN is not equal to itself, but its bits are.
             prop_assert_eq!(serde_json::to_string(&read).unwrap(), text);
-            prop_assert_eq!(read.figures.normalizer.to_bits(), numbers[12]);
+            prop_assert_eq!(read.figures.normalizer.to_bits(), numbers[13]);
             prop_assert_eq!((read.written_digest, read.bytes_temporary, read.figures.rounded), (written_digest, 7, rounded));
         }
 

@@ -74,9 +74,10 @@ impl ArrayReading {
         let mut about_attributes = Vec::new();
         if is_v2 {
             members.attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
-            let rank = members.shape.as_ref().map_or(0, Vec::len);
+            let found = members.attributes.as_ref().zip(members.shape.as_ref());
             members.dimension_names =
-                members.attributes.as_ref().and_then(|found| xarray::dimension_names_of_v2(found, rank));
+                found.and_then(|(found, shape)| xarray::dimension_names_of_v2(found, shape.len()));
+            about_attributes.extend(found.and_then(|(found, shape)| xarray::misnamed_dimensions(found, shape.len())));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();

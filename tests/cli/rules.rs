@@ -14,8 +14,9 @@ use zarrcast::diagnostic::{Code, Severity, code};
 use super::support::CliTest;
 
 /// Codes that `validate` alone does not report, each with a test of another command that reports it.
-const OF_OTHERS: [(Code, &str); 19] = [
+const OF_OTHERS: [(Code, &str); 20] = [
     (code::PREDICT_READERS, "cast_stands_where_numcodecs_would_read_another_order"),
+    (code::NAN_VALUE_TAKEN, "number_that_becomes_the_value_of_nan_is_a_warning_and_not_equal"),
     (code::KEEP_BITS_NO_INFORMATION, "constant_arrays_keep_all_bits_and_say_so"),
     (code::QUANTIZE_FEW_CODES, "step_that_leaves_nothing_of_an_array_is_refused_and_few_codes_are_a_warning"),
     (code::DATA_TYPE_ROUNDED, "data_type_that_rounds_most_values_to_integers_is_a_warning_with_their_number"),

@@ -1,6 +1,7 @@
 //! The result of a run, or of a plan: counts, sizes, figures.
 
 use super::plan::route::name_of;
+use super::verify::like_nan_text;
 use super::{DestinationMetadata, Plan, Repacking, Verification};
 use crate::data_type::value_to_json;
 use crate::diagnostic::{Diagnostic, code, quantity};
@@ -255,10 +256,10 @@ fn add_absent(quantization: &Quantization, absent: u64, figures: &mut QuantizeFi
 }
 
 /// Returns the warnings about an array's values: a quantisation gave values outside its range the code of another, a
-/// change of data type rounded most values to integers, some readers do not decode integer differences. A result with
-/// quantised codes names its readers itself.
+/// change of data type rounded most values to integers or gave some the value of NaN, some readers do not decode integer
+/// differences. A result with quantised codes names its readers itself.
 fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item = Diagnostic> {
-    let QuantizeFigures { count, nan, clamped, max_abs_error_clamped, rounded, .. } = *figures;
+    let QuantizeFigures { count, nan, clamped, max_abs_error_clamped, rounded, like_nan, .. } = *figures;
     let quantization = plan.changed.quantization.as_ref();
     let clamped = quantization.filter(|_| clamped > 0).map(|quantization| {
         let became = if quantization.out_of_range == OutOfRange::Wrap { "wrapped around" } else { "clamped" };
@@ -274,12 +275,15 @@ fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item 
         let message = format!("{of} were rounded to integers of {name}");
         Diagnostic::new(code::DATA_TYPE_ROUNDED, message).with_help(format!("`--quantize {name}` keeps the fractions"))
     });
+    let like_nan = like_nan_text(plan, like_nan, nan).map(|message| {
+        Diagnostic::new(code::NAN_VALUE_TAKEN, message).with_help("give a `--nan-value` that no other value becomes")
+    });
     let predicts = quantization.is_none() && !plan.change.predicted().is_empty();
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
     let predicted = (predicts && turns_differences(plan)).then(|| {
         Diagnostic::new(code::PREDICT_READERS, message).with_help("differences along one dimension are read by both")
     });
-    [clamped, rounded, predicted].into_iter().flatten().map(move |found| found.at_node(&plan.path))
+    [clamped, rounded, like_nan, predicted].into_iter().flatten().map(move |found| found.at_node(&plan.path))
 }
 
 /// Returns whether a transposition follows a difference: of several dimensions, or of an array that is stored

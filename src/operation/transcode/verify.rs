@@ -18,6 +18,7 @@ use super::plan::{compared_in, losses};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
 use crate::codec::{Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region};
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::engine::route::copy::CopyJob;
@@ -30,7 +31,7 @@ use crate::grid::Region;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::array::num_elements;
 use crate::operation::against::differences;
-use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed};
+use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed, xarray};
 use crate::store::ObjectReader;
 
 /// Number of elements that are converted and compared at a time: they stay in a level 2 cache.
@@ -218,7 +219,11 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     let bound = quantization.map(Quantization::bound).or(limit);
     let tolerance = comparison.max_loss.filter(|loss| loss.is_finite());
     let within = bound.is_none_or(|bound| compared.max_abs_error <= bound);
-    let Compared { elements, differing, max_abs_error } = compared;
+    let Compared { elements, differing, max_abs_error, nan, like_nan } = compared;
+    if let Some(merged) = like_nan_text(plan, like_nan, nan) {
+        let help = "give a `--nan-value` that no other value becomes, or leave `--verify` out; nothing was kept";
+        return Err(OperationError::data(format!("the destination differs from the source: {merged}")).with_help(help));
+    }
     let (equal, bound) = (differing == 0 && within, bound.or(tolerance));
     let result = VerifyResult { equal, elements, differing, max_abs_error: Some(max_abs_error), bound };
     if !equal {
@@ -226,6 +231,15 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
     }
     let warning = rounding_warning(plan, max_abs_error);
     Ok(Verification { result, codes: comparison.codes.as_deref().map(packed), warning })
+}
+
+/// Returns the number of stored values that became the value of `--nan-value`, if there is a NaN as well.
+pub(super) fn like_nan_text(plan: &Plan, like_nan: u64, nan: u64) -> Option<String> {
+    let value = plan.change.nan_value.as_ref().filter(|_| like_nan > 0)?;
+    let fill = plan.source.fill_value.as_ref();
+    let has_nan = nan > 0 || fill.is_some_and(|fill| xarray::is_nan(&plan.source.data_type, fill));
+    let values = counted(like_nan, "stored value");
+    has_nan.then(|| format!("{values} became {}, as NaN did: readers cannot tell them apart", value.excerpt()))
 }
 
 /// Returns a warning if only the chain of DEST changes values: no option asked for it.
@@ -240,6 +254,9 @@ pub(super) struct Compared {
     elements: u64,
     differing: u64,
     max_abs_error: f64,
+    /// NaN in SOURCE, and other numbers that became the same value.
+    nan: u64,
+    like_nan: u64,
 }
 
 #[derive(Debug, Default)]
@@ -254,6 +271,8 @@ impl AddAssign for Compared {
         self.elements += other.elements;
         self.differing += other.differing;
         self.max_abs_error = self.max_abs_error.max(other.max_abs_error);
+        self.nan += other.nan;
+        self.like_nan += other.like_nan;
     }
 }
 
@@ -337,7 +356,7 @@ impl Comparison {
                 false if self.absent == self.fill => 0,
                 false => elements,
             };
-            return Ok(Compared { elements, differing, max_abs_error: self.absent_error });
+            return Ok(Compared { elements, differing, max_abs_error: self.absent_error, ..Compared::default() });
         }
         let mut all = Compared::default();
         let (count, sizes) = (region::as_index(elements), [self.source_fill.len(), self.fill.len()]);
@@ -368,7 +387,8 @@ impl Comparison {
         let max_abs_error =
             if self.quantizes { figures.max_abs_error } else { max_abs_difference(changed, to, self.number_type) };
         let elements = (from.len() / self.source_fill.len()) as u64;
-        Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error })
+        let QuantizeFigures { nan, like_nan, .. } = figures;
+        Ok(Compared { elements, differing: self.differing(from, expected, to), max_abs_error, nan, like_nan })
     }
 
     /// Returns the number of wrong elements: not equal bit for bit, and not within the change that the compressor may

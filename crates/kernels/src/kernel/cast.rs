@@ -17,8 +17,8 @@ use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, OutOfRange, Rounding};
-use crate::element::{ElementType, NumberType, integer_bits, is_of_type, low_bits};
-use crate::with_float;
+use crate::element::{Element, ElementType, NumberType, integer_bits, is_of_type, low_bits};
+use crate::{with_element, with_float};
 
 /// One direction of `cast_value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,10 +57,10 @@ struct FastCast {
 }
 
 impl Cast {
-    /// Counts the floats that it rounds to integers, all elements, and NaN.
-    pub fn count_rounded(&self, source: &[u8], figures: &mut QuantizeFigures) {
-        let CastOptions { source: from, target, .. } = self.options;
-        if target.is_float() {
+    /// Counts the converted floats, NaN, those that were rounded to integers, and those that became what NaN became.
+    pub fn count(&self, source: &[u8], converted: &[u8], figures: &mut QuantizeFigures) {
+        let CastOptions { source: from, target, scalar_map, .. } = &self.options;
+        if target.is_float() && scalar_map.is_empty() {
             return;
         }
         let (mut nan, mut rounded) = (0_u64, 0_u64);
@@ -72,7 +72,13 @@ impl Cast {
         }, else return);
         figures.count += (source.len() / from.size()) as u64;
         figures.nan += nan;
-        figures.rounded += rounded;
+        figures.rounded += if target.is_float() { 0 } else { rounded };
+        let Some((_, of_nan)) = scalar_map.first() else { return };
+        let same = with_element!(target.element(), T => {
+            let is_same = |element: &&[u8]| bytemuck::pod_read_unaligned::<T>(element) == T::from_bits64(*of_nan);
+            converted.chunks_exact(size_of::<T>()).filter(is_same).count()
+        });
+        figures.like_nan += (same as u64).saturating_sub(nan);
     }
 
     /// Binds a cast to the best loop for this machine.

@@ -330,6 +330,8 @@ pub struct QuantizeFigures {
     pub infinite: u64,
     /// Values that a change of data type rounds to integers.
     pub rounded: u64,
+    /// Numbers that a change of data type converts to the value that NaN has there.
+    pub like_nan: u64,
 }
 
 /// Floats as the integers of their bits. JSON has no infinities, and this form is exact.
@@ -362,6 +364,7 @@ impl QuantizeFigures {
         self.normalizer = normalizer;
         self.infinite = self.infinite.saturating_add(other.infinite);
         self.rounded = self.rounded.saturating_add(other.rounded);
+        self.like_nan = self.like_nan.saturating_add(other.like_nan);
     }
 
     /// Returns the sum of squares with another normalizer. Values that underflow are negligible next to the greater
