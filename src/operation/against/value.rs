@@ -29,6 +29,8 @@ pub(crate) struct Comparer {
     sizes: (usize, usize),
     /// The conversions of both to float64. `None` if it does not represent every value.
     widenings: Option<(Numbers, Numbers)>,
+    /// The steps of times of two units, as multiples of the smaller one. Equal bytes are other times then.
+    steps: Option<[i128; 2]>,
     tolerance: Tolerance,
 }
 
@@ -84,17 +86,19 @@ impl Comparer {
         let sizes = (known(a)?, known(b)?);
         let forms = (form(a), form(b));
         let are_raw = a.raw_size().is_some() && a.raw_size() == b.raw_size();
-        if (forms.0.is_none() || forms.1.is_none()) && a != b && !are_raw && !are_padded(a, b) {
+        let steps = steps(a, b);
+        let are_alike = a == b || are_raw || are_padded(a, b) || steps.is_some();
+        if (forms.0.is_none() || forms.1.is_none()) && !are_alike {
             return Err(format!("{} and {} are not compared", described(a), described(b)));
         }
         let widenings = Numbers::as_f64(a).zip(Numbers::as_f64(b));
-        Ok(Comparer { forms, sizes, widenings, tolerance })
+        Ok(Comparer { forms, sizes, widenings, steps, tolerance })
     }
 
     /// Compares the elements of two slices, which contain the same number.
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Compared {
         let mut compared = Compared::default();
-        if self.forms.0 == self.forms.1 && a == b {
+        if self.is_same(a, b) {
             return compared;
         }
         let (of_a, of_b) = self.sizes;
@@ -128,8 +132,13 @@ impl Comparer {
         })
     }
 
+    /// True if the bytes say that elements are equal.
+    fn is_same(&self, a: &[u8], b: &[u8]) -> bool {
+        self.forms.0 == self.forms.1 && self.steps.is_none() && a == b
+    }
+
     fn element(&self, index: usize, a: &[u8], b: &[u8], compared: &mut Compared) {
-        if self.forms.0 == self.forms.1 && a == b {
+        if self.is_same(a, b) {
             return;
         }
         let (difference, relative) = match self.forms {
@@ -146,7 +155,8 @@ impl Comparer {
                 (difference, difference.map(|difference| difference.to_f64() / length))
             }
             // Zeros pad the elements of two lengths.
-            _ if without_padding(a) == without_padding(b) => return,
+            _ if self.steps.is_none() && without_padding(a) == without_padding(b) => return,
+            _ if self.steps.is_some_and(|steps| is_same_time(steps, [a, b])) => return,
             _ => (None, None),
         };
         compared.differing += 1;
@@ -195,6 +205,37 @@ fn form(data_type: &DataType) -> Form {
         DataType::Bool => Some((NumberType::of(ElementType::UInt8), 1)),
         _ => data_type.components(),
     }
+}
+
+/// Returns the steps of two types of times as multiples of the smaller one. `None` unless they differ, and one divides
+/// the other.
+fn steps(a: &DataType, b: &DataType) -> Option<[i128; 2]> {
+    const OF_SECONDS: [&str; 7] = ["as", "fs", "ps", "ns", "us", "ms", "s"];
+    let (DataType::Time(a), DataType::Time(b)) = (a, b) else { return None };
+    let attoseconds = |time: &TimeType| {
+        let (unit, count) = match time.unit {
+            "W" => ("s", 604_800),
+            "D" => ("s", 86_400),
+            "h" => ("s", 3_600),
+            "m" => ("s", 60),
+            "\u{3bc}s" => ("us", 1),
+            unit => (unit, 1),
+        };
+        let power = OF_SECONDS.into_iter().zip(0..).find(|(name, _)| *name == unit)?.1;
+        Some(1_000_i128.pow(power) * count * i128::from(time.scale_factor))
+    };
+    let (one, other) = attoseconds(a).zip(attoseconds(b)).filter(|_| a.name == b.name && a != b)?;
+    let least = one.min(other);
+    let steps = [one / least, other / least];
+    let are_exact = one % least == 0 && other % least == 0 && steps.iter().all(|step| *step <= i128::from(i64::MAX));
+    are_exact.then_some(steps)
+}
+
+/// True if two times of these steps are the same, or both are not a time.
+fn is_same_time(steps: [i128; 2], times: [&[u8]; 2]) -> bool {
+    let [a, b] = times.map(|time| integer_of(element_bits(time), ElementType::Int64));
+    let not_a_time = i128::from(i64::MIN);
+    if a == not_a_time || b == not_a_time { a == b } else { a * steps[0] == b * steps[1] }
 }
 
 /// True if elements of both types are text, or both bytes, which zeros pad to their length.
