@@ -184,7 +184,7 @@ fn readers(quantization: &Quantization, plan: &Plan) -> Option<String> {
         _ if quantization.is_packed() => return None,
         QuantizeForm::Codecs => ", zarrita.js >= 0.7; for others write `--as cf`, or plain floats with `--unpack`",
         QuantizeForm::Cf => {
-            return Some("all that apply scale_factor and add_offset, such as xarray, netCDF and GDAL".to_owned());
+            return Some("all that apply scale_factor and add_offset, such as xarray and GDAL".to_owned());
         }
         QuantizeForm::Plain => return None,
     };
