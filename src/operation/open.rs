@@ -77,7 +77,6 @@ impl ArrayReading {
             let found = members.attributes.as_ref().zip(members.shape.as_ref());
             members.dimension_names =
                 found.and_then(|(found, shape)| xarray::dimension_names_of_v2(found, shape.len()));
-            about_attributes.extend(found.and_then(|(found, shape)| xarray::misnamed_dimensions(found, shape.len())));
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();

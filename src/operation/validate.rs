@@ -91,6 +91,8 @@ fn check_store(
         of_documents.for_each(|found| gathered.findings.push(found.clone()));
         match &node.content {
             NodeContent::Array(reading) => {
+                let found = array::misnamed_dimensions(reading);
+                found.into_iter().for_each(|found| gathered.findings.push(found));
                 let progress = &Share::new(progress, reading.decoded_bytes(), 1);
                 match (ArrayCheck { options, driver, root, progress }).run(reading, gathered) {
                     Ok(objects) => checked.objects += objects,

@@ -4,8 +4,6 @@
 
 use super::quantize::range::FloatType;
 use crate::data_type::{DataType, FillValue, base64, value_from_json, value_to_json};
-use crate::diagnostic::quantity::{counted, shortened};
-use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::metadata::{Json, Object};
 
@@ -24,15 +22,6 @@ pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Js
 /// Returns the names of all dimensions of a v2 array in the form of v3 metadata.
 pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     Some(dimension_names(attributes, rank)?.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
-}
-
-/// Returns a warning if the attribute is there, and is not a name for each dimension.
-pub(super) fn misnamed_dimensions(attributes: &Object, rank: usize) -> Option<Diagnostic> {
-    let json = attributes.get(DIMENSIONS).filter(|_| dimension_names(attributes, rank).is_none())?;
-    let expected = counted(rank as u64, "name");
-    let found = shortened(json.to_string(), 60);
-    let message = format!("`{DIMENSIONS}` is {found}, not a list of {expected}: no dimension gets a name");
-    Some(Diagnostic::new(code::V2_DIMENSION_NAMES, message).at_pointer(format!("/{DIMENSIONS}")))
 }
 
 /// Returns the bits of a number (or bare `NaN`), its string, or base64 of little-endian bytes, as xarray writes it.

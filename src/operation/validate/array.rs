@@ -6,10 +6,12 @@ use super::object::{Buffers, ObjectCheck};
 use super::{Findings, ValidateReport, keys};
 use crate::array::{ChunkSet, Fault, Listing, Purpose, position};
 use crate::codec::{BindError, BoundChain};
+use crate::diagnostic::quantity::{counted, shortened};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{Driver, Progress, listing};
 use crate::metadata::ArrayMetadata;
 use crate::operation::stored::subchunk_pipeline;
+use crate::operation::xarray::{self, DIMENSIONS};
 use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLevel, ValidateOptions, narrowed};
 use crate::store::{Node, StoreError};
 
@@ -148,6 +150,18 @@ impl ArrayCheck<'_> {
         });
         failures.push_more_chunks(check.place, unread);
     }
+}
+
+/// Returns a finding if a v2 array has the attribute `_ARRAY_DIMENSIONS`, and it is not a name for each dimension.
+pub(super) fn misnamed_dimensions(reading: &ArrayReading) -> Option<Diagnostic> {
+    let (attributes, rank) = (reading.members.attributes.as_ref()?, reading.members.shape.as_ref()?.len());
+    let is_named = reading.documents.zarr_format != 2 || xarray::dimension_names(attributes, rank).is_some();
+    let json = attributes.get(DIMENSIONS).filter(|_| !is_named)?;
+    let expected = counted(rank as u64, "name");
+    let found = shortened(json.to_string(), 60);
+    let message = format!("`{DIMENSIONS}` is {found}, not a list of {expected}: no dimension gets a name");
+    let found = reading.place.holds(Diagnostic::new(code::V2_DIMENSION_NAMES, message));
+    Some(found.at_key(reading.place.key(".zattrs")).at_pointer(format!("/{DIMENSIONS}")))
 }
 
 /// Returns the finding that something was not checked, with the reason.
