@@ -91,8 +91,9 @@ fn check_store(
         of_documents.for_each(|found| gathered.findings.push(found.clone()));
         match &node.content {
             NodeContent::Array(reading) => {
-                let found = array::misnamed_dimensions(reading);
-                found.into_iter().for_each(|found| gathered.findings.push(found));
+                if let Some(found) = array::misnamed_dimensions(reading) {
+                    gathered.findings.push(found);
+                }
                 let progress = &Share::new(progress, reading.decoded_bytes(), 1);
                 match (ArrayCheck { options, driver, root, progress }).run(reading, gathered) {
                     Ok(objects) => checked.objects += objects,
