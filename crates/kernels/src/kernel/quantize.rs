@@ -4,15 +4,14 @@
 //! equals the real one, including true division. The differences are measured while a tile is in the cache. For readers
 //! that decode by CF attributes, codes are measured afterwards, decoded as these readers do.
 
-mod fused;
-mod straight;
+mod constants;
+mod pass;
 
 use bytemuck::pod_read_unaligned;
 use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
-use self::fused::FusedKernel;
-use self::straight::{Seen, StraightKernel};
+use self::pass::{PassKernel, Seen};
 use super::double::approximate;
 use super::exact::{RoundedInteger, Value, wrapped};
 use super::missing::MissingFilter;
@@ -50,7 +49,7 @@ pub struct QuantizeOptions {
     pub cf: Option<(f64, f64)>,
 }
 
-/// Elements per call of the straight loop. It keeps only its input in the cache.
+/// Elements per call of the loop, which keeps only its input in the cache.
 const SPAN: usize = 4 * TILE;
 
 /// A bound quantisation.
@@ -62,8 +61,7 @@ pub struct Quantize {
     /// The format of the source values.
     format: FloatFormat,
     normalizer: f64,
-    fused: Option<FusedKernel>,
-    straight: Option<StraightKernel>,
+    pass: Option<PassKernel>,
 }
 
 impl Quantize {
@@ -72,14 +70,12 @@ impl Quantize {
         let source = options.source;
         let scale = options.scale.map_or(1.0, |bits| Value::new(bits, source).to_f64());
         let normalizer = power_of_two_near(scale.abs());
-        let fused = fused::bind(&options, normalizer);
         Quantize {
             missing: MissingFilter::new(source, &options.missing),
             scale_offset: ScaleOffset::new(source, options.offset, options.scale),
             format: source.float_format().unwrap_or(FloatFormat::BINARY64),
             normalizer,
-            straight: fused.as_ref().and_then(|_| straight::bind(&options, normalizer)),
-            fused,
+            pass: pass::bind(&options, normalizer),
             options,
         }
     }
@@ -94,30 +90,30 @@ impl Quantize {
     /// After a fault the contents of `target` and `figures` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
-        figures.normalizer = self.normalizer;
+        let mut seen = Seen { all: QuantizeFigures { normalizer: self.normalizer, ..*figures }, ..Seen::default() };
         let count = num_elements(source, source_size, target, target_size);
-        let mut expects_nan = false;
         let source_spans = source[..count * source_size].chunks(SPAN * source_size);
         let target_spans = target[..count * target_size].chunks_mut(SPAN * target_size);
         for (span, (source, target)) in source_spans.zip(target_spans).enumerate() {
-            let before = *figures;
-            if !self.convert_straight(source, target, (figures, &mut expects_nan)) {
+            let before = seen.all;
+            if !self.missing.is_empty() || !self.run_pass(source, target, &mut seen) {
                 for_each_tile((source, source_size), (target, target_size), |source, target, first| {
-                    if self.convert_fused(source, target, figures) {
+                    if self.convert_tile(source, target, &mut seen) {
                         return Ok(());
                     }
                     convert_each((source, source_size), (target, target_size), span * SPAN + first, |bits| {
-                        self.encode(bits, figures)
+                        self.encode(bits, &mut seen.all)
                     })
                 })?;
             }
             // The clamped elements are not known any more.
-            if let Some(attributes) = self.options.cf.filter(|_| figures.clamped == before.clamped) {
+            if let Some(attributes) = self.options.cf.filter(|_| seen.all.clamped == before.clamped) {
                 let (greatest, squares) = self.errors_of_cf(source, target, attributes);
-                figures.max_abs_error = before.max_abs_error.max(greatest);
-                figures.sum_of_squares = before.sum_of_squares + squares;
+                seen.all.max_abs_error = before.max_abs_error.max(greatest);
+                seen.all.sum_of_squares = before.sum_of_squares + squares;
             }
         }
+        *figures = seen.all;
         Ok(())
     }
 
@@ -153,45 +149,32 @@ impl Quantize {
         (greatest.into_iter().fold(0.0, f64::max), squares.iter().sum())
     }
 
-    /// Runs the straight loop. Returns false with unchanged figures if the span contains unsupported values.
-    fn convert_straight(
-        &self,
-        source: &[u8],
-        target: &mut [u8],
-        (figures, expects_nan): (&mut QuantizeFigures, &mut bool),
-    ) -> bool {
-        let Some(kernel) = self.straight.as_ref().filter(|_| self.missing.is_empty()) else { return false };
-        let before = Seen { greatest: figures.max_abs_error, expects_nan: *expects_nan };
-        let tile = kernel.run_after(&before, source, target);
-        *expects_nan = tile.is_some_and(|tile| tile.nan > 0);
-        tile.is_some_and(|tile| self.accept(&tile, source.len(), figures))
+    /// Converts a tile with its missing values. Returns false with unchanged figures if it needs the exact path.
+    fn convert_tile(&self, source: &[u8], target: &mut [u8], seen: &mut Seen) -> bool {
+        if self.missing.is_empty() {
+            return self.run_pass(source, target, seen);
+        }
+        let mut buffer = TileBuffer::new();
+        self.run_pass(self.without_missing(source, &mut buffer), target, seen)
     }
 
-    /// Runs the fused loop. Returns false with unchanged figures if the tile contains unsupported values.
-    fn convert_fused(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> bool {
-        let Some(kernel) = &self.fused else { return false };
-        let tile = if self.missing.is_empty() {
-            kernel.run_after(figures, source, target)
-        } else {
-            let mut buffer = TileBuffer::new();
-            let source = self.without_missing(source, &mut buffer);
-            let before = Seen { greatest: figures.max_abs_error, expects_nan: false };
-            let straight = self.straight.as_ref().and_then(|kernel| kernel.run_after(&before, source, target));
-            straight.unwrap_or_else(|| kernel.run_after(figures, source, target))
-        };
-        !self.has_reserved_code(target, tile.nan) && self.accept(&tile, source.len(), figures)
-    }
-
-    /// Adds a tile of `size` bytes to the figures if all of its elements have a code.
-    fn accept(&self, tile: &QuantizeFigures, size: usize, figures: &mut QuantizeFigures) -> bool {
-        let is_all = tile.count == (size / self.options.source.size()) as u64;
-        let has_codes = tile.nan == 0 || self.options.nan_code.is_some();
-        let is_measured = tile.max_abs_error.is_finite() && tile.max_abs_error_clamped.is_finite();
-        let is_accepted = is_all && has_codes && is_measured;
+    /// Runs the loop. Returns false with unchanged figures if the elements contain one that it cannot convert.
+    fn run_pass(&self, source: &[u8], target: &mut [u8], seen: &mut Seen) -> bool {
+        let Some(kernel) = &self.pass else { return false };
+        let found = kernel.run_after(seen, source, target);
+        seen.last = found.unwrap_or_default();
+        let is_accepted = found.is_some_and(|found| self.is_accepted(&found, target));
         if is_accepted {
-            figures.merge(tile);
+            seen.all.merge(&seen.last);
         }
         is_accepted
+    }
+
+    /// Returns true if all elements with these figures have a code and a finite error.
+    fn is_accepted(&self, figures: &QuantizeFigures, target: &[u8]) -> bool {
+        let has_codes = figures.nan == 0 || self.options.nan_code.is_some();
+        let is_measured = figures.max_abs_error.is_finite() && figures.max_abs_error_clamped.is_finite();
+        has_codes && is_measured && !self.has_reserved_code(target, figures.nan)
     }
 
     /// Returns true if the NaN code is inside the range and a number got it.
