@@ -399,8 +399,8 @@ where
         let (rows, rest) = source.as_chunks::<LANES>();
         let mut lanes = Lanes::none();
         for row in rows {
-            for lane in 0..LANES {
-                self.measure_in_float64::<CLAMP>(row[lane], lane, &mut lanes);
+            for (lane, x) in row.iter().enumerate() {
+                self.measure_in_float64::<CLAMP>(*x, lane, &mut lanes);
             }
         }
         for (lane, x) in rest.iter().enumerate() {
