@@ -8,7 +8,7 @@ use super::quantity::{self, bytes, count, counted, figure};
 use super::quantization::{describe_quantization, quantized_to};
 use super::table::Table;
 use super::terminal::Role;
-use crate::metadata::Json;
+use crate::metadata::{Json, Object};
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult, PlannedObjects, RouteName};
 use crate::operation::{ComparedArray, EstimateResult, QuantizationResult, TranscodeResult, VerifyResult};
 
@@ -372,8 +372,8 @@ fn changed_chain((before, after): (&ArrayDescription, &ArrayDescription)) -> Str
     changed(chain(&before.codecs, &after.codecs), &chain(&after.codecs, &before.codecs))
 }
 
-/// Returns the names of a chain's codecs, those inside a shard in brackets. Where another chain has the same names,
-/// configurations that differ follow.
+/// Returns the names of a chain's codecs, those inside a shard in brackets. Where another chain has the same names, the
+/// members of configurations that differ follow.
 fn chain(codecs: &[Json], others: &[Json]) -> String {
     let has_same_names = names(codecs) == names(others);
     let text = |(codec, other): (&Json, Option<&Json>)| {
@@ -381,15 +381,25 @@ fn chain(codecs: &[Json], others: &[Json]) -> String {
         let inner = sides.map(|side| side.and_then(|side| side.get("codecs")).and_then(Json::as_array));
         let note = match (sides, inner) {
             (_, [Some(codecs), others]) => format!(" [{}]", chain(codecs, others.unwrap_or_default())),
-            ([Some(own), other], _) if has_same_names && other.is_none_or(|other| !other.same_value(own)) => {
-                format!(" {}", quantity::json(own))
-            }
+            ([Some(own), other], _) if has_same_names => differing(own, other),
             _ => String::new(),
         };
         quantity::name(codec) + &note
     };
     let others = others.iter().map(Some).chain(std::iter::repeat(None));
     codecs.iter().zip(others).map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the members of a configuration that another one does not have, after a space.
+fn differing(own: &Json, other: Option<&Json>) -> String {
+    let mut members = Object::new();
+    for (name, value) in own.as_object().into_iter().flat_map(Object::iter) {
+        let other = other.and_then(|other| other.get(name));
+        if other.is_none_or(|other| !other.same_value(value)) {
+            members.push(name, value.clone());
+        }
+    }
+    if members.is_empty() { String::new() } else { format!(" {}", quantity::json(&members.into())) }
 }
 
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
