@@ -19,7 +19,7 @@ mod one_element;
 mod other_implementation;
 mod quantize;
 mod quantize_case;
-#[path = "../../support/reference/mod.rs"]
+#[path = "../../../crates/kernels/tests/reference/mod.rs"]
 mod reference;
 mod reference_itself;
 mod scale_offset;
