@@ -150,6 +150,11 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     names
 }
 
+/// Returns true if a chain has a codec of this name, also inside shards.
+pub(super) fn has_codec(codecs: &[CodecMetadata], name: &str) -> bool {
+    codec_names(codecs).iter().any(|own| own == name)
+}
+
 /// The codec that stores differences.
 pub(super) const DELTA: &str = "numcodecs.delta";
 
@@ -158,7 +163,7 @@ pub(super) const PCODEC: &str = "numcodecs.pcodec";
 
 /// True if a chain stores differences, also inside shards.
 pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
-    codec_names(codecs).iter().any(|name| name == DELTA)
+    has_codec(codecs, DELTA)
 }
 
 /// Returns the chain without codecs of these names, also inside shards. Codecs after differences, or after the first

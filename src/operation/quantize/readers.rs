@@ -35,7 +35,7 @@ pub(crate) fn work_around(quantization: &mut Quantization, draft: &mut Draft, is
 
 /// Returns whether zarr-python 3.4.1 and 3.4.2 open an array with this chain only with help.
 pub(crate) fn needs_workaround(quantization: &Quantization, codecs: &[CodecMetadata]) -> bool {
-    let is_sharded = draft::codec_names(codecs).iter().any(|name| name == "sharding_indexed");
+    let is_sharded = draft::has_codec(codecs, "sharding_indexed");
     let concerns = is_sharded && quantization.form == QuantizeForm::Codecs && !quantization.is_open;
     // 0 is the default of the array's type.
     concerns && quantization.encoded(0).is_none()

@@ -173,7 +173,7 @@ pub(super) fn quantization_of(plan: &Plan, tally: &ObjectReport, ran: bool) -> O
 fn readers(quantization: &Quantization, plan: &Plan) -> Option<String> {
     let chain = chain_readers(plan);
     let codecs = &plan.destination.draft.codecs;
-    let has_pcodec = draft::codec_names(codecs).iter().any(|name| name == draft::PCODEC);
+    let has_pcodec = draft::has_codec(codecs, draft::PCODEC);
     let others = match quantization.form {
         QuantizeForm::Cf if chain.is_some() => return chain.map(|chain| format!("xarray with {chain}")),
         QuantizeForm::Plain if predicted(plan).is_some() => return integer_readers(plan),
@@ -195,8 +195,7 @@ fn readers(quantization: &Quantization, plan: &Plan) -> Option<String> {
 
 /// Returns the reader of a chain that has pcodec, casts or differences.
 fn chain_readers(plan: &Plan) -> Option<&'static str> {
-    let names = draft::codec_names(&plan.destination.draft.codecs);
-    let has = |name: &str| names.iter().any(|own| own == name);
+    let has = |name| draft::has_codec(&plan.destination.draft.codecs, name);
     match (has(draft::PCODEC), has("cast_value")) {
         (true, true) => Some("zarr-python >= 3.2, cast-value-rs and numcodecs[pcodec]"),
         (true, false) => Some("zarr-python 3 and numcodecs[pcodec]"),
@@ -208,7 +207,7 @@ fn chain_readers(plan: &Plan) -> Option<&'static str> {
 /// Returns the readers of integers that are stored as differences.
 fn integer_readers(plan: &Plan) -> Option<String> {
     let chain = chain_readers(plan)?;
-    let is_alone = turns_differences(plan) || chain.contains("pcodec");
+    let is_alone = turns_differences(plan) || draft::has_codec(&plan.destination.draft.codecs, draft::PCODEC);
     Some(if is_alone { chain.to_owned() } else { format!("{chain}; zarrita.js >= 0.7") })
 }
 
@@ -278,7 +277,7 @@ fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item 
     let like_nan = like_nan_text(plan, like_nan, nan).map(|message| {
         Diagnostic::new(code::NAN_VALUE_TAKEN, message).with_help("give a `--nan-value` that no other value becomes")
     });
-    let predicts = quantization.is_none() && !plan.change.predicted().is_empty();
+    let predicts = quantization.is_none() && predicted(plan).is_some();
     let message = "zarr-python with cast-value-rs reads these differences right, zarrita.js 0.7 does not";
     let predicted = (predicts && turns_differences(plan)).then(|| {
         Diagnostic::new(code::PREDICT_READERS, message).with_help("differences along one dimension are read by both")
