@@ -243,8 +243,7 @@ pub(super) fn codecs_of_codes(codecs: &[CodecMetadata], is_float: bool) -> Vec<C
 
 /// Returns whether an array has a packing that can be written in this form, and is in another one.
 pub(super) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
-    let names = draft::codec_names(&source.metadata.codecs);
-    let has = |name: &str| names.iter().any(|own| own == name);
+    let has = |name| draft::has_codec(&source.metadata.codecs, name);
     let is_float = source.data_type.number().is_some_and(NumberType::is_float);
     match form {
         QuantizeForm::Codecs if !is_float => cf::has_packing(source),
