@@ -9,11 +9,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
+use tokio::task::{AbortHandle, JoinHandle};
 
+use super::service::Upload;
 use super::{Call, CallResult, Client, Kind, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
@@ -21,6 +24,9 @@ use crate::store::{Key, Result, held};
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Most bytes of an answer to a change.
 pub(super) const MOST_ANSWER: u64 = 1 << 20;
+
+/// Upload of a part, which returns the id of the part.
+pub(super) type UploadedPart = JoinHandle<Result<PartId>>;
 
 /// Result of a conditional write.
 #[derive(Debug)]
@@ -109,14 +115,24 @@ impl Client {
         let id = self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
         // Azure has no upload ids. It discards uncommitted blocks itself.
         if !id.is_empty() {
-            held(&self.service.uploads).push((key.to_owned(), id.clone()));
+            held(&self.service.uploads).push(Upload { key: key.to_owned(), id: id.clone(), parts: Vec::new() });
         }
         Ok(id)
     }
 
-    /// Uploads a part. Parts are numbered from 0. Returns the id of the part.
-    pub(super) async fn upload_part(&self, key: &str, id: &String, number: usize, bytes: Vec<u8>) -> Result<PartId> {
-        self.change("write", key, async { self.bucket()?.put_part(&path(key)?, id, number, bytes.into()).await }).await
+    /// Starts the upload of a part. Parts are numbered from 0. The task returns the id of the part.
+    pub(super) fn begin_part(self: &Arc<Self>, key: &str, id: &str, number: usize, bytes: Vec<u8>) -> UploadedPart {
+        let (client, own, upload) = (self.clone(), key.to_owned(), id.to_owned());
+        let part = self.runtime.spawn(async move {
+            let put = async { client.bucket()?.put_part(&path(&own)?, &upload, number, bytes.into()).await };
+            client.change("write", &own, put).await
+        });
+        let mut uploads = held(&self.service.uploads);
+        if let Some(upload) = uploads.iter_mut().find(|upload| upload.key == key && upload.id == id) {
+            upload.parts.retain(|part| !part.is_finished());
+            upload.parts.push(part.abort_handle());
+        }
+        part
     }
 
     /// Completes an upload. The object exists afterwards.
@@ -126,26 +142,34 @@ impl Client {
         Ok(())
     }
 
-    /// Aborts an upload. The server frees its parts.
+    /// Aborts an upload and its parts in flight. The server frees its parts.
     pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<()> {
-        self.change("remove", key, async { self.bucket()?.abort_multipart(&path(key)?, id).await }).await?;
+        // A part that arrives after the abort would remain in the store.
+        let is_this = |upload: &&Upload| upload.key == key && upload.id == *id;
+        held(&self.service.uploads)
+            .iter()
+            .filter(is_this)
+            .flat_map(|upload| &upload.parts)
+            .for_each(AbortHandle::abort);
+        let call = Call::new(Some(key), MOST_ANSWER).urgent();
+        let abort = async { self.bucket()?.abort_multipart(&path(key)?, id).await };
+        self.service.change(call, abort).await.map_err(|failure| self.failed("remove", key, failure))?;
         self.forget_upload(key, id);
         Ok(())
     }
 
     fn forget_upload(&self, key: &str, id: &str) {
-        held(&self.service.uploads).retain(|(other, name)| other != key || name != id);
+        held(&self.service.uploads).retain(|upload| upload.key != key || upload.id != id);
     }
 
     /// Aborts the incomplete uploads, then releases the locks.
     pub(super) async fn release_on_exit(&self) {
-        let uploads = std::mem::take(&mut *held(&self.service.uploads));
+        let uploads: Vec<_> =
+            held(&self.service.uploads).iter().map(|upload| (upload.key.clone(), upload.id.clone())).collect();
         let locks = std::mem::take(&mut *held(&self.service.locks));
         let all = async {
-            for (key, id) in uploads {
-                // If this fails, the store's own lifecycle rules remove the upload.
-                let _ = self.abort_upload(&key, &id).await;
-            }
+            // If this fails, the store's own lifecycle rules remove the upload.
+            join_all(uploads.iter().map(|(key, id)| self.abort_upload(key, id))).await;
             for lock in locks.iter().filter_map(Weak::upgrade) {
                 // If this fails, the lock expires.
                 let _ = lock.release().await;

@@ -21,6 +21,7 @@ use object_store::{ClientOptions, GetRange};
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method, StatusCode, Url};
+use tokio::task::AbortHandle;
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::{
@@ -62,6 +63,8 @@ pub(super) struct Call {
     most: u64,
     /// Size in bytes of an object that the server copies before it answers.
     pub(super) copied: Option<u64>,
+    /// True if it does not wait for the limit of requests.
+    is_urgent: bool,
     /// Permit for the first attempt.
     permit: Mutex<Option<Permit>>,
     outcome: Mutex<Option<Answer>>,
@@ -70,14 +73,24 @@ pub(super) struct Call {
 impl Call {
     /// Creates a call for an object, or for the bucket if `key` is `None`. At most `most` bytes of the answer are read.
     pub(super) fn new(key: Option<&str>, most: u64) -> Self {
-        Call { key: key.map(str::to_owned), most, ..Call::default() }
+        // The lock and the log of a run must not wait for slow writes of chunks.
+        let name = key.and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
+        let is_urgent = name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"));
+        Call { key: key.map(str::to_owned), most, is_urgent, ..Call::default() }
     }
 
-    /// Returns true for the lock and the log of a run, which must not wait for slow writes of chunks.
-    fn is_urgent(&self) -> bool {
-        let name = self.key.as_deref().and_then(|key| key.rsplit_once(".zarrcast/")).map(|(_, name)| name);
-        name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"))
+    pub(super) fn urgent(self) -> Self {
+        Call { is_urgent: true, ..self }
     }
+}
+
+/// Incomplete multipart upload.
+#[derive(Debug)]
+pub(super) struct Upload {
+    pub(super) key: String,
+    pub(super) id: String,
+    /// Parts that are being uploaded.
+    pub(super) parts: Vec<AbortHandle>,
 }
 
 /// Service of one store.
@@ -90,8 +103,7 @@ pub(super) struct Service {
     /// Reason why the store was given up.
     given_up: OnceLock<String>,
     pub(super) kind: Kind,
-    /// Incomplete multipart uploads: their keys and ids.
-    pub(super) uploads: Mutex<Vec<(String, String)>>,
+    pub(super) uploads: Mutex<Vec<Upload>>,
     /// Locks of this process.
     pub(super) locks: Mutex<Vec<Weak<LockOwner>>>,
 }
@@ -139,7 +151,7 @@ impl Service {
         work: impl Future<Output = CallResult<T>>,
     ) -> Result<(CallResult<T>, StoreResponse), Failure> {
         // The permit comes before the signature, which is valid for only a few minutes.
-        let permit = self.limiter.permit(call.is_urgent()).await;
+        let permit = self.limiter.permit(call.is_urgent).await;
         let call = Arc::new(Call { permit: Mutex::new(Some(permit)), ..call });
         let made = CALL.scope(call.clone(), work).await;
         let outcome = held(&call.outcome).take();
@@ -163,7 +175,7 @@ impl Service {
         loop {
             let held = match permit.take() {
                 Some(permit) => permit,
-                None => self.limiter.permit(call.is_urgent()).await,
+                None => self.limiter.permit(call.is_urgent).await,
             };
             if locks.iter().any(|lock| lock.is_lost()) {
                 return Err(Failure::Final(LOST.to_owned(), LOST_HELP));

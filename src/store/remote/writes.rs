@@ -9,10 +9,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use object_store::multipart::PartId;
 use tokio::runtime::Runtime;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use super::Client;
+use super::change::UploadedPart;
 use crate::store::{Result, StoreError, WriteObject, held};
 
 /// Most bytes in flight, of objects that are written with one request.
@@ -144,7 +145,7 @@ pub(super) struct RemoteWriter {
     first: Vec<u8>,
     next: Vec<u8>,
     upload: Option<String>,
-    under_way: VecDeque<JoinHandle<Result<PartId>>>,
+    under_way: VecDeque<UploadedPart>,
     /// Ids of the complete parts, from the second part on.
     done: Vec<PartId>,
 }
@@ -163,19 +164,21 @@ impl RemoteWriter {
         while self.under_way.len() >= MOST_PARTS {
             self.end_oldest()?;
         }
-        let (client, key, bytes) = (self.client.clone(), self.key.clone(), std::mem::take(&mut self.next));
         // The first part is uploaded last.
         let number = self.done.len() + self.under_way.len() + 1;
-        let part = async move { client.upload_part(&key, &upload, number, bytes).await };
-        self.under_way.push_back(self.client.runtime.spawn(part));
+        let bytes = std::mem::take(&mut self.next);
+        self.under_way.push_back(self.client.begin_part(&self.key, &upload, number, bytes));
         Ok(())
     }
 
     fn end_oldest(&mut self) -> Result<()> {
         let Some(part) = self.under_way.pop_front() else { return Ok(()) };
-        let part = self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?;
-        self.done.push(part?);
+        self.done.push(self.end(part)?);
         Ok(())
+    }
+
+    fn end(&self, part: UploadedPart) -> Result<PartId> {
+        self.client.wait(part).map_err(|error| ended_early(self.client.shown(&self.key), error))?
     }
 
     fn end_upload(&mut self) -> Result<()> {
@@ -186,10 +189,10 @@ impl RemoteWriter {
             self.end_oldest()?;
         }
         let Some(upload) = &self.upload else { return Ok(()) };
-        let (client, key) = (&self.client, self.key.as_str());
-        let mut parts = std::mem::take(&mut self.done);
-        parts.insert(0, client.wait(client.upload_part(key, upload, 0, std::mem::take(&mut self.first)))?);
-        client.wait(client.end_upload(key, upload, parts))?;
+        let first = self.client.begin_part(&self.key, upload, 0, std::mem::take(&mut self.first));
+        let mut parts = vec![self.end(first)?];
+        parts.append(&mut self.done);
+        self.client.wait(self.client.end_upload(&self.key, upload, parts))?;
         self.upload = None;
         Ok(())
     }
@@ -236,9 +239,7 @@ impl Drop for RemoteWriter {
         let Some(upload) = self.upload.take() else { return };
         let client = self.client.clone();
         client.wait(async {
-            // A part that arrives after the abort would remain in the store.
             let _ = timeout(PARTS_TO_END, join_all(&mut self.under_way)).await;
-            self.under_way.iter().for_each(JoinHandle::abort);
             // If this fails too, the store's own lifecycle rules remove the upload.
             let _ = client.abort_upload(&self.key, &upload).await;
         });

@@ -1,9 +1,11 @@
 //! Runs that end at any of their requests: no incomplete array opens, and `--resume` completes it.
 
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Answer, Manner, Objects, Server, array, run, sound, variables};
 use crate::remote::server::Request;
@@ -50,6 +52,12 @@ impl Job {
         (at_destination(&server.objects()), server.requests().len())
     }
 
+    fn start(&self, server: &Server) -> Child {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+        child.args(&self.arguments).envs(variables(server)).current_dir(self.test.path(""));
+        child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
     /// Kills the program at a request without an answer. Returns the objects left, or `None` if the run finished first.
     fn kill_at(&self, request: usize) -> Option<Objects> {
         let reached = Arc::new(AtomicBool::new(false));
@@ -61,9 +69,7 @@ impl Job {
             })
         };
         let server = Server::start(self.before.clone(), BUCKET, Box::new(stop));
-        let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
-        child.args(&self.arguments).envs(variables(&server)).current_dir(self.test.path(""));
-        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = self.start(&server);
         let begun = Instant::now();
         while !reached.load(Ordering::SeqCst) {
             if child.try_wait().unwrap().is_some() {
@@ -146,8 +152,8 @@ fn quantising_with_a_first_pass_survives() {
     Job { test, arguments, before: Objects::new() }.survives(2);
 }
 
-#[test]
-fn shard_that_is_uploaded_in_parts_survives() {
+/// Returns a job that writes a shard of 9 MiB. It is uploaded in two parts.
+fn large_shard() -> Job {
     let test = CliTest::new();
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[9437184],"data_type":"uint8",
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3145728]}},
@@ -156,12 +162,37 @@ fn shard_that_is_uploaded_in_parts_survives() {
     for chunk in 0..3_u8 {
         test.write(&format!("source/c/{chunk}"), vec![chunk + 1; 3 << 20]);
     }
-    let arguments = vec!["transcode", "--shard-shape", "9437184", "source", "s3://bucket/b"];
-    let job = Job { test, arguments, before: Objects::new() };
+    let arguments = vec!["transcode", "--requests", "1", "--shard-shape", "9437184", "source", "s3://bucket/b"];
+    Job { test, arguments, before: Objects::new() }
+}
+
+#[test]
+fn shard_that_is_uploaded_in_parts_survives() {
+    let job = large_shard();
     let server = sound(Objects::new(), BUCKET);
     run(&job.test, &server, &job.arguments).succeeds();
     assert_eq!(server.uploads(), (1, 0));
     job.survives(2);
+}
+
+/// The abort of the upload does not wait behind a part in flight, also with only one request at a time.
+#[test]
+fn interrupt_aborts_an_upload_whose_part_hangs() {
+    let job = large_shard();
+    let (begun, part) = mpsc::channel();
+    let hang = move |_, request: &Request| {
+        request.parameters().contains_key("partNumber").then(|| {
+            begun.send(()).unwrap();
+            Answer { delay: Duration::from_mins(5), ..Answer::new(500, "") }
+        })
+    };
+    let server = Server::start(Objects::new(), BUCKET, Box::new(hang));
+    let mut child = job.start(&server);
+    part.recv_timeout(Duration::from_mins(1)).unwrap();
+    assert_eq!(server.uploads(), (1, 1));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(server.uploads(), (1, 0));
 }
 
 #[test]
