@@ -27,7 +27,7 @@ fuzz target seconds:
 
 # Write the generated files: completions/, pages of docs/, the dataclasses of Python
 generate:
-    UPDATE_GENERATED=1 cargo test --locked --test layers
+    UPDATE_GENERATED=1 cargo test --locked --test library layers
     python3 python/generate.py
 
 # Build the wheel of the release program; test it, its module, the action and the hooks

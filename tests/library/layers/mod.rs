@@ -177,7 +177,7 @@ fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
 }
 
 /// `docs/architecture.md` contains the rows. Each has the first sentence of its module and the paths that only it may
-/// name. `UPDATE_GENERATED=1 cargo test --test layers` writes them again.
+/// name. `UPDATE_GENERATED=1 cargo test --test library layers` writes them again.
 #[test]
 fn page_of_the_architecture_has_the_rows() {
     const MARKS: (&str, &str) = ("<!-- rows -->\n", "<!-- /rows -->");
@@ -196,7 +196,7 @@ fn page_of_the_architecture_has_the_rows() {
         fs::write(&path, &expected).unwrap();
         return;
     }
-    assert!(page == expected, "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test layers`");
+    assert!(page == expected, "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test library layers`");
 }
 
 /// Returns the first sentence of the documentation of a row's module.

@@ -1,6 +1,6 @@
 //! Checks generated files: the shell completions and manual pages in `completions/`, and the rules in `docs/rules.md`.
 //!
-//! `UPDATE_GENERATED=1 cargo test --test layers` writes them again.
+//! `UPDATE_GENERATED=1 cargo test --test library layers` writes them again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ fn expect_page(name: &str, generated: &str) {
     let committed = fs::read_to_string(path).unwrap_or_default();
     assert!(
         committed == generated,
-        "{name} is stale: run `UPDATE_GENERATED=1 cargo test --test layers` and commit the result"
+        "{name} is stale: run `UPDATE_GENERATED=1 cargo test --test library layers` and commit the result"
     );
 }
 
@@ -67,7 +67,7 @@ fn completions_folder_is_what_the_program_generates() {
         }
         return;
     }
-    let help = "run `UPDATE_GENERATED=1 cargo test --test layers` and commit the result";
+    let help = "run `UPDATE_GENERATED=1 cargo test --test library layers` and commit the result";
     for (name, text) in &generated {
         let committed = fs::read(folder.join(name)).unwrap_or_default();
         assert!(committed == *text, "completions/{name} is stale: {help}");
