@@ -97,16 +97,16 @@ fn had(memory: *mut u8, size: usize) -> *mut u8 {
 #[cold]
 fn end(size: usize) -> ! {
     const TOO_LITTLE: i32 = 3;
-    let (mut digits, mut place, mut rest) = ([b'0'; 20], 20, size);
-    while rest > 0 && place > 0 {
-        place -= 1;
-        digits[place] += u8::try_from(rest % 10).unwrap_or(0);
+    let (mut digits, mut first, mut rest) = ([b'0'; 20], 20, size);
+    while rest > 0 && first > 0 {
+        first -= 1;
+        digits[first] += u8::try_from(rest % 10).unwrap_or(0);
         rest /= 10;
     }
     let help: &[u8] = b" bytes more: the limit of the process is reached\n  \
         help: raise the limit (`ulimit -v`), or give fewer `--threads`; `--resume` goes on with what is unfinished\n";
     let mut stderr = std::io::stderr();
-    for text in [b"error: there is no memory for ".as_slice(), &digits[place..], help] {
+    for text in [b"error: there is no memory for ".as_slice(), &digits[first..], help] {
         let _ = stderr.write_all(text);
     }
     signal_hook::low_level::exit(TOO_LITTLE)
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
 
     /// Returns a byte that depends on its index.
-    fn pattern(place: usize) -> u8 {
-        place.to_le_bytes()[0]
+    fn pattern(offset: usize) -> u8 {
+        offset.to_le_bytes()[0]
     }
 
     #[test]
@@ -165,8 +165,8 @@ mod tests {
                     assert!(!bytes.is_null() && bytes.addr().is_multiple_of(alignment));
                     let kept = *from.min(to);
                     let mut all = std::slice::from_raw_parts(bytes, kept).iter().enumerate();
-                    assert!(all.all(|(place, byte)| *byte == pattern(place)), "{alignment}: {from} to {to}");
-                    (kept..*to).for_each(|place| bytes.add(place).write(pattern(place)));
+                    assert!(all.all(|(offset, byte)| *byte == pattern(offset)), "{alignment}: {from} to {to}");
+                    (kept..*to).for_each(|offset| bytes.add(offset).write(pattern(offset)));
                 }
                 Allocator.dealloc(bytes, layout(9));
             }

@@ -85,12 +85,12 @@ impl ChunkCache {
 impl ArrayCache {
     /// Returns true if a chunk of `bytes` bytes is worth caching, and the limit allows it.
     pub fn wants(&self, chain: &BoundChain, bytes: usize) -> bool {
-        self.with_room(chain, bytes).is_some()
+        self.with_capacity(chain, bytes).is_some()
     }
 
     /// Caches the chunk at a position if it is wanted. `stored` is its encoded size in bytes.
     pub fn keep(&self, position: &[u64], chain: &BoundChain, bytes: &[u8], stored: u64) {
-        let Some(mut held) = self.with_room(chain, bytes.len()) else { return };
+        let Some(mut held) = self.with_capacity(chain, bytes.len()) else { return };
         let order = held.count;
         held.count += 1;
         held.bytes += size(bytes.len());
@@ -106,7 +106,7 @@ impl ArrayCache {
         self.cache.as_ref().map(ChunkCache::held)
     }
 
-    fn with_room(&self, chain: &BoundChain, bytes: usize) -> Option<MutexGuard<'_, CacheState>> {
+    fn with_capacity(&self, chain: &BoundChain, bytes: usize) -> Option<MutexGuard<'_, CacheState>> {
         self.cache.as_ref().filter(|_| self.is_far || size(bytes) <= MOST_PLAIN || !chain.is_plain())?;
         self.held().filter(|held| size(bytes) <= held.most.saturating_sub(held.bytes))
     }

@@ -53,16 +53,16 @@ impl ChunkSet {
     }
 
     /// Returns the member with an index in ascending order, or `None` if there are fewer members.
-    pub fn nth(&self, place: u64) -> Option<u64> {
-        let run = self.runs.partition_point(|run| run.before <= place).checked_sub(1)?;
+    pub fn nth(&self, n: u64) -> Option<u64> {
+        let run = self.runs.partition_point(|run| run.before <= n).checked_sub(1)?;
         let Run { first, before } = self.runs[run];
-        (place < self.len).then(|| first + (place - before))
+        (n < self.len).then(|| first + (n - before))
     }
 
     /// Returns the members with a range of indices in ascending order.
     #[must_use]
-    pub fn places(&self, places: Range<u64>) -> ChunkSet {
-        match (self.nth(places.start), places.end.checked_sub(1).and_then(|last| self.nth(last))) {
+    pub fn slice(&self, range: Range<u64>) -> ChunkSet {
+        match (self.nth(range.start), range.end.checked_sub(1).and_then(|last| self.nth(last))) {
             (Some(first), Some(last)) if first <= last => self.common(&ChunkSet::of_range(first..last + 1)),
             _ => ChunkSet::default(),
         }
@@ -222,7 +222,7 @@ mod tests {
     fn chunk_set_of_scattered_indices_knows_its_members() {
         let set = ChunkSet::from_iter(vec![9, 3, 4, 5, 3]);
         assert_eq!(set.len(), 4);
-        assert_eq!((0..5).map(|place| set.nth(place)).collect::<Vec<_>>(), [Some(3), Some(4), Some(5), Some(9), None]);
+        assert_eq!((0..5).map(|n| set.nth(n)).collect::<Vec<_>>(), [Some(3), Some(4), Some(5), Some(9), None]);
         assert!(set.contains(5) && !set.contains(6) && set.contains(9) && !set.contains(2));
     }
 
@@ -263,7 +263,7 @@ mod tests {
 
     fn check(set: &ChunkSet, expected: &BTreeSet<u64>) {
         assert_eq!(set.len(), expected.len() as u64);
-        assert!((0..set.len()).map_while(|place| set.nth(place)).eq(expected.iter().copied()));
+        assert!((0..set.len()).map_while(|n| set.nth(n)).eq(expected.iter().copied()));
         assert!(set.runs().flat_map(|(first, end)| first..end).eq(expected.iter().copied()));
         assert!((0..30_000).all(|index| set.contains(index) == expected.contains(&index)));
         assert_eq!(set.nth(set.len()), None);

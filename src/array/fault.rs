@@ -147,11 +147,11 @@ struct Shared {
 struct UnfinishedWork {
     /// Sentence for the user, with the next step.
     what: String,
-    clearing: Option<Clearing>,
+    cleanup: Option<CleanupFn>,
 }
 
 /// Callback that removes the results of unfinished work, even while it is running.
-pub type Clearing = Box<dyn Fn() + Send>;
+pub type CleanupFn = Box<dyn Fn() + Send>;
 
 impl std::fmt::Debug for UnfinishedWork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -180,8 +180,8 @@ impl Interrupt {
     /// Removes the results of unfinished work if they are useless. Called before the process ends without waiting.
     pub fn clear(&self) {
         let unfinished = held(&self.0.unfinished);
-        if let Some(clearing) = unfinished.as_ref().and_then(|left| left.clearing.as_ref()) {
-            clearing();
+        if let Some(cleanup) = unfinished.as_ref().and_then(|left| left.cleanup.as_ref()) {
+            cleanup();
         }
     }
 
@@ -192,19 +192,19 @@ impl Interrupt {
 
     /// Begins work that must be finished or cleaned up. `what` describes what an immediate stop would leave. Fails if a
     /// stop was already requested.
-    pub fn begin(&self, what: impl Into<String>, clearing: Option<Clearing>) -> Result<Unfinished, Interrupted> {
+    pub fn begin(&self, what: impl Into<String>, cleanup: Option<CleanupFn>) -> Result<Unfinished, Interrupted> {
         let mut unfinished = held(&self.0.unfinished);
         self.check()?;
-        *unfinished = Some(UnfinishedWork { what: what.into(), clearing });
+        *unfinished = Some(UnfinishedWork { what: what.into(), cleanup });
         Ok(Unfinished(self.clone()))
     }
 }
 
 impl Unfinished {
     /// Sets the callback for an immediate stop.
-    pub fn cleared_by(&self, clearing: Clearing) {
+    pub fn set_cleanup(&self, cleanup: CleanupFn) {
         if let Some(left) = &mut *held(&self.0.0.unfinished) {
-            left.clearing = Some(clearing);
+            left.cleanup = Some(cleanup);
         }
     }
 }

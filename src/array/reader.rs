@@ -35,16 +35,16 @@ impl ReadBuffers {
             return Ok(None);
         }
         self.bytes_read += self.bytes.len() as u64;
-        let side = subchunks.side;
-        let chain = side.chain_of_subchunk(position)?;
-        self.undo(&chain, chain.bytes_place()..chain.codecs().len())?;
-        Ok(Some(self.elements(&chain, subchunk, || side.subchunk_grid.start_of(position))?))
+        let array = subchunks.array;
+        let chain = array.chain_of_subchunk(position)?;
+        self.undo(&chain, chain.bytes_index()..chain.codecs().len())?;
+        Ok(Some(self.elements(&chain, subchunk, || array.subchunk_grid.start_of(position))?))
     }
 
     /// Decodes the other codecs, and crops the elements to `subchunk`. `start` returns the start of the stored
     /// subchunk.
     fn elements(&mut self, chain: &BoundChain, subchunk: &Region, start: impl Fn() -> Vec<u64>) -> Result<&[u8]> {
-        self.undo(chain, chain.num_noop_codecs()..chain.bytes_place()).map_err(|fault| fault.moved_by(&start()))?;
+        self.undo(chain, chain.num_noop_codecs()..chain.bytes_index()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
         chain.check_before(0, bytes.len())?;
         let array = chain.decoded();
@@ -57,10 +57,10 @@ impl ReadBuffers {
     }
 
     /// Decodes some codecs, with alternating buffers.
-    fn undo(&mut self, chain: &BoundChain, places: Range<usize>) -> Result<(), ChainFault> {
+    fn undo(&mut self, chain: &BoundChain, range: Range<usize>) -> Result<(), ChainFault> {
         let ReadBuffers { bytes, spare, workspace, .. } = self;
-        for place in places.rev() {
-            chain.decode_codec(place, bytes, spare, workspace)?;
+        for index in range.rev() {
+            chain.decode_codec(index, bytes, spare, workspace)?;
             std::mem::swap(bytes, spare);
         }
         Ok(())
@@ -82,7 +82,7 @@ pub fn each_piece_of(
         let filled = reader.read_piece(offset, &mut buffer[..length])?;
         if filled < length {
             let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
-            return Err(Fault::Chain(ChainFault { place: "0".into(), codec: "bytes".to_owned(), kind }));
+            return Err(Fault::Chain(ChainFault { index: "0".into(), codec: "bytes".to_owned(), kind }));
         }
         visit(offset, &buffer[..length])?;
         offset += length as u64;
@@ -96,7 +96,7 @@ pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types
     let size = types.0.size();
     let bits = bytes.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
     let kind = CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some(types) };
-    Fault::Chain(ChainFault { place: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
+    Fault::Chain(ChainFault { index: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
 }
 
 impl StoredArray {
@@ -135,12 +135,12 @@ impl StoredArray {
 impl OpenedObject<'_> {
     /// Returns the units of the object that overlap a box of the array, as a box of their grid.
     pub fn subchunks_in(&self, region: &Region) -> Region {
-        self.subchunks.common(&self.side.subchunk_grid.chunks_in(region))
+        self.subchunks.common(&self.array.subchunk_grid.chunks_in(region))
     }
 
     /// Returns the box of a unit, cropped to the array.
     pub fn region_of(&self, position: &[u64]) -> Region {
-        self.side.inside(&self.side.subchunk_grid.region_of(position))
+        self.array.inside(&self.array.subchunk_grid.region_of(position))
     }
 
     /// Returns the elements of a unit, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
@@ -151,10 +151,10 @@ impl OpenedObject<'_> {
         subchunk: &Region,
         buffers: &'b mut ReadBuffers,
     ) -> Result<Option<&'b [u8]>> {
-        let (chain, cache) = (&*self.side.chain_of_subchunk(&self.subchunks.start)?, &self.side.cache);
+        let (chain, cache) = (&*self.array.chain_of_subchunk(&self.subchunks.start)?, &self.array.cache);
         if let Some(chunk) = cache.get(position) {
             // The cached bytes are the elements if no other codec changes them and nothing is cropped.
-            if chain.num_noop_codecs() == chain.bytes_place() && subchunk.shape == chain.decoded().shape {
+            if chain.num_noop_codecs() == chain.bytes_index() && subchunk.shape == chain.decoded().shape {
                 return Ok(Some(&buffers.kept.insert(chunk).bytes));
             }
             buffers.bytes.clear();
@@ -165,10 +165,10 @@ impl OpenedObject<'_> {
             }
             let stored = buffers.bytes.len() as u64;
             buffers.bytes_read += stored;
-            buffers.undo(chain, chain.bytes_place()..chain.codecs().len())?;
+            buffers.undo(chain, chain.bytes_index()..chain.codecs().len())?;
             cache.keep(position, chain, &buffers.bytes, stored);
         }
-        Ok(Some(buffers.elements(chain, subchunk, || self.side.subchunk_grid.start_of(position))?))
+        Ok(Some(buffers.elements(chain, subchunk, || self.array.subchunk_grid.start_of(position))?))
     }
 }
 

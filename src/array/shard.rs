@@ -2,7 +2,7 @@
 
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
-    BoundChain, BoundCodec, BoundSharding, ByShape, ChainFault, ChainFaultKind, Codec, Effect, IndexEntry, OfShape,
+    BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Effect, ForShape, IndexEntry, PerShape,
     Workspace, as_index,
 };
 use crate::grid::ravel;
@@ -16,50 +16,50 @@ pub struct ShardLayout {
     /// The sharding codec.
     pub sharding: BoundSharding,
     /// Index of that codec in the chain.
-    pub place: usize,
+    pub codec_index: usize,
     /// Chain of an inner chunk from the array: the codecs before `sharding_indexed`, then the inner ones.
     pub subchunk: BoundChain,
     /// Array dimension for each dimension of the shard.
     pub order: Vec<usize>,
     /// Layouts for shards of other shapes.
-    by_shape: ByShape<ShardLayout>,
+    by_shape: PerShape<ShardLayout>,
 }
 
 impl ShardLayout {
     /// Returns the index of `sharding_indexed` in the chain, or `None` if its shards cannot be streamed.
-    pub fn place_in(chain: &BoundChain) -> Option<usize> {
-        let place = chain.num_array_to_array();
-        let Codec::Sharding(sharding) = &chain.codecs().get(place)?.codec else { return None };
+    pub fn index_in(chain: &BoundChain) -> Option<usize> {
+        let codec_index = chain.num_array_to_array();
+        let Codec::Sharding(sharding) = &chain.codecs().get(codec_index)?.codec else { return None };
         // A nested shard is decoded as a whole.
         let is_shard = |codec: &BoundCodec| matches!(codec.codec, Codec::Sharding(_));
         let is_nested = sharding.inner().codecs().iter().any(is_shard);
-        (place + 1 == chain.codecs().len() && !is_nested).then_some(place)
+        (codec_index + 1 == chain.codecs().len() && !is_nested).then_some(codec_index)
     }
 
     /// Creates the layout from the chain and the chain of its subchunks. Returns `None` if it cannot be streamed.
     pub fn new(chain: &BoundChain, subchunk: BoundChain) -> Option<Self> {
-        let place = Self::place_in(chain)?;
-        let Codec::Sharding(sharding) = &chain.codecs()[place].codec else { return None };
+        let codec_index = Self::index_in(chain)?;
+        let Codec::Sharding(sharding) = &chain.codecs()[codec_index].codec else { return None };
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..place] {
+        for codec in &chain.codecs()[..codec_index] {
             if let Effect::Transpose(permutation) = codec.codec.effect() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
         }
-        let by_shape = ByShape::default();
-        Some(ShardLayout { sharding: (**sharding).clone(), place, subchunk, order, by_shape })
+        let by_shape = PerShape::default();
+        Some(ShardLayout { sharding: (**sharding).clone(), codec_index, subchunk, order, by_shape })
     }
 
     /// Makes `cast_value` encode to the nearest code in inner chunks.
     pub fn encode_to_nearest(&mut self) {
-        self.by_shape = ByShape::default();
+        self.by_shape = PerShape::default();
         self.subchunk.encode_to_nearest();
     }
 
     /// Returns the layout for shards of another shape, from their chain. Returns `None` if they cannot be streamed.
-    pub fn for_chain(&self, chain: &BoundChain) -> Option<OfShape<'_, ShardLayout>> {
+    pub fn for_chain(&self, chain: &BoundChain) -> Option<ForShape<'_, ShardLayout>> {
         let make = || ShardLayout::new(chain, self.subchunk.clone()).ok_or(());
-        self.by_shape.get(&chain.decoded().shape, make).ok().map(OfShape::Made)
+        self.by_shape.get(&chain.decoded().shape, make).ok().map(ForShape::Made)
     }
 
     /// Returns the number of a subchunk's entry in the index of the shard whose first subchunk is `first`.
@@ -86,14 +86,18 @@ impl ShardLayout {
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {
-        Fault::Chain(ChainFault { place: self.place.to_string().into(), codec: "sharding_indexed".to_owned(), kind })
+        Fault::Chain(ChainFault {
+            index: self.codec_index.to_string().into(),
+            codec: "sharding_indexed".to_owned(),
+            kind,
+        })
     }
 }
 
 /// Shard that is being written: first the inner chunks in any order, then the index.
 #[derive(Debug)]
 pub struct ShardWriter<'a> {
-    layout: OfShape<'a, ShardLayout>,
+    layout: ForShape<'a, ShardLayout>,
     /// Position of its first inner chunk in the array.
     first: Vec<u64>,
     writer: ObjectWriter,
@@ -107,7 +111,7 @@ const GATHER: usize = 1 << 18;
 
 impl<'a> ShardWriter<'a> {
     /// Starts a shard in a new object.
-    pub fn new(layout: OfShape<'a, ShardLayout>, first: Vec<u64>, mut writer: ObjectWriter) -> Result<Self> {
+    pub fn new(layout: ForShape<'a, ShardLayout>, first: Vec<u64>, mut writer: ObjectWriter) -> Result<Self> {
         let sharding = &layout.sharding;
         let position = match sharding.index_location() {
             IndexLocation::Start => sharding.index_bytes(),
@@ -145,7 +149,7 @@ impl<'a> ShardWriter<'a> {
         let mut index = Vec::new();
         let sharding = &self.layout.sharding;
         sharding.encode_index(&self.entries, &mut index, &mut Workspace::default()).map_err(|kind| {
-            Fault::Chain(ChainFault { place: "-".into(), codec: "sharding_indexed".to_owned(), kind })
+            Fault::Chain(ChainFault { index: "-".into(), codec: "sharding_indexed".to_owned(), kind })
         })?;
         self.flush()?;
         let length = match self.layout.sharding.index_location() {

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{ArrayCache, ChunkSet, ChunkSetBuilder, Fault, PIECE, Result, ShardLayout, position};
-use crate::codec::{BindError, BoundChain, ChainFault, IndexEntry, OfShape, as_index};
+use crate::codec::{BindError, BoundChain, ChainFault, ForShape, IndexEntry, as_index};
 use crate::grid::{Grid, Region, ravel};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Node, held};
@@ -210,28 +210,28 @@ impl StoredArray {
     }
 
     /// Returns the codec chain of an object of the grid.
-    pub fn chain_of(&self, index: u64) -> Result<OfShape<'_, BoundChain>> {
+    pub fn chain_of(&self, index: u64) -> Result<ForShape<'_, BoundChain>> {
         if self.is_regular() {
-            return Ok(OfShape::Same(&self.chain));
+            return Ok(ForShape::Same(&self.chain));
         }
         let shape = self.metadata.grid.shape_of(&position(index, &self.metadata));
         self.chain.for_shape(&shape).map_err(|error| unbound(&error))
     }
 
     /// Returns the layout of an object of the grid, or `None` without streamed shards.
-    pub fn layout_of(&self, index: u64) -> Result<Option<OfShape<'_, ShardLayout>>> {
+    pub fn layout_of(&self, index: u64) -> Result<Option<ForShape<'_, ShardLayout>>> {
         let Some(layout) = &self.layout else { return Ok(None) };
         if self.is_regular() {
-            return Ok(Some(OfShape::Same(layout)));
+            return Ok(Some(ForShape::Same(layout)));
         }
         let refused = || Fault::Other("the shard is not cut like the other shards of its array".to_owned());
         layout.for_chain(&*self.chain_of(index)?).map(Some).ok_or_else(refused)
     }
 
     /// Returns the codec chain of a subchunk at a position.
-    pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<OfShape<'_, BoundChain>> {
+    pub fn chain_of_subchunk(&self, subchunk: &[u64]) -> Result<ForShape<'_, BoundChain>> {
         match &self.layout {
-            Some(layout) => Ok(OfShape::Same(&layout.subchunk)),
+            Some(layout) => Ok(ForShape::Same(&layout.subchunk)),
             None => self.chain.for_chunk(&self.metadata.grid, subchunk).map_err(|error| unbound(&error)),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{Fault, MOST_OPEN_SHARDS, ObjectOf, ReadBuffers, Result, ShardLayout, StoredArray};
-use crate::codec::{IndexEntry, OfShape};
+use crate::codec::{ForShape, IndexEntry};
 use crate::grid::{Region, zip_with};
 use crate::store::{ObjectReader, StoreError, held};
 
@@ -47,10 +47,10 @@ impl StoredArray {
         }
         let key = self.key(object);
         let largest = || self.chain_of(object).map(|chain| chain.max_encoded_bytes());
-        let room = buffers.workspace.room;
-        let bound = room.map_or_else(largest, Ok)?;
+        let limit = buffers.workspace.limit;
+        let bound = limit.map_or_else(largest, Ok)?;
         let found = self.node.read_into(&key, bound, &mut buffers.bytes).map_err(|error| match error {
-            StoreError::TooLarge { found, .. } if room.is_some() => Fault::Memory { needed: found },
+            StoreError::TooLarge { found, .. } if limit.is_some() => Fault::Memory { needed: found },
             error => Fault::Store(error),
         })?;
         if !found {
@@ -68,19 +68,19 @@ impl StoredArray {
             (Some(layout), Some(reader)) if !by_entries => Some(layout.read_index(reader, buffers)?),
             _ => None,
         };
-        Ok(OpenedObject { side: self, object, subchunks, layout, reader, index })
+        Ok(OpenedObject { array: self, object, subchunks, layout, reader, index })
     }
 }
 
 /// Open object whose subchunks are read.
 #[derive(Debug)]
 pub struct OpenedObject<'a> {
-    pub(super) side: &'a StoredArray,
+    pub(super) array: &'a StoredArray,
     object: u64,
     /// Subchunks of the object, as a box of their grid.
     pub subchunks: Region,
     /// Layout of the shard. `None` means that the object is a single subchunk.
-    layout: Option<OfShape<'a, ShardLayout>>,
+    layout: Option<ForShape<'a, ShardLayout>>,
     /// Reader of a shard. `None` means that it is absent.
     reader: Option<ObjectReader>,
     /// Index of the shard. `None` means that each entry is read when it is needed.
@@ -101,13 +101,13 @@ impl OpenedObject<'_> {
     /// Reads an encoded subchunk. Returns its offset in the object, or `None` if it is absent. Fails if it is larger
     /// than the memory of the workspace. If that is unlimited, the limit is the chain's largest output.
     pub fn fetch(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<Option<u64>> {
-        let Some(layout) = &self.layout else { return Ok(self.side.read_object(self.object, buffers)?.then_some(0)) };
+        let Some(layout) = &self.layout else { return Ok(self.array.read_object(self.object, buffers)?.then_some(0)) };
         let entry = self.entry(subchunk, buffers)?;
         let Some((reader, (offset, length))) = self.reader.as_ref().zip(entry) else { return Ok(None) };
-        let room = buffers.workspace.room;
-        let bound = room.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
+        let limit = buffers.workspace.limit;
+        let bound = limit.unwrap_or_else(|| layout.subchunk.max_encoded_bytes());
         if length > bound {
-            if room.is_some() {
+            if limit.is_some() {
                 return Err(Fault::Memory { needed: length });
             }
             let inside = zip_with(subchunk, &self.subchunks.start, |index, first| index - first);
@@ -130,8 +130,8 @@ impl OpenedObject<'_> {
     /// Announces reads of all units that overlap the selection.
     pub fn expect_all(&self) {
         // Cached units are not read again.
-        if self.index.is_some() && !self.side.keeps_some_of(self.object) {
-            self.expect(&self.subchunks_in(&self.side.selection()));
+        if self.index.is_some() && !self.array.keeps_some_of(self.object) {
+            self.expect(&self.subchunks_in(&self.array.selection()));
         }
     }
 
@@ -145,7 +145,7 @@ impl OpenedObject<'_> {
 #[derive(Debug)]
 pub struct SubchunkSource<'a> {
     /// The array.
-    pub side: &'a StoredArray,
+    pub array: &'a StoredArray,
     /// The array in faults.
     of: ObjectOf,
     /// True if only few entries of each index are needed, so that each is read alone.
@@ -160,24 +160,24 @@ pub struct SubchunkSource<'a> {
 
 impl<'a> SubchunkSource<'a> {
     /// Creates a reader of an array.
-    pub fn new(side: &'a StoredArray) -> Self {
+    pub fn new(array: &'a StoredArray) -> Self {
         let (opened, index_bytes) = (Mutex::default(), AtomicU64::new(0));
-        SubchunkSource { side, of: ObjectOf::Source, reads_entries: false, reads_all: false, opened, index_bytes }
+        SubchunkSource { array, of: ObjectOf::Source, reads_entries: false, reads_all: false, opened, index_bytes }
     }
 
     /// Creates a reader of the array that is named as the destination in faults.
-    pub fn of_destination(side: &'a StoredArray) -> Self {
-        SubchunkSource { of: ObjectOf::Destination, ..Self::new(side) }
+    pub fn of_destination(array: &'a StoredArray) -> Self {
+        SubchunkSource { of: ObjectOf::Destination, ..Self::new(array) }
     }
 
     /// Adds the object of a subchunk to a fault, unless it has an object.
     pub fn located(&self, fault: Fault, subchunk: &[u64]) -> Fault {
-        fault.of(self.of, self.side.object_of(subchunk))
+        fault.of(self.of, self.array.object_of(subchunk))
     }
 
     /// Returns true if subchunks should be read shard by shard, because the whole index of each is read.
     pub fn reads_indexes(&self) -> bool {
-        self.side.layout.is_some() && !self.reads_entries
+        self.array.layout.is_some() && !self.reads_entries
     }
 
     /// Returns the size in bytes of the indexes that were read.
@@ -187,7 +187,7 @@ impl<'a> SubchunkSource<'a> {
 
     /// Announces reads of a box of subchunks in one shard, if the store needs hints.
     pub fn expect(&self, subchunks: &Region, buffers: &mut ReadBuffers) -> Result<()> {
-        if self.side.node.prefetch_limit().is_none() || subchunks.is_empty() {
+        if self.array.node.prefetch_limit().is_none() || subchunks.is_empty() {
             return Ok(());
         }
         let expect = |object| Ok(self.shard(object, buffers)?.inspect(|shard| shard.expect(subchunks)).is_some());
@@ -199,7 +199,7 @@ impl<'a> SubchunkSource<'a> {
     pub fn read(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<bool> {
         self.look_up(subchunk, |object| match self.shard(object, buffers)? {
             Some(shard) => Ok(shard.fetch(subchunk, buffers)?.is_some()),
-            None => self.side.read_object(object, buffers),
+            None => self.array.read_object(object, buffers),
         })
     }
 
@@ -213,8 +213,8 @@ impl<'a> SubchunkSource<'a> {
 
     /// Calls `look` with the object of a subchunk if it may exist.
     fn look_up(&self, subchunk: &[u64], look: impl FnOnce(u64) -> Result<bool>) -> Result<bool> {
-        let object = self.side.object_of(subchunk);
-        if !self.side.may_hold(object) {
+        let object = self.array.object_of(subchunk);
+        if !self.array.may_hold(object) {
             return Ok(false);
         }
         look(object).map_err(|fault| fault.of(self.of, object))
@@ -222,14 +222,14 @@ impl<'a> SubchunkSource<'a> {
 
     /// Returns an open shard, or opens it. Returns `None` if the array has no streamed shards.
     fn shard(&self, object: u64, buffers: &mut ReadBuffers) -> Result<Option<Arc<OpenedObject<'a>>>> {
-        if self.side.layout.is_none() {
+        if self.array.layout.is_none() {
             return Ok(None);
         }
         let kept = || held(&self.opened);
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
             return Ok(Some(shard.clone()));
         }
-        let shard = Arc::new(self.side.open_subchunks(object, self.reads_entries, buffers)?);
+        let shard = Arc::new(self.array.open_subchunks(object, self.reads_entries, buffers)?);
         let mut kept = kept();
         // If two threads open a shard at once, it is counted once, and both share it.
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == object) {

@@ -369,11 +369,11 @@ pub(super) fn refuse_other_formats(argument: &str, text: &Path) -> Result<(), Op
 
 /// Returns the node of `--node` in a store, or the store itself.
 pub(super) fn node_of(store: Location, node: Option<&str>) -> Result<Location, OperationError> {
-    let place = NodePath::new(&store, node)?;
-    if place.is_root() {
+    let node_path = NodePath::new(&store, node)?;
+    if node_path.is_root() {
         return Ok(store);
     }
-    store.child(place.relative()).map_err(|error| {
+    store.child(node_path.relative()).map_err(|error| {
         OperationError::usage(format!("--node names no node of `{store}`"))
             .because(error)
             .with_help("give a path inside the store, such as group/temperature")

@@ -17,7 +17,7 @@ use crate::pipeline::{ArrayRepresentation, BytesSize, Pipeline, Representation};
 use crate::store::FileFormat;
 pub(super) use bound_codec::ElementSize;
 use bound_codec::{bind_codec, check_size, expect_size};
-pub use by_shape::{ByShape, OfShape};
+pub use by_shape::{ForShape, PerShape};
 use differences::DifferenceRun;
 
 /// A codec that runs on chunks.
@@ -74,7 +74,7 @@ pub struct BoundChain {
     elements: ElementSize,
     is_to_nearest: bool,
     writes_empty: bool,
-    by_shape: ByShape<BoundChain>,
+    by_shape: PerShape<BoundChain>,
 }
 
 /// Buffers and compressor contexts that a thread reuses for each chunk.
@@ -88,7 +88,7 @@ pub struct Workspace {
     /// Compressor contexts.
     pub contexts: Contexts,
     /// The most bytes that may be allocated if only the data determine the decoded size.
-    pub room: Option<u64>,
+    pub limit: Option<u64>,
     pub(super) inner: Option<Box<Workspace>>,
 }
 
@@ -112,10 +112,10 @@ impl Workspace {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BindError {
     /// A codec, known or not, that cannot run here.
-    #[error("codec {place} ({name}) is not supported{because}")]
+    #[error("codec {index} ({name}) is not supported{because}")]
     Unsupported {
         /// Its index in the chain.
-        place: usize,
+        index: usize,
         /// Its name.
         name: String,
         /// `: reason`, or nothing.
@@ -135,7 +135,7 @@ pub enum BindError {
 impl BindError {
     /// Makes the error of a codec that itself has the reason.
     pub(super) fn unsupported(name: &str, because: String) -> Self {
-        BindError::Unsupported { place: 0, name: name.to_owned(), because }
+        BindError::Unsupported { index: 0, name: name.to_owned(), because }
     }
 }
 
@@ -162,8 +162,8 @@ impl BoundChain {
         check_size(&decoded, elements)?;
         let mut before = Representation::Array(decoded.clone());
         let mut codecs = Vec::with_capacity(pipeline.stages.len());
-        for (place, stage) in pipeline.stages.iter().enumerate() {
-            let unsupported = |because: String| BindError::Unsupported { place, name: stage.name.clone(), because };
+        for (index, stage) in pipeline.stages.iter().enumerate() {
+            let unsupported = |because: String| BindError::Unsupported { index, name: stage.name.clone(), because };
             let unread = elements == ElementSize::Unread;
             let unknown = unread.then_some(Representation::Bytes(BytesSize::Unbounded));
             let encoded = stage.output.clone().or(unknown).ok_or_else(|| unsupported(String::new()))?;
@@ -185,7 +185,7 @@ impl BoundChain {
             });
             before = encoded;
         }
-        let (runs, by_shape) = (DifferenceRun::all(&codecs).into(), ByShape::default());
+        let (runs, by_shape) = (DifferenceRun::all(&codecs).into(), PerShape::default());
         Ok(BoundChain { decoded, codecs, runs, elements, is_to_nearest: false, writes_empty: false, by_shape })
     }
 
@@ -206,7 +206,7 @@ impl BoundChain {
 
     /// Makes it write inner chunks that contain only the fill value, too.
     pub fn write_empty_chunks(&mut self) {
-        (self.writes_empty, self.by_shape) = (true, ByShape::default());
+        (self.writes_empty, self.by_shape) = (true, PerShape::default());
         for codec in &mut self.codecs {
             if let Codec::Sharding(sharding) = &mut codec.codec {
                 sharding.write_empty = true;
@@ -227,13 +227,13 @@ impl BoundChain {
 
     /// Returns the number of those before the first differences. One pass over values includes no more codecs.
     pub fn num_in_one_pass(&self) -> usize {
-        let first = self.runs.first().map_or(usize::MAX, |run| run.places.start);
+        let first = self.runs.first().map_or(usize::MAX, |run| run.range.start);
         self.num_array_to_array().min(first)
     }
 
-    /// Returns true if codecs that run as one begin at index `place`.
-    pub fn takes_differences_at(&self, place: usize) -> bool {
-        self.runs.iter().any(|run| run.places.start == place)
+    /// Returns true if codecs that run as one begin at `index`.
+    pub fn takes_differences_at(&self, index: usize) -> bool {
+        self.runs.iter().any(|run| run.range.start == index)
     }
 
     /// Returns true if any codecs run as one.
@@ -271,20 +271,20 @@ impl BoundChain {
     }
 
     /// Returns the index of the first of the trailing bytes->bytes codecs, or the chain's length if there are none.
-    pub fn bytes_place(&self) -> usize {
+    pub fn bytes_index(&self) -> usize {
         let is_of_bytes = |codec: &&BoundCodec| matches!(codec.codec, Codec::BytesToBytes(_));
         self.codecs.len() - self.codecs.iter().rev().take_while(is_of_bytes).count()
     }
 
-    /// Fails if the length of a chunk before the codec at index `place` is not that of its elements. Variable-length
+    /// Fails if the length of a chunk before the codec at `index` is not that of its elements. Variable-length
     /// elements allow any length.
-    pub fn check_before(&self, place: usize, length: usize) -> Result {
+    pub fn check_before(&self, index: usize, length: usize) -> Result {
         if self.decoded.data_type.is_variable_length() {
             return Ok(());
         }
-        let last = place.saturating_sub(1);
+        let last = index.saturating_sub(1);
         let expected = match self.codecs.get(last) {
-            Some(codec) if place > 0 => codec.encoded.max_bytes(),
+            Some(codec) if index > 0 => codec.encoded.max_bytes(),
             _ => self.decoded.num_bytes(),
         };
         expect_size(expected, length).map_err(|kind| match self.codecs.get(last) {
@@ -339,29 +339,29 @@ impl BoundChain {
         chunk.saturating_add(self.passage_bytes(self.codecs.len())).saturating_add(self.context_bytes())
     }
 
-    /// Encodes with the codec at index `place`.
-    pub fn encode_codec(&self, place: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
-        let codec = &self.codecs[place];
-        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(place, kind))
+    /// Encodes with the codec at `index`.
+    pub fn encode_codec(&self, index: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
+        let codec = &self.codecs[index];
+        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(index, kind))
     }
 
-    /// Decodes with the codec at index `place`.
-    pub fn decode_codec(&self, place: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
-        let codec = &self.codecs[place];
+    /// Decodes with the codec at `index`.
+    pub fn decode_codec(&self, index: usize, encoded: &[u8], decoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
+        let codec = &self.codecs[index];
         codec.decode(encoded, decoded, scratch).map_err(|kind| {
             // Only the last codec decodes the stored bytes themselves.
-            let is_stored = place + 1 == self.codecs.len();
+            let is_stored = index + 1 == self.codecs.len();
             let stand_in = if is_stored { FileFormat::of_stand_in(encoded) } else { None };
-            codec.fault(place, stand_in.map_or(kind, ChainFaultKind::StandIn))
+            codec.fault(index, stand_in.map_or(kind, ChainFaultKind::StandIn))
         })
     }
 
     /// Encodes with the codecs from index `first` on.
     pub fn encode_from(&self, first: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let steps = self.steps(first..self.codecs.len()).into_iter();
-        Self::through(steps, decoded, encoded, scratch, |(place, run), decoded, encoded, scratch| match run {
-            Some(run) => run.encode(decoded, encoded, scratch).map_err(|kind| self.codecs[place].fault(place, kind)),
-            None => self.encode_codec(place, decoded, encoded, scratch),
+        Self::through(steps, decoded, encoded, scratch, |(index, run), decoded, encoded, scratch| match run {
+            Some(run) => run.encode(decoded, encoded, scratch).map_err(|kind| self.codecs[index].fault(index, kind)),
+            None => self.encode_codec(index, decoded, encoded, scratch),
         })
     }
 
@@ -370,30 +370,30 @@ impl BoundChain {
         self.decode_between(last..self.codecs.len(), encoded, decoded, scratch)
     }
 
-    /// Decodes from the representation before codec `places.end` to that before codec `places.start`.
+    /// Decodes from the representation before codec `range.end` to that before codec `range.start`.
     pub fn decode_between(
         &self,
-        places: Range<usize>,
+        range: Range<usize>,
         encoded: &[u8],
         decoded: &mut Vec<u8>,
         scratch: &mut Workspace,
     ) -> Result {
-        let steps = self.steps(places).into_iter().rev();
-        Self::through(steps, encoded, decoded, scratch, |(place, run), encoded, decoded, scratch| match run {
-            Some(run) => run.decode(encoded, decoded, scratch).map_err(|kind| self.codecs[place].fault(place, kind)),
-            None => self.decode_codec(place, encoded, decoded, scratch),
+        let steps = self.steps(range).into_iter().rev();
+        Self::through(steps, encoded, decoded, scratch, |(index, run), encoded, decoded, scratch| match run {
+            Some(run) => run.decode(encoded, decoded, scratch).map_err(|kind| self.codecs[index].fault(index, kind)),
+            None => self.decode_codec(index, encoded, decoded, scratch),
         })
     }
 
-    /// Returns the steps for the codecs at `places`. A step is one codec, or several that run as one. Its number is the
+    /// Returns the steps for the codecs in `range`. A step is one codec, or several that run as one. Its number is the
     /// index of the first codec.
-    fn steps(&self, places: Range<usize>) -> Vec<(usize, Option<&DifferenceRun>)> {
-        let mut steps = Vec::with_capacity(places.len());
-        let mut place = places.start;
-        while place < places.end {
-            let run = self.runs.iter().find(|run| run.places.start == place && run.places.end <= places.end);
-            steps.push((place, run));
-            place = run.map_or(place + 1, |run| run.places.end);
+    fn steps(&self, range: Range<usize>) -> Vec<(usize, Option<&DifferenceRun>)> {
+        let mut steps = Vec::with_capacity(range.len());
+        let mut index = range.start;
+        while index < range.end {
+            let run = self.runs.iter().find(|run| run.range.start == index && run.range.end <= range.end);
+            steps.push((index, run));
+            index = run.map_or(index + 1, |run| run.range.end);
         }
         steps
     }

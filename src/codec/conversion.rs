@@ -3,7 +3,7 @@
 
 mod steps;
 
-use super::chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
+use super::chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};
 use super::fault::{ChainFault, CodecError};
 use super::is_filled_with;
 use super::kinds::Effect;
@@ -64,13 +64,13 @@ pub enum Converted {
     Empty,
 }
 
-/// A source chunk that is decoded by the codecs from index `place` on.
+/// A source chunk that is decoded by the codecs from `index` on.
 #[derive(Debug, Clone, Copy)]
 pub struct PartlyDecoded<'a> {
-    /// The representation of the chunk before codec `place`.
+    /// The representation of the chunk before codec `index`.
     pub bytes: &'a [u8],
     /// The number of codecs that still have to be decoded.
-    pub place: usize,
+    pub index: usize,
 }
 
 /// A planned conversion from one chain to another.
@@ -89,7 +89,7 @@ pub struct Conversion {
     write_empty: bool,
     /// The change of values, to make conversions for chunks of other shapes.
     change: ValueChange,
-    by_shape: ByShape<Conversion>,
+    by_shape: PerShape<Conversion>,
 }
 
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ impl Conversion {
         };
         let whole = Pass::whole(&source, &destination, change, rounded);
         let padding = padding(&destination, whole.encoded_from);
-        let (change, by_shape, resets_padding) = (change.clone(), ByShape::default(), false);
+        let (change, by_shape, resets_padding) = (change.clone(), PerShape::default(), false);
         let mut conversion =
             Conversion { source, destination, path, whole, padding, resets_padding, write_empty, change, by_shape };
         let is_fallible = matches!(&conversion.path, ConversionPath::Fused(pass) if pass.program.is_fallible());
@@ -138,15 +138,15 @@ impl Conversion {
     }
 
     /// Returns the conversion for chunks of another shape.
-    pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, Conversion>, BindError> {
+    pub fn for_shape(&self, shape: &[u64]) -> Result<ForShape<'_, Conversion>, BindError> {
         if self.source.decoded().shape == shape {
-            return Ok(OfShape::Same(self));
+            return Ok(ForShape::Same(self));
         }
         let make = || {
             let (source, destination) = (self.source.for_shape(shape)?, self.destination.for_shape(shape)?);
             Conversion::new(source.clone(), destination.clone(), &self.change, self.write_empty)
         };
-        self.by_shape.get(shape, make).map(OfShape::Made)
+        self.by_shape.get(shape, make).map(ForShape::Made)
     }
 
     /// Returns true if encoded chunks stay unchanged.
@@ -233,10 +233,10 @@ impl Conversion {
         match self.path_of(valid.is_some()) {
             ConversionPath::Bytes { keep } => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
-                if *keep >= source.place {
-                    self.destination.encode_from(source.place, source.bytes, target, workspace)?;
+                if *keep >= source.index {
+                    self.destination.encode_from(source.index, source.bytes, target, workspace)?;
                 } else {
-                    self.source.decode_between(*keep..source.place, source.bytes, first, workspace)?;
+                    self.source.decode_between(*keep..source.index, source.bytes, first, workspace)?;
                     self.destination.encode_from(*keep, first, target, workspace)?;
                 }
                 Ok(Converted::Written)
@@ -272,8 +272,8 @@ impl Conversion {
     ) -> Result<Converted, ChainFault> {
         let ConversionBuffers { first, second, third, workspace } = buffers;
         let mut elements = source.bytes;
-        if pass.decoded_to != source.place {
-            self.source.decode_between(pass.decoded_to..source.place, source.bytes, first, workspace)?;
+        if pass.decoded_to != source.index {
+            self.source.decode_between(pass.decoded_to..source.index, source.bytes, first, workspace)?;
             elements = first;
         }
         self.source.check_before(pass.decoded_to, elements.len())?;
@@ -361,8 +361,8 @@ impl Conversion {
             types: fault.types,
         };
         match fault.origin {
-            StepOrigin::Source(place) => self.source.codecs()[place].fault(place, kind.into()),
-            StepOrigin::Destination(place) => self.destination.codecs()[place].fault(place, kind.into()),
+            StepOrigin::Source(index) => self.source.codecs()[index].fault(index, kind.into()),
+            StepOrigin::Destination(index) => self.destination.codecs()[index].fault(index, kind.into()),
             StepOrigin::DataType => ChainFault::new("-", "change of data type", kind),
         }
     }
@@ -381,8 +381,8 @@ pub struct ConversionBuffers {
 /// Checks that a change's kernel can replace the leading codecs of a chain.
 fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
     let rounds = matches!(change.steps.last(), Some(ValueStep::KeepBits(_)));
-    for place in 0..change.num_codecs {
-        let codec = chain.codecs().get(place);
+    for index in 0..change.num_codecs {
+        let codec = chain.codecs().get(index);
         let is_replaced = match codec.map(|codec| codec.codec.effect()) {
             Some(Effect::ScaleOffset(_) | Effect::Cast { .. }) => !rounds,
             Some(Effect::BitRound(_)) => rounds,
@@ -392,7 +392,7 @@ fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindErr
             let name = codec.map_or_else(|| "-".to_owned(), |codec| codec.name.clone());
             let leading = if rounds { "`bitround`" } else { "`scale_offset` and `cast_value`" };
             let because = format!(", but {leading} must come first in the chain");
-            return Err(BindError::Unsupported { place, name, because });
+            return Err(BindError::Unsupported { index, name, because });
         }
     }
     Ok(())

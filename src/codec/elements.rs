@@ -9,10 +9,10 @@ use super::region::{advance, as_index};
 use crate::grid::ravel;
 
 /// The offset of an element in bytes, and its length.
-pub type ElementPlace = (usize, u32);
+pub type ElementRange = (usize, u32);
 
-/// The size of an [`ElementPlace`] in bytes.
-pub const PLACE_BYTES: u64 = size_of::<ElementPlace>() as u64;
+/// The size of an [`ElementRange`] in bytes.
+pub const RANGE_BYTES: u64 = size_of::<ElementRange>() as u64;
 
 /// Variable-length elements in C order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,18 +20,18 @@ pub struct VlenElements {
     /// The bytes of the elements, in any order.
     pub bytes: Vec<u8>,
     /// The offset and length of each element in `bytes`.
-    pub places: Vec<ElementPlace>,
+    pub ranges: Vec<ElementRange>,
 }
 
 impl VlenElements {
     /// Returns an element. It is empty if there is none at `index`.
     pub fn element(&self, index: usize) -> &[u8] {
-        self.places.get(index).map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
+        self.ranges.get(index).map_or(&[], |(offset, length)| &self.bytes[*offset..*offset + *length as usize])
     }
 
     /// Returns true if all elements equal this one.
     pub fn are_all(&self, element: &[u8]) -> bool {
-        (0..self.places.len()).all(|index| self.element(index) == element)
+        (0..self.ranges.len()).all(|index| self.element(index) == element)
     }
 }
 
@@ -41,7 +41,7 @@ impl VlenElements {
 pub struct VlenChain {
     chain: BoundChain,
     /// The index of the array->bytes codec.
-    place: usize,
+    index: usize,
     vlen: Vlen,
     /// The array's dimension for each dimension of the encoded chunk.
     order: Vec<usize>,
@@ -50,15 +50,15 @@ pub struct VlenChain {
 impl VlenChain {
     /// Makes it from such a chain. `None` for any other.
     pub fn new(chain: &BoundChain) -> Option<Self> {
-        let place = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
+        let index = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..place] {
+        for codec in &chain.codecs()[..index] {
             let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
             order = permutation.iter().map(|dimension| order[*dimension]).collect();
         }
-        let Effect::Vlen(vlen) = chain.codecs()[place].codec.effect() else { return None };
-        let rest_is_run = chain.bytes_place() <= place + 1;
-        rest_is_run.then(|| VlenChain { chain: chain.clone(), place, vlen, order })
+        let Effect::Vlen(vlen) = chain.codecs()[index].codec.effect() else { return None };
+        let rest_is_run = chain.bytes_index() <= index + 1;
+        rest_is_run.then(|| VlenChain { chain: chain.clone(), index, vlen, order })
     }
 
     /// Returns the fill value of the array. It is empty if there is none.
@@ -79,12 +79,12 @@ impl VlenChain {
 
     /// Decodes the bytes->bytes codecs.
     pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
-        self.chain.decode_to(self.place + 1, encoded, framed, workspace)
+        self.chain.decode_to(self.index + 1, encoded, framed, workspace)
     }
 
     /// Finds the offset and length of each element, in the order in which they are encoded.
-    pub fn places(&self, framed: &[u8], places: &mut Vec<ElementPlace>) -> Result {
-        let found = self.vlen.each(framed, |offset, length| places.push((offset, length)));
+    pub fn ranges(&self, framed: &[u8], ranges: &mut Vec<ElementRange>) -> Result {
+        let found = self.vlen.each(framed, |offset, length| ranges.push((offset, length)));
         found.map_err(|error| self.fault(error))
     }
 
@@ -95,8 +95,8 @@ impl VlenChain {
 
     /// Returns the bytes of a chunk of these elements before the bytes->bytes codecs. Missing elements are `fill`.
     pub fn framed_bytes(&self, elements: &VlenElements, fill: &[u8]) -> u64 {
-        let lengths = elements.places.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
-        let missing = self.vlen.num_elements.saturating_sub(elements.places.len() as u64);
+        let lengths = elements.ranges.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
+        let missing = self.vlen.num_elements.saturating_sub(elements.ranges.len() as u64);
         let framing = self.vlen.num_elements.saturating_mul(4).saturating_add(4);
         lengths.saturating_add(missing.saturating_mul(fill.len() as u64)).saturating_add(framing)
     }
@@ -116,7 +116,7 @@ impl VlenChain {
                 position[*dimension] = *index;
             }
             let is_inside =
-                !elements.places.is_empty() && position.iter().zip(valid).all(|(index, length)| index < length);
+                !elements.ranges.is_empty() && position.iter().zip(valid).all(|(index, length)| index < length);
             let element = if is_inside { elements.element(as_index(ravel(&position, valid))) } else { fill };
             framed.extend(u32::try_from(element.len()).map_err(|_| too_many())?.to_le_bytes());
             framed.extend_from_slice(element);
@@ -127,23 +127,23 @@ impl VlenChain {
 
     /// Encodes the bytes->bytes codecs.
     pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
-        self.chain.encode_from(self.place + 1, framed, encoded, workspace)
+        self.chain.encode_from(self.index + 1, framed, encoded, workspace)
     }
 
     /// Returns the number of buffers of about the chunk's size that exist at a time in either direction, including the
     /// result.
     pub fn num_buffers(&self) -> u64 {
-        let steps = self.chain.codecs().len() - self.place - 1;
+        let steps = self.chain.codecs().len() - self.index - 1;
         1 + steps.saturating_sub(1).min(2) as u64
     }
 
     /// Returns the bytes that the codecs need in addition to the buffers, for chunks of `bytes`.
     pub fn context_bytes(&self, bytes: u64) -> u64 {
-        self.chain.context_bytes_of(self.place + 1, bytes)
+        self.chain.context_bytes_of(self.index + 1, bytes)
     }
 
     fn fault(&self, error: CodecError) -> ChainFault {
-        self.chain.codecs()[self.place].fault(self.place, error.into())
+        self.chain.codecs()[self.index].fault(self.index, error.into())
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     fn words(words: &[&str]) -> VlenElements {
         let mut elements = VlenElements::default();
         for word in words {
-            elements.places.push((elements.bytes.len(), u32::try_from(word.len()).unwrap()));
+            elements.ranges.push((elements.bytes.len(), u32::try_from(word.len()).unwrap()));
             elements.bytes.extend(word.bytes());
         }
         elements
@@ -189,8 +189,8 @@ mod tests {
             assert_eq!(framed.len() as u64, chain.framed_bytes(&elements, chain.fill_value()));
             chain.redo(&framed, &mut encoded, &mut workspace).unwrap();
             chain.undo(&encoded, &mut back, &mut workspace).unwrap();
-            let mut read = VlenElements { bytes: back, places: Vec::new() };
-            chain.places(&read.bytes, &mut read.places).unwrap();
+            let mut read = VlenElements { bytes: back, ranges: Vec::new() };
+            chain.ranges(&read.bytes, &mut read.ranges).unwrap();
             let found: Vec<_> = (0..6).map(|index| read.element(index)).collect();
             assert_eq!(found, expected.map(str::as_bytes), "{codecs}");
             let strides = chain.strides();

@@ -20,7 +20,7 @@ pub(super) type Outcome<T = ()> = Result<T, ChainFaultKind>;
 pub struct ChainFault {
     /// Its index in the chain, from 0. Indices inside a shard follow a dot (`1.0`). `-` if it is not a codec of a
     /// chain.
-    pub place: Box<str>,
+    pub index: Box<str>,
     /// Its name.
     pub codec: String,
     /// The kind of fault.
@@ -42,10 +42,10 @@ pub enum ChainFaultKind {
         found: u64,
     },
     /// A chunk decodes to more bytes than the memory limit allows.
-    #[error("there is room for {room} decoded bytes, and {}", found.map_or("more are found".to_owned(), |found| format!("{found} are found")))]
-    Room {
+    #[error("there is memory for {limit} decoded bytes, and {}", found.map_or("more are found".to_owned(), |found| format!("{found} are found")))]
+    Limit {
         /// The allowed number of bytes.
-        room: u64,
+        limit: u64,
         /// The number of decoded bytes, if the codec knows it.
         found: Option<u64>,
     },
@@ -62,8 +62,8 @@ pub enum ChainFaultKind {
 
 impl ChainFault {
     /// Makes the fault of a codec at an index of the chain.
-    pub(super) fn new(place: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
-        ChainFault { place: place.into(), codec: codec.into(), kind: kind.into() }
+    pub(super) fn new(index: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
+        ChainFault { index: index.into(), codec: codec.into(), kind: kind.into() }
     }
 
     /// Makes the fault of missing memory for `needed` bytes of values.
@@ -73,13 +73,13 @@ impl ChainFault {
 
     /// Returns the message. For a file in place of a chunk no codec is at fault, so none is named.
     fn sentence(&self) -> String {
-        match (&self.kind, &*self.place) {
+        match (&self.kind, &*self.index) {
             (ChainFaultKind::StandIn(_), _) => self.kind.to_string(),
             (kind, "-") => format!("{}: {kind}", self.codec),
-            (kind, place) => {
+            (kind, index) => {
                 let (codec, message) = (&self.codec, kind.to_string());
                 let message = message.strip_prefix(&format!("`{codec}`: ")).unwrap_or(&message);
-                format!("codec {place} ({codec}): {message}")
+                format!("codec {index} ({codec}): {message}")
             }
         }
     }

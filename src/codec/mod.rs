@@ -16,7 +16,7 @@ pub mod sharding;
 pub mod value_check;
 pub mod value_program;
 
-pub use chain::{BindError, BoundChain, BoundCodec, ByShape, Codec, OfShape, Workspace};
+pub use chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};
 pub use conversion::{Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueChange, beyond_edge, num_rounded};
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;

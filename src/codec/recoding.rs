@@ -23,7 +23,7 @@ impl Recoding {
         }
         let longest = source.codecs().len().min(destination.codecs().len());
         let keep = (0..=longest).rev().find(|count| leads_alike(source, destination, *count)).unwrap_or(0);
-        let is_run = |chain: &BoundChain| chain.bytes_place() <= keep;
+        let is_run = |chain: &BoundChain| chain.bytes_index() <= keep;
         // A chain of only unknown codecs ends in bytes, too.
         let gives_bytes = keep > 0 && source.codecs()[keep - 1].encoded.array().is_none();
         let is_possible = gives_bytes && is_run(source) && is_run(destination);
@@ -39,10 +39,10 @@ impl Recoding {
     pub fn undo(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
-        let place = self.keep - 1;
-        let codec = &chain.codecs()[place];
+        let index = self.keep - 1;
+        let codec = &chain.codecs()[index];
         let Effect::Vlen(vlen) = codec.codec.effect() else { return Ok(()) };
-        vlen.check(kept).map_err(|error| codec.fault(place, error.into()))
+        vlen.check(kept).map_err(|error| codec.fault(index, error.into()))
     }
 
     /// Encodes with the destination's own codecs.

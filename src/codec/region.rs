@@ -212,9 +212,9 @@ mod tests {
                 let mut target = vec![0; length(target_shape)];
                 let mut expected = target.clone();
                 for linear in 0..extent.iter().product() {
-                    let place = unravel(linear, extent);
+                    let cell = unravel(linear, extent);
                     let offset = |start: &[u64], shape: &[u64]| {
-                        let position: Vec<u64> = place.iter().zip(start).map(|(a, b)| a + b).collect();
+                        let position: Vec<u64> = cell.iter().zip(start).map(|(a, b)| a + b).collect();
                         as_index(ravel(&position, shape)) * element_size
                     };
                     let (from, to) = (offset(source_start, source_shape), offset(target_start, target_shape));

@@ -272,10 +272,10 @@ pub fn of_v2(id: &str) -> Option<Entry> {
 /// Returns the words of the command line, each with its codec, in the order in which messages list them.
 pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     const ORDER: [&str; 4] = ["zstd", "gzip", "blosc", "crc32c"];
-    let place = |name: &str| ORDER.iter().position(|first| *first == name).unwrap_or(ORDER.len());
+    let rank = |name: &str| ORDER.iter().position(|first| *first == name).unwrap_or(ORDER.len());
     let mut words: Vec<_> =
         all().filter_map(|entry| entry.bytes?.shorthand.map(|shorthand| (entry.name, shorthand))).collect();
-    words.sort_by_key(|(name, _)| place(name));
+    words.sort_by_key(|(name, _)| rank(name));
     words.into_iter()
 }
 

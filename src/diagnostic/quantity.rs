@@ -6,9 +6,9 @@ pub fn bytes(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let place = bytes.ilog2() / 10;
-    let amount = approximate(bytes) / approximate(1 << (place * 10));
-    let unit = UNITS.get(place as usize - 1).copied().unwrap_or("EiB");
+    let power = bytes.ilog2() / 10;
+    let amount = approximate(bytes) / approximate(1 << (power * 10));
+    let unit = UNITS.get(power as usize - 1).copied().unwrap_or("EiB");
     format!("{} {unit}", three_digits(amount))
 }
 
@@ -16,8 +16,8 @@ pub fn bytes(bytes: u64) -> String {
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -51,7 +51,7 @@ pub struct ReadAhead<'a> {
     reads: &'a PrefetchPlan<'a>,
     units: &'a ChunkSet,
     most: PrefetchLimit,
-    told: Mutex<HintedReads>,
+    hinted: Mutex<HintedReads>,
 }
 
 #[derive(Debug, Default)]
@@ -73,23 +73,23 @@ impl<'a> ReadAhead<'a> {
         let share = wanted.len();
         let ahead = wanted.into_iter().map(|(reads, PrefetchLimit { requests, bytes })| {
             let most = PrefetchLimit { requests: requests / share, bytes: bytes / share as u64 };
-            ReadAhead { reads, units, most, told: Mutex::default() }
+            ReadAhead { reads, units, most, hinted: Mutex::default() }
         });
         ahead.collect()
     }
 
     /// Starts the unit at an index of the set. Announces its reads, and those of later units up to the limit.
-    pub fn begin(&self, place: u64) {
+    pub fn begin(&self, nth: u64) {
         // The lock is kept during the call, so that no other unit starts before its reads are announced.
-        let mut told = held(&self.told);
-        told.waiting.retain(|(waiting, ..)| *waiting > place);
+        let mut hinted = held(&self.hinted);
+        hinted.waiting.retain(|(waiting, ..)| *waiting > nth);
         let mut soon = Vec::new();
-        while let Some(unit) = self.units.nth(told.next)
-            && (told.next <= place || told.is_less_than(self.most))
+        while let Some(unit) = self.units.nth(hinted.next)
+            && (hinted.next <= nth || hinted.is_less_than(self.most))
         {
             let (mut requests, mut bytes) = (0, 0_u64);
             (self.reads.reads)(unit, &mut |key, part| {
-                if requests < MOST_OF_A_UNIT && told.is_new(key, part) {
+                if requests < MOST_OF_A_UNIT && hinted.is_new(key, part) {
                     requests += 1;
                     bytes = bytes.saturating_add(match part {
                         Part::Whole => self.reads.object_bytes,
@@ -98,11 +98,11 @@ impl<'a> ReadAhead<'a> {
                     soon.push((key.to_owned(), part));
                 }
             });
-            if told.next > place {
-                let next = told.next;
-                told.waiting.push_back((next, requests, bytes));
+            if hinted.next > nth {
+                let next = hinted.next;
+                hinted.waiting.push_back((next, requests, bytes));
             }
-            told.next += 1;
+            hinted.next += 1;
         }
         if !soon.is_empty() {
             self.reads.node.prefetch(&soon);
@@ -219,17 +219,17 @@ mod tests {
             let tens = tens(&far);
             let read_ahead = ReadAhead::for_sources(&tens, &units).remove(0);
             let mut expected: Vec<u64> = Vec::new();
-            for place in 0..units.len() {
-                read_ahead.begin(place);
+            for nth in 0..units.len() {
+                read_ahead.begin(nth);
                 let heard = hearing.heard();
                 let numbers = heard.iter().filter_map(|heard| match heard {
                     StoreCall::Expected(name, Part::Whole) => name.strip_prefix("far/")?.parse().ok(),
                     _ => None,
                 });
                 expected = numbers.collect();
-                let told = expected.len() as u64;
-                assert!(expected.iter().copied().eq(units.iter().take(told.try_into().unwrap())));
-                assert!(told == units.len() || ahead.contains(&(told - place - 1)), "{told} at {place}");
+                let hinted = expected.len() as u64;
+                assert!(expected.iter().copied().eq(units.iter().take(hinted.try_into().unwrap())));
+                assert!(hinted == units.len() || ahead.contains(&(hinted - nth - 1)), "{hinted} at {nth}");
             }
             assert_eq!(expected.len() as u64, units.len());
             let shared =

@@ -59,22 +59,22 @@ impl BlockReader<'_, '_> {
     /// Calls `each` with the first read of each object for a block.
     pub(super) fn reads(&self, block: &Region, each: &mut dyn FnMut(&str, Part)) {
         let (source, size) = (self.source, self.filling.element_size() as u64);
-        let side = source.side;
-        if side.layout.is_some() && !source.reads_indexes() {
+        let array = source.array;
+        if array.layout.is_some() && !source.reads_indexes() {
             return; // A read of an index entry is too small to announce.
         }
-        let block = &block.moved_by(&side.metadata.skipped);
-        if side.layout.is_some() || !side.chain.is_plain() {
-            return reads_of_box(side, block, stays_open(side), each);
+        let block = &block.moved_by(&array.metadata.skipped);
+        if array.layout.is_some() || !array.chain.is_plain() {
+            return reads_of_box(array, block, stays_open(array), each);
         }
-        for object in side.objects_in(block) {
-            let whole = side.region_of(object);
+        for object in array.objects_in(block) {
+            let whole = array.region_of(object);
             let needed = block.common(&whole);
             // Of objects that are not encoded, only the needed part is read.
-            if needed == whole.within(&whole.start, &side.metadata.shape) {
-                reads_of_object(side, object, true, each);
-            } else if side.may_hold(object) {
-                let key = side.key(object);
+            if needed == whole.within(&whole.start, &array.metadata.shape) {
+                reads_of_object(array, object, true, each);
+            } else if array.may_hold(object) {
+                let key = array.key(object);
                 for piece in pieces(&whole.shape, needed.relative_to(&whole.start), size) {
                     let offset = ravel(&piece.start, &whole.shape) * size;
                     each(&key, Part::Range { offset, length: piece.num_elements() * size });
@@ -84,16 +84,16 @@ impl BlockReader<'_, '_> {
     }
 
     fn read_all<V: Default + Send>(&self, to: &DecodedBlock, workers: &Workers<'_, V>) -> Result<u64> {
-        let (side, block) = (self.source.side, to.in_source());
-        let subchunks = side.subchunk_grid.chunks_in(&block);
+        let (array, block) = (self.source.array, to.in_source());
+        let subchunks = array.subchunk_grid.chunks_in(&block);
         self.progress.start("", Some(subchunks.num_elements()));
         if !self.source.reads_indexes() {
             return self.read_box(&subchunks, to, workers);
         }
         // Shard by shard, so that each index is read only once.
         let mut bytes = 0;
-        for object in side.objects_in(&block) {
-            let subchunks = subchunks.common(&side.subchunks_of(object));
+        for object in array.objects_in(&block) {
+            let subchunks = subchunks.common(&array.subchunks_of(object));
             let expect = |buffers: &mut Buffers<V>, _| self.source.expect(&subchunks, &mut buffers.source);
             workers.each(1, expect, |_, ()| ())?;
             bytes += self.read_box(&subchunks, to, workers)?;
@@ -116,24 +116,24 @@ impl BlockReader<'_, '_> {
 
     /// Returns true if a part of the box may be absent.
     fn may_be_absent(&self, block: &Region) -> bool {
-        let side = self.source.side;
-        side.layout.is_some() || side.may_lack() || self.has_object(block, false)
+        let array = self.source.array;
+        array.layout.is_some() || array.may_lack() || self.has_object(block, false)
     }
 
     /// Returns true if an object that overlaps the block exists, or, with `is_there` false, is missing.
     pub(super) fn has_object(&self, block: &Region, is_there: bool) -> bool {
-        let source = self.source.side;
+        let source = self.source.array;
         let block = block.moved_by(&source.metadata.skipped);
         source.objects_in(&block).any(|object| source.may_hold(object) == is_there)
     }
 
     fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
-        let side = self.source.side;
-        let chain = side.chain_of_subchunk(subchunk)?;
-        if side.layout.is_none() && chain.is_plain() {
+        let array = self.source.array;
+        let chain = array.chain_of_subchunk(subchunk)?;
+        if array.layout.is_none() && chain.is_plain() {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
-        let region = side.inside(&side.subchunk_grid.region_of(subchunk));
+        let region = array.inside(&array.subchunk_grid.region_of(subchunk));
         buffers.bytes_read = 0;
         if let Some(elements) = buffers.read_subchunk(self.source, subchunk, &region)? {
             decoded.scatter(elements, &region, self.filling.element_size());
@@ -144,11 +144,11 @@ impl BlockReader<'_, '_> {
     /// Reads the part of an object for a block in pieces, without decoding. So they are still in the level 2 cache when
     /// they are copied.
     fn read_elements(&self, subchunk: &[u64], chain: &BoundChain, to: &DecodedBlock, own: &mut Vec<u8>) -> Result<u64> {
-        let side = self.source.side;
-        let object = side.object_of(subchunk);
+        let array = self.source.array;
+        let object = array.object_of(subchunk);
         let located = |fault: Fault| self.source.located(fault, subchunk);
-        let Some(reader) = side.open_object(object).map_err(located)? else { return Ok(0) };
-        let (region, size) = (side.subchunk_grid.region_of(subchunk), self.filling.element_size() as u64);
+        let Some(reader) = array.open_object(object).map_err(located)? else { return Ok(0) };
+        let (region, size) = (array.subchunk_grid.region_of(subchunk), self.filling.element_size() as u64);
         let (expected, found) = (chain.decoded_bytes(), reader.length());
         if expected != found {
             return Err(located(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
@@ -160,7 +160,7 @@ impl BlockReader<'_, '_> {
             reader.read_at(offset, length, own).map_err(|error| located(error.into()))?;
             bytes += length;
             let piece = piece.moved_by(&region.start);
-            check_values(side, own, &piece).map_err(located)?;
+            check_values(array, own, &piece).map_err(located)?;
             to.scatter(own, &piece, self.filling.element_size());
         }
         Ok(bytes)
@@ -173,13 +173,13 @@ fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Ite
 }
 
 /// Checks the elements of a box inside the selected part of the array. Fails if one is not a value of the data type.
-fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<()> {
-    let chain = side.subchunk_chain();
+fn check_values(array: &StoredArray, elements: &[u8], region: &Region) -> Result<()> {
+    let chain = array.subchunk_chain();
     if !chain.checks_values() {
         return Ok(());
     }
     let Region { start, shape } = region;
-    let inside = side.inside(region);
+    let inside = array.inside(region);
     if inside.start == *start {
         return chain.check_values(elements, shape, &inside.shape).map_err(|fault| at(fault, start));
     }
@@ -191,8 +191,8 @@ fn check_values(side: &StoredArray, elements: &[u8], region: &Region) -> Result<
 
 /// Returns true if a stored subchunk overlaps a part of the array.
 fn holds_any(source: &SubchunkSource<'_>, part: &Region, buffers: &mut ReadBuffers) -> Result<bool> {
-    let part = part.moved_by(&source.side.metadata.skipped);
-    for subchunk in source.side.subchunk_grid.chunks_in(&part).cells() {
+    let part = part.moved_by(&source.array.metadata.skipped);
+    for subchunk in source.array.subchunk_grid.chunks_in(&part).cells() {
         if source.holds(&subchunk, buffers)? {
             return Ok(true);
         }

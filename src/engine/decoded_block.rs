@@ -105,8 +105,8 @@ impl DecodedBlock {
 
     /// Returns the index in the block of the subchunk at a position of the grid.
     pub(super) fn item(&self, subchunk: &[u64]) -> usize {
-        let place = subchunk.iter().zip(&self.subchunks.start).zip(&self.subchunks.shape);
-        as_index(place.fold(0, |item, ((index, first), count)| item * count + (index - first)))
+        let indices = subchunk.iter().zip(&self.subchunks.start).zip(&self.subchunks.shape);
+        as_index(indices.fold(0, |item, ((index, first), count)| item * count + (index - first)))
     }
 
     pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedSubchunk> {
@@ -154,13 +154,13 @@ impl DecodedBlock {
         let part = part.relative_to(&self.skipped);
         let end = part.end();
         let Region { start: first, shape: counts } = part.chunks(&self.subchunk_shape);
-        let mut place = vec![0; counts.len()];
+        let mut cell = vec![0; counts.len()];
         // Subchunks may have only one element, so nothing is allocated for each.
         let [mut source_start, mut target_start, mut extent] = [(); 3].map(|()| vec![0; counts.len()]);
         loop {
             let mut item = 0;
             for dimension in 0..counts.len() {
-                let subchunk = first[dimension] + place[dimension];
+                let subchunk = first[dimension] + cell[dimension];
                 let length = self.subchunk_shape[dimension];
                 let low = part.start[dimension].max(subchunk * length);
                 let high = end[dimension].min((subchunk + 1) * length);
@@ -174,7 +174,7 @@ impl DecodedBlock {
             copy_box((elements, &source.shape, &source_start), target, &extent, element_size);
             subchunk.is_stored = true;
             drop(subchunk);
-            if !advance(&mut place, &counts) {
+            if !advance(&mut cell, &counts) {
                 return;
             }
         }

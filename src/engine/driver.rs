@@ -63,7 +63,7 @@ impl Driver {
 
     /// Runs `work` for each of `0..count` on the threads, and `meanwhile` on this thread. The numbers are distributed
     /// in order. Returns all results in order.
-    fn beside<R: Send, B>(
+    fn run_with<R: Send, B>(
         &self,
         count: usize,
         work: impl Fn(usize) -> Option<R> + Sync,
@@ -81,9 +81,9 @@ impl Driver {
         let turns = Mutex::new((0..count).step_by(at_once).zip(results.chunks_mut(at_once)));
         let take_turns = || {
             let next = || held(&turns).next();
-            while let Some((first, places)) = next() {
-                for (number, place) in (first..).zip(places) {
-                    *place = work(number);
+            while let Some((first, slots)) = next() {
+                for (number, slot) in (first..).zip(slots) {
+                    *slot = work(number);
                 }
             }
         };
@@ -164,21 +164,21 @@ impl Driver {
         while first < chunks.len() && failed_at.load(Ordering::Relaxed) == u64::MAX {
             let count = usize::try_from((chunks.len() - first).min(batch)).unwrap_or(0);
             let work = |item| {
-                let place = first + item as u64;
+                let nth = first + item as u64;
                 // After a fault, later chunks are not started.
-                let index = chunks.nth(place).filter(|_| place <= failed_at.load(Ordering::Relaxed))?;
+                let index = chunks.nth(nth).filter(|_| nth <= failed_at.load(Ordering::Relaxed))?;
                 for ahead in ahead {
-                    ahead.begin(place);
+                    ahead.begin(nth);
                 }
                 let result = self.with_own(workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
-                    failed_at.fetch_min(place, Ordering::Relaxed);
+                    failed_at.fetch_min(nth, Ordering::Relaxed);
                 }
                 Some((index, result))
             };
             // The threads work on one batch while the previous one is folded.
             let before = std::mem::take(&mut waiting);
-            let (results, folded) = self.beside(count, work, || fold_all(before, &mut fold));
+            let (results, folded) = self.run_with(count, work, || fold_all(before, &mut fold));
             folded?;
             waiting = results;
             first += count as u64;
@@ -189,9 +189,9 @@ impl Driver {
     /// Visits a tree from its root, in parallel and in any order. `visit` passes the children to its callback.
     pub(super) fn visit_tree<T: Send>(&self, root: T, visit: impl Fn(T, &mut dyn FnMut(T)) + Sync) {
         let Some(pool) = &self.pool else {
-            let mut places = vec![root];
-            while let Some(place) = places.pop() {
-                visit(place, &mut |below| places.push(below));
+            let mut nodes = vec![root];
+            while let Some(node) = nodes.pop() {
+                visit(node, &mut |below| nodes.push(below));
             }
             return;
         };
@@ -207,7 +207,7 @@ impl Driver {
 
     /// Maps each item in parallel. Returns the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-        self.beside(items.len(), |item| Some(work(&items[item])), || ()).0.into_iter().flatten().collect()
+        self.run_with(items.len(), |item| Some(work(&items[item])), || ()).0.into_iter().flatten().collect()
     }
 }
 
@@ -220,8 +220,8 @@ fn fold_all<R>(results: Vec<Option<(u64, Result<R>)>>, fold: &mut impl FnMut(u64
 }
 
 /// Visits a node of a tree. Its children become tasks, the latest first, so that few of them wait.
-fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(scope: &rayon::Scope<'s>, place: T, visit: &'s V) {
-    visit(place, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
+fn visit_below<'s, T: Send + 's, V: Fn(T, &mut dyn FnMut(T)) + Sync>(scope: &rayon::Scope<'s>, node: T, visit: &'s V) {
+    visit(node, &mut |below| scope.spawn(move |scope| visit_below(scope, below, visit)));
 }
 
 /// Runs `work`. A panic becomes a fault.
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn fault_of_the_program_or_the_machine_is_none_of_the_data() {
         let panic = guarded::<()>(|| panic!("a bug")).unwrap_err();
-        let chain = |kind| Fault::Chain(ChainFault { place: "0".into(), codec: "zstd".to_owned(), kind });
+        let chain = |kind| Fault::Chain(ChainFault { index: "0".into(), codec: "zstd".to_owned(), kind });
         let of_machine = [panic, Fault::Memory { needed: 1 }, chain(CodecError::Memory { needed: 1 }.into())];
         for fault in of_machine {
             assert!(!fault.is_of_data() && !fault.of_source(3).is_of_data());

@@ -99,8 +99,8 @@ impl Groups {
 
     /// Returns the objects of a group, as a box of their grid.
     fn extent(&self, group: u64) -> Region {
-        let place = unravel(group, &self.counts());
-        Region::chunk(&place, &self.shape).common(&Region::whole(&self.objects))
+        let position = unravel(group, &self.counts());
+        Region::chunk(&position, &self.shape).common(&Region::whole(&self.objects))
     }
 
     /// Returns the number of groups along each dimension.

@@ -26,17 +26,19 @@ impl Job {
     /// Writes every object of the destination. Calls `fold` with the reports in order. The units of the pass are objects
     /// of the destination, and finished ones are skipped. Intermediate data are reported as temporary. If the first of
     /// two passes was run before, `between` is what [`Job::run_first`] returned. All its data must exist.
-    pub fn run(&self, between: Option<Intermediate>, told: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult {
-        let between = between.map_or_else(|| self.run_first(told, fold), Ok)?;
+    pub fn run(&self, between: Option<Intermediate>, context: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult {
+        let between = between.map_or_else(|| self.run_first(context, fold), Ok)?;
         let ObjectJob { transfer, route } = match self {
-            Job::Copy(job) => return job.run(told, fold),
+            Job::Copy(job) => return job.run(context, fold),
             Job::Objects(job) => &**job,
         };
         let run = match route {
-            Route::Move(conversion) => Pass::new(transfer, &**conversion, told).by_subchunks().run(fold),
-            Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, told).run(fold),
-            Route::Staged(staged) => staged.run_second(transfer, between, told, fold),
-            Route::VariableSize(variable_size) => Pass::new(transfer, &**variable_size, told).by_subchunks().run(fold),
+            Route::Move(conversion) => Pass::new(transfer, &**conversion, context).by_subchunks().run(fold),
+            Route::Rechunk(rechunk) => Pass::new(transfer, &**rechunk, context).run(fold),
+            Route::Staged(staged) => staged.run_second(transfer, between, context, fold),
+            Route::VariableSize(variable_size) => {
+                Pass::new(transfer, &**variable_size, context).by_subchunks().run(fold)
+            }
         };
         // It may still contain chunks of objects that an earlier run had written.
         transfer.source.cache.clear();
@@ -44,11 +46,11 @@ impl Job {
     }
 
     /// Runs only the first of two passes. Its units are those of the pass
-    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `told`. Returns what it and the runs that it continues have
+    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `context`. Returns what it and the runs that it continues have
     /// written. That is nothing for a job with one pass.
-    pub fn run_first(&self, told: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult<Intermediate> {
+    pub fn run_first(&self, context: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult<Intermediate> {
         match self.objects() {
-            Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.run_first(transfer, told, fold),
+            Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.run_first(transfer, context, fold),
             _ => Ok(Intermediate::default()),
         }
     }
@@ -212,6 +214,6 @@ impl ObjectJob {
 
     /// Returns true if elements of variable size are encoded again.
     pub fn makes_elements(&self) -> bool {
-        matches!(&self.route, Route::VariableSize(variable_size) if matches!(variable_size.way, SubchunkChange::Compose))
+        matches!(&self.route, Route::VariableSize(variable_size) if matches!(variable_size.change, SubchunkChange::Compose))
     }
 }

@@ -54,16 +54,16 @@ pub type Stored = (ChunkSet, u64);
 /// come from the listing.
 pub fn list_together(node: &Node, arrays: &[(&str, &ArrayMetadata)]) -> Result<Vec<Stored>> {
     let grids: Vec<_> = arrays.iter().map(|(_, metadata)| metadata.grid.counts()).collect();
-    let places: HashMap<&str, usize> = arrays.iter().map(|(folder, _)| *folder).zip(0..).collect();
+    let numbers: HashMap<&str, usize> = arrays.iter().map(|(folder, _)| *folder).zip(0..).collect();
     let mut found: Vec<(ChunkSetBuilder, u64)> = arrays.iter().map(|_| Default::default()).collect();
     node.walk("", Depth::All, |Entry { name: key, bytes, .. }| {
         let folders = key.match_indices('/').map(|(slash, _)| (&key[..slash], &key[slash + 1..]));
-        let array = |(folder, rest): (&str, _)| places.get(folder).map(|place| (*place, rest));
-        if let Some((place, name)) = [("", key)].into_iter().chain(folders).find_map(array)
-            && let Some(index) = arrays[place].1.chunk_key_encoding.linear_index(name, &grids[place])
+        let array = |(folder, rest): (&str, _)| numbers.get(folder).map(|number| (*number, rest));
+        if let Some((number, name)) = [("", key)].into_iter().chain(folders).find_map(array)
+            && let Some(index) = arrays[number].1.chunk_key_encoding.linear_index(name, &grids[number])
         {
-            found[place].0.insert(index);
-            found[place].1 += bytes.unwrap_or(0);
+            found[number].0.insert(index);
+            found[number].1 += bytes.unwrap_or(0);
         }
         ControlFlow::Continue(())
     })?;

@@ -32,7 +32,7 @@ pub use pairs::{Pair, Pairs};
 use pass::{Buffers, Pass, Workers, source_of};
 pub use pass::{PassContext, Reports};
 pub use plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagingShape};
-pub use progress::{ObjectReport, Progress, Share, Silent};
+pub use progress::{ObjectReport, Progress, Silent, SubProgress};
 pub use route::{CopyJob, Intermediate, Rechunk, Route, Schedule, Staged, SubchunkChange};
 pub use subchunk_writer::SubchunkEncoder;
 use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order, cells_in_order, in_order};

@@ -200,7 +200,7 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
                 let num_held = if *is_direct { 1 } else { 2 };
                 for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
                     let subchunks = self.subchunks[side];
-                    let decoded = decoded.begin(&block, pieces.largest(), &subchunks.side.metadata.skipped);
+                    let decoded = decoded.begin(&block, pieces.largest(), &subchunks.array.metadata.skipped);
                     self.pairs.reader(subchunks, side).read(decoded, workers)?;
                 }
                 let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
@@ -262,7 +262,7 @@ impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> 
         let (subchunks, size) = (self.subchunks[side], fillings[side].element_size());
         let Some(held) = held else {
             let position = if side == 0 { transfer.source_subchunk(position) } else { position.into() };
-            let start = subchunks.side.subchunk_grid.start_of(&position);
+            let start = subchunks.array.subchunk_grid.start_of(&position);
             let elements = read.read_subchunk(subchunks, &position, &Region { start, shape: region.shape.clone() });
             return elements.map_err(|fault| subchunks.located(fault, &position));
         };

@@ -27,7 +27,7 @@ impl Progress for Silent {}
 
 /// Part of a larger operation whose length is known only when it begins. Its progress is scaled to a share of the whole
 /// that is known before.
-pub struct Share<'a> {
+pub struct SubProgress<'a> {
     whole: &'a dyn Progress,
     /// Bytes of the whole for each pass of the part.
     bytes: u64,
@@ -36,10 +36,10 @@ pub struct Share<'a> {
     done: AtomicU64,
 }
 
-impl<'a> Share<'a> {
+impl<'a> SubProgress<'a> {
     /// Creates a share of `bytes` bytes of the whole, for `passes` passes of equal length.
     pub fn new(whole: &'a dyn Progress, bytes: u64, passes: u64) -> Self {
-        Share { whole, bytes: bytes / passes.max(1), length: AtomicU64::new(0), done: AtomicU64::new(0) }
+        SubProgress { whole, bytes: bytes / passes.max(1), length: AtomicU64::new(0), done: AtomicU64::new(0) }
     }
 
     /// Converts a done length of the part to bytes of the share.
@@ -50,7 +50,7 @@ impl<'a> Share<'a> {
     }
 }
 
-impl Progress for Share<'_> {
+impl Progress for SubProgress<'_> {
     fn start(&self, _name: &str, length: Option<u64>) {
         self.length.store(length.unwrap_or(0), Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);
@@ -141,19 +141,19 @@ mod tests {
     #[test]
     fn share_tells_its_part_of_the_whole_and_no_more() {
         let whole = Counter::default();
-        let share = Share::new(&whole, 1000, 2);
-        let told = || whole.0.load(Ordering::Relaxed);
+        let share = SubProgress::new(&whole, 1000, 2);
+        let advanced = || whole.0.load(Ordering::Relaxed);
         share.start("first", Some(30));
         share.advance(10);
-        assert_eq!(told(), 166);
+        assert_eq!(advanced(), 166);
         share.finish();
-        assert_eq!(told(), 500);
+        assert_eq!(advanced(), 500);
         share.start("second", Some(7));
         (0..9).for_each(|_| share.advance(1));
         share.finish();
-        assert_eq!(told(), 1000);
-        Share::new(&whole, 5, 1).finish();
-        assert_eq!(told(), 1000);
+        assert_eq!(advanced(), 1000);
+        SubProgress::new(&whole, 5, 1).finish();
+        assert_eq!(advanced(), 1000);
     }
 
     proptest! {

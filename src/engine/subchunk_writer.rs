@@ -16,24 +16,24 @@ use crate::metadata::{CodecMetadata, Object};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 
 /// Returns the positions of a box of subchunks of one object, in the object's order.
-pub(super) fn in_order(side: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
-    cells_in_order(subchunks, side.subchunk_order())
+pub(super) fn in_order(array: &StoredArray, subchunks: Region) -> impl Iterator<Item = Vec<u64>> {
+    cells_in_order(subchunks, array.subchunk_order())
 }
 
 /// Returns the positions in a box. The last dimension of `order` runs fastest.
 pub(super) fn cells_in_order(cells: Region, order: Vec<usize>) -> impl Iterator<Item = Vec<u64>> {
     let lengths: Vec<u64> = order.iter().map(|dimension| cells.shape[*dimension]).collect();
-    Region::whole(&lengths).cells().map(move |place| {
+    Region::whole(&lengths).cells().map(move |cell| {
         let mut position = cells.start.clone();
-        place.iter().zip(&order).for_each(|(index, dimension)| position[*dimension] += index);
+        cell.iter().zip(&order).for_each(|(index, dimension)| position[*dimension] += index);
         position
     })
 }
 
 /// Returns the positions of all subchunks of an object, in the object's order.
-pub(super) fn all_in_order(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
-    let inner = side.layout.as_ref().map(|_| in_order(side, side.subchunks_of(object)));
-    let whole = side.layout.is_none().then(|| position(object, &side.metadata));
+pub(super) fn all_in_order(array: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
+    let inner = array.layout.as_ref().map(|_| in_order(array, array.subchunks_of(object)));
+    let whole = array.layout.is_none().then(|| position(object, &array.metadata));
     whole.into_iter().chain(inner.into_iter().flatten())
 }
 
@@ -43,7 +43,7 @@ pub(super) type Put<'p> = dyn FnMut(Encoded<'_>) -> Result<()> + 'p;
 /// Object that is being written: a chunk at once, a shard subchunk by subchunk. The first subchunk creates it.
 #[derive(Debug)]
 pub(super) struct SubchunkWriter<'a> {
-    side: &'a StoredArray,
+    array: &'a StoredArray,
     pub(super) object: u64,
     shard: Option<ShardWriter<'a>>,
     /// Counts of the object, and of the objects before it.
@@ -52,8 +52,8 @@ pub(super) struct SubchunkWriter<'a> {
 
 impl<'a> SubchunkWriter<'a> {
     /// Creates a writer of an object that does not exist yet.
-    pub(super) fn new(side: &'a StoredArray, object: u64) -> Self {
-        SubchunkWriter { side, object, shard: None, report: ObjectReport::default() }
+    pub(super) fn new(array: &'a StoredArray, object: u64) -> Self {
+        SubchunkWriter { array, object, shard: None, report: ObjectReport::default() }
     }
 
     /// Writes subchunks in order. `make` encodes each and passes it on unless it is omitted. Several are encoded in
@@ -100,12 +100,12 @@ impl<'a> SubchunkWriter<'a> {
     }
 
     fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
-        let key = || self.side.key(self.object);
-        let Some(layout) = self.side.layout_of(self.object)? else {
+        let key = || self.array.key(self.object);
+        let Some(layout) = self.array.layout_of(self.object)? else {
             if encoded.missing == 0 {
-                self.side.node.write(&key(), encoded.bytes)?;
+                self.array.node.write(&key(), encoded.bytes)?;
             } else {
-                let mut object = self.side.node.create(&key())?;
+                let mut object = self.array.node.create(&key())?;
                 encoded.pieces().try_for_each(|piece| object.append(piece))?;
                 object.finish()?;
             }
@@ -115,8 +115,8 @@ impl<'a> SubchunkWriter<'a> {
         let shard = match &mut self.shard {
             Some(shard) => shard,
             none => {
-                let first = self.side.subchunks_of(self.object).start;
-                none.insert(ShardWriter::new(layout, first, self.side.node.create(&key())?)?)
+                let first = self.array.subchunks_of(self.object).start;
+                none.insert(ShardWriter::new(layout, first, self.array.node.create(&key())?)?)
             }
         };
         shard.append(subchunk, &encoded.padded())?;
@@ -233,7 +233,7 @@ impl SubchunkEncoder {
         let inside = elements.len();
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
-        let elements = PartlyDecoded { bytes: elements, place: self.conversion.source().codecs().len() };
+        let elements = PartlyDecoded { bytes: elements, index: self.conversion.source().codecs().len() };
         let converted = self.conversion.run(elements, valid, written, work, &mut report.figures)?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }

@@ -36,13 +36,13 @@ impl Transfer {
     /// A grid can be far larger than the stored data, so it is not walked as a whole. If `among` has fewer chunks than
     /// are present, only these are checked.
     pub fn overlapped_among(&self, grid: &Grid, among: Option<&ChunkSet>) -> ChunkSet {
-        let (side, present) = (&self.source.metadata, self.source.objects());
-        let is_same = !side.skips() && grid.has_chunks_of(&side.grid);
+        let (metadata, present) = (&self.source.metadata, self.source.objects());
+        let is_same = !metadata.skips() && grid.has_chunks_of(&metadata.grid);
         let full = || ChunkSet::full(volume(&grid.counts()));
         let all = match among {
             _ if self.absent_element.is_some() => full(),
             _ if is_same => present,
-            _ if present.len() == side.num_chunks() => full(),
+            _ if present.len() == metadata.num_chunks() => full(),
             Some(some) if some.len() < present.len() => {
                 let region = |index| self.in_source(&grid.region_of(&unravel(index, &grid.counts())));
                 let is_present = |index| self.source.objects_in(&region(index)).any(|object| present.contains(object));
@@ -65,10 +65,10 @@ impl Transfer {
 
     /// Returns the chunks of a grid that overlap some objects of the source.
     fn under(&self, grid: &Grid, present: &ChunkSet) -> ChunkSet {
-        let (side, counts) = (&self.source.metadata, grid.counts());
+        let (metadata, counts) = (&self.source.metadata, grid.counts());
         let mut overlapped = ChunkSetBuilder::default();
         for object in present.iter() {
-            let region = self.source.inside(&self.source.region_of(object)).relative_to(&side.skipped);
+            let region = self.source.inside(&self.source.region_of(object)).relative_to(&metadata.skipped);
             let mut chunks = grid.chunks_in(&region);
             if chunks.is_empty() {
                 continue;

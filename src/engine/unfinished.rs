@@ -38,9 +38,8 @@ fn key(index: u64, metadata: &ArrayMetadata) -> String {
 fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> + Send + Sync) -> Result<u64> {
     let add = |sum: u64, more: Result<u64>| more.map(|more| sum.saturating_add(more));
     let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();
-    let sums = driver.map_plain(&pieces, |first| {
-        (*first..).take(AT_ONCE).map_while(|place| objects.nth(place)).map(&work).try_fold(0, add)
-    });
+    let sums = driver
+        .map_plain(&pieces, |first| (*first..).take(AT_ONCE).map_while(|n| objects.nth(n)).map(&work).try_fold(0, add));
     sums.into_iter().try_fold(0, add)
 }
 

@@ -108,8 +108,8 @@ impl Region {
     }
 
     /// Returns the position of an element from its linear index in the box (C order).
-    pub fn position(&self, place: u64) -> Vec<u64> {
-        let mut position = unravel(place, &self.shape);
+    pub fn position(&self, index: u64) -> Vec<u64> {
+        let mut position = unravel(index, &self.shape);
         position.iter_mut().zip(&self.start).for_each(|(index, start)| *index += start);
         position
     }

@@ -178,7 +178,7 @@ fn is_chunk(file: &Node, owner: &Node) -> bool {
     let key = name.strip_prefix(&owner.name()).unwrap_or_default();
     let parts = key.trim_start_matches('/').split(['/', '.']);
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    is_array && parts.enumerate().all(|(place, part)| is_index(part) || (place == 0 && part == "c"))
+    is_array && parts.enumerate().all(|(index, part)| is_index(part) || (index == 0 && part == "c"))
 }
 
 fn is_document(name: &str) -> bool {

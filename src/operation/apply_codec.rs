@@ -151,12 +151,12 @@ struct ChainRun {
 impl ChainRun {
     /// Runs the chain over `input`, `repeat` times. The times are medians.
     fn run(chain: &BoundChain, direction: Direction, input: &[u8], repeat: Option<u32>) -> Result<Self, ChainFault> {
-        let mut places: Vec<usize> = (0..chain.codecs().len()).collect();
+        let mut order: Vec<usize> = (0..chain.codecs().len()).collect();
         if direction == Direction::Decode {
-            places.reverse();
+            order.reverse();
         }
         let mut workspace = Workspace::default();
-        let mut seconds = vec![Vec::new(); places.len()];
+        let mut seconds = vec![Vec::new(); order.len()];
         let mut sizes = Vec::new();
         let (mut current, mut spare) = (Vec::new(), Vec::new());
         for _ in 0..repeat.unwrap_or(1).max(1) {
@@ -164,11 +164,11 @@ impl ChainRun {
             current.extend_from_slice(input);
             sizes.clear();
             sizes.push(current.len() as u64);
-            for (place, seconds) in places.iter().zip(&mut seconds) {
+            for (index, seconds) in order.iter().zip(&mut seconds) {
                 let start = Instant::now();
                 match direction {
-                    Direction::Encode => chain.encode_codec(*place, &current, &mut spare, &mut workspace)?,
-                    Direction::Decode => chain.decode_codec(*place, &current, &mut spare, &mut workspace)?,
+                    Direction::Encode => chain.encode_codec(*index, &current, &mut spare, &mut workspace)?,
+                    Direction::Decode => chain.decode_codec(*index, &current, &mut spare, &mut workspace)?,
                 }
                 seconds.push(start.elapsed().as_secs_f64());
                 std::mem::swap(&mut current, &mut spare);
@@ -177,8 +177,8 @@ impl ChainRun {
         }
         let [taken, _] = direction.ends(chain);
         let mut stages = vec![stage(None, &taken, sizes[0])];
-        for (step, (place, seconds)) in places.into_iter().zip(seconds).enumerate() {
-            let codec = &chain.codecs()[place];
+        for (step, (index, seconds)) in order.into_iter().zip(seconds).enumerate() {
+            let codec = &chain.codecs()[index];
             let (output, decoded_bytes) = match direction {
                 Direction::Encode => (&codec.encoded, sizes[step]),
                 Direction::Decode => (&codec.decoded, sizes[step + 1]),

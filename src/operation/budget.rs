@@ -37,8 +37,8 @@ impl Budget {
         }
     }
 
-    /// Returns the budget of work beside data of this many bytes.
-    pub(super) fn beside(self, bytes: u64) -> Self {
+    /// Returns the budget of work in addition to data of this many bytes.
+    pub(super) fn less(self, bytes: u64) -> Self {
         Budget { reserved: self.reserved.saturating_add(bytes), ..self }
     }
 
@@ -88,21 +88,21 @@ impl Budget {
         OperationError::environment(message).with_help(memory_advice(least))
     }
 
-    /// Returns the memory of a run that measures chunks as it reads them. Each thread needs `beside` bytes in addition
+    /// Returns the memory of a run that measures chunks as it reads them. Each thread needs `base` bytes in addition
     /// to its chunk. The error is the minimum budget.
-    pub(super) fn memory_share(self, beside: u64) -> Result<MemoryShare, u64> {
+    pub(super) fn memory_share(self, base: u64) -> Result<MemoryShare, u64> {
         /// The minimum share of a thread for a chunk, in bytes, if there is not enough memory for all.
         const LEAST: u64 = 1 << 20;
         /// Larger chunks are processed one by one.
         const MOST: u64 = 64 << 20;
         let whole = self.bytes();
-        if whole <= beside {
-            return Err(beside.saturating_add(LEAST));
+        if whole <= base {
+            return Err(base.saturating_add(LEAST));
         }
-        let allowed = usize::try_from(whole / beside.saturating_add(LEAST)).unwrap_or(usize::MAX);
+        let allowed = usize::try_from(whole / base.saturating_add(LEAST)).unwrap_or(usize::MAX);
         let threads = self.threads.min(allowed).max(1);
-        let share = (whole / threads as u64).min(beside.saturating_add(MOST));
-        Ok(MemoryShare { share, whole, beside })
+        let share = (whole / threads as u64).min(base.saturating_add(MOST));
+        Ok(MemoryShare { share, whole, base })
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn describe(reading: &mut ArrayReading, store: &Location) -> ArrayRes
 
 /// Returns the members of an array, for results.
 pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -> NodeMembers {
-    let ArrayReading { place, pipeline, data_type, .. } = reading;
+    let ArrayReading { node_path, pipeline, data_type, .. } = reading;
     let document = &reading.documents.document;
     let stored = match &members.chunk_grid {
         Some(ChunkGrid::Regular { chunk_shape }) => Some(chunk_shape.clone()),
@@ -41,7 +41,7 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
     let grid = grid.and_then(|_| document.get("chunk_grid").cloned().or_else(as_regular));
     NodeMembers {
         node_type: "array",
-        path: place.path.clone(),
+        path: node_path.path.clone(),
         zarr_format: document.get("zarr_format").and_then(Json::as_u64),
         shape: members.shape,
         data_type: data_type.as_ref().map(DataType::to_metadata).or(members.data_type),

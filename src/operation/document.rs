@@ -98,7 +98,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         };
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
         let mut diagnostics: Vec<Diagnostic> = not_finite.into_iter().collect();
-        diagnostics.extend(beside(node, key));
+        diagnostics.extend(rival_documents(node, key));
         let attributes = if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
         let found = Documents { key, zarr_format, kind, document, bytes, attributes, attributes_bytes, diagnostics };
@@ -181,7 +181,7 @@ fn kind_of(document: &Json) -> NodeKind {
 }
 
 /// Returns the findings about documents that should not exist next to the one that counts.
-fn beside(node: &Node, key: &'static str) -> Vec<Diagnostic> {
+fn rival_documents(node: &Node, key: &'static str) -> Vec<Diagnostic> {
     let exists = |other: &str| node.open(other, MAX_DOCUMENT_BYTES).is_ok_and(|found| found.is_some());
     let (others, code, why, help) = match key {
         "zarr.json" => {
@@ -227,7 +227,7 @@ pub struct GroupReading {
     /// The root.
     pub node: Node,
     /// The store and path, for findings.
-    pub place: NodePath,
+    pub node_path: NodePath,
     /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
     /// The attributes. Empty if there are none.
@@ -242,8 +242,8 @@ pub struct GroupReading {
 
 impl GroupReading {
     /// Reads a group from its documents, and the consolidated metadata of v2 if they exist.
-    pub fn new(place: NodePath, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
-        let beside = std::mem::take(&mut documents.diagnostics);
+    pub fn new(node_path: NodePath, node: Node, mut documents: Documents) -> Result<Self, StoreError> {
+        let of_documents = std::mem::take(&mut documents.diagnostics);
         let Documents { key, document, attributes, .. } = &documents;
         let mut diagnostics = Vec::new();
         let (attributes, consolidated, has_copies) = if documents.zarr_format == 2 {
@@ -260,10 +260,10 @@ impl GroupReading {
             let consolidated = member.and_then(|json| Consolidated::read_v3(json, &mut diagnostics));
             (read.attributes, consolidated, member.is_some())
         };
-        diagnostics.extend(beside);
-        place.locate(&mut diagnostics, key);
+        diagnostics.extend(of_documents);
+        node_path.locate(&mut diagnostics, key);
         let attributes = attributes.unwrap_or_default();
-        Ok(GroupReading { node, place, documents, attributes, consolidated, has_copies, diagnostics })
+        Ok(GroupReading { node, node_path, documents, attributes, consolidated, has_copies, diagnostics })
     }
 
     /// Returns the key of the document that contains the copies.
@@ -300,7 +300,7 @@ pub struct NodePath {
 }
 
 impl NodePath {
-    /// Returns the place of `--node` in STORE. An error if a name in the path is not a valid key.
+    /// Returns the path of `--node` in STORE. An error if a name in the path is not a valid key.
     pub fn new(store: &Location, node: Option<&str>) -> Result<Self> {
         let path = node.unwrap_or_default().trim_matches('/');
         let is_wrong = |name: &&str| !path.is_empty() && Key::new(name).is_err();

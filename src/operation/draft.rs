@@ -176,7 +176,7 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
     };
     let last = codecs.iter().position(|codec| !goes(DELTA) && (codec.name == DELTA || makes_codes(codec)));
     let last = last.unwrap_or(codecs.len());
-    let kept = codecs.iter().enumerate().filter(|(place, codec)| *place > last || !goes(&codec.name));
+    let kept = codecs.iter().enumerate().filter(|(index, codec)| *index > last || !goes(&codec.name));
     kept.map(|(_, codec)| codec.clone())
         .map(|mut codec| {
             if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {

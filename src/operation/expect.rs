@@ -39,11 +39,11 @@ pub fn check(
     let mut findings = Vec::new();
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());
-        let place = names.fold(root.clone(), |place, name| place.child(name));
-        let known = nodes.binary_search_by(|node| compare_paths(&node.place.path, &place.path));
-        match Observed::read(store, &place, known.ok().map(|index| &nodes[index]))? {
+        let node_path = names.fold(root.clone(), |node_path, name| node_path.child(name));
+        let known = nodes.binary_search_by(|node| compare_paths(&node.node_path.path, &node_path.path));
+        match Observed::read(store, &node_path, known.ok().map(|index| &nodes[index]))? {
             Some(observed) => observed.compare(&members, &mut findings),
-            None => findings.push(missing_node(&place, &path, &members)),
+            None => findings.push(missing_node(&node_path, &path, &members)),
         }
     }
     Ok(findings)
@@ -66,11 +66,11 @@ fn by_path(expected: &Object) -> BTreeMap<String, Object> {
 }
 
 /// Returns the finding for an expected node that does not exist. Without a known member it may be a misspelt member.
-fn missing_node(place: &NodePath, path: &str, members: &Object) -> Diagnostic {
+fn missing_node(node_path: &NodePath, path: &str, members: &Object) -> Diagnostic {
     let is_node = members.names().any(is_member);
     let (message, help) = if is_node {
         (
-            format!("the {} `/{path}` is expected, but `{}` has none of that path", kind(members), place.store),
+            format!("the {} `/{path}` is expected, but `{}` has none of that path", kind(members), node_path.store),
             "write it to the store, or correct the file of --expect if the change is intended",
         )
     } else {
@@ -79,7 +79,9 @@ fn missing_node(place: &NodePath, path: &str, members: &Object) -> Diagnostic {
             "names that begin with / are paths of nodes; the members are those of `zarrcast inspect --json`",
         )
     };
-    place.holds(Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help)).at_key(place.key("zarr.json"))
+    node_path
+        .holds(Diagnostic::new(code::EXPECTATION_UNKNOWN, message).with_help(help))
+        .at_key(node_path.key("zarr.json"))
 }
 
 /// Returns the kind of a node, according to its expected members.
@@ -94,7 +96,7 @@ fn kind(members: &Object) -> &'static str {
 
 /// The members of a node, as read.
 struct Observed {
-    place: NodePath,
+    node_path: NodePath,
     key: &'static str,
     members: Json,
 }
@@ -102,13 +104,13 @@ struct Observed {
 impl Observed {
     /// Reads a node, unless its documents are known. `None` if there is none. A node with a broken document has no
     /// members: `validate` reports why.
-    fn read(store: &Location, place: &NodePath, known: Option<&HierarchyNode>) -> Result<Option<Observed>> {
-        let folder = place.node(store)?;
-        let observed = |key, members| Some(Observed { place: place.clone(), key, members });
+    fn read(store: &Location, node_path: &NodePath, known: Option<&HierarchyNode>) -> Result<Option<Observed>> {
+        let folder = node_path.node(store)?;
+        let observed = |key, members| Some(Observed { node_path: node_path.clone(), key, members });
         let documents = match known.and_then(|node| node.content.documents()) {
             Some(documents) => documents.clone(),
             None if !has_documents(&folder) => return Ok(None),
-            None => match open_documents(&folder, &place.name()) {
+            None => match open_documents(&folder, &node_path.name()) {
                 Ok(documents) => documents,
                 Err(error) if error.class() == FaultClass::Data => {
                     return Ok(observed("zarr.json", Object::new().into()));
@@ -118,9 +120,9 @@ impl Observed {
         };
         let key = documents.key;
         let members = if documents.kind == NodeKind::Group {
-            group_members(place, documents)
+            group_members(node_path, documents)
         } else {
-            let mut reading = read_array_of(place.clone(), folder, documents);
+            let mut reading = read_array_of(node_path.clone(), folder, documents);
             to_json(&describe(&mut reading, store))
         };
         Ok(observed(key, members))
@@ -162,16 +164,16 @@ impl Observed {
     fn finding(&self, code: Code, message: String, pointer: &str) -> Diagnostic {
         let of_attributes = pointer.strip_prefix("/attributes").filter(|_| self.key != "zarr.json");
         let (key, pointer) = of_attributes.map_or((self.key, pointer), |pointer| (".zattrs", pointer));
-        self.place.holds(Diagnostic::new(code, message)).at_key(self.place.key(key)).at_pointer(pointer)
+        self.node_path.holds(Diagnostic::new(code, message)).at_key(self.node_path.key(key)).at_pointer(pointer)
     }
 }
 
-fn group_members(place: &NodePath, documents: Documents) -> Json {
+fn group_members(node_path: &NodePath, documents: Documents) -> Json {
     let own = documents.document.get("attributes").cloned();
     let attributes = if documents.zarr_format == 2 { documents.attributes } else { own };
     Object::new()
         .with("node_type", "group")
-        .with("path", place.path.as_str())
+        .with("path", node_path.path.as_str())
         .with("zarr_format", documents.zarr_format)
         .with("attributes", attributes.unwrap_or_else(|| Object::new().into()))
         .into()
@@ -201,15 +203,15 @@ pub fn contract(options: &ValidateOptions, interrupt: &Interrupt) -> Result<Obje
     let driver = new_driver(options.common.num_threads(), interrupt)?;
     let nodes = read_hierarchy(store, options.node.as_deref(), &driver)?.complete()?;
     let mut contract = Object::new();
-    let start = nodes.first().map(|node| node.place.path.clone()).unwrap_or_default();
+    let start = nodes.first().map(|node| node.node_path.path.clone()).unwrap_or_default();
     for node in &nodes {
         if matches!(node.content, NodeContent::Implicit | NodeContent::Broken) {
             continue;
         }
-        let Some(observed) = Observed::read(store, &node.place, Some(node))? else { continue };
+        let Some(observed) = Observed::read(store, &node.node_path, Some(node))? else { continue };
         // Spelt like the numbers and texts of a result, so that both sides match when the contract is read.
         let Json::Object(members) = to_json(&observed.members) else { continue };
-        add_node(&mut contract, below(&node.place.path, &start), &members);
+        add_node(&mut contract, below(&node.node_path.path, &start), &members);
     }
     Ok(contract)
 }

@@ -59,7 +59,7 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
             .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");
         return OperationError::data(format!("{chunk} cannot be decoded or encoded")).because(error).with_help(help);
     };
-    let place = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
+    let element = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
     let general = error.filter_help().or_else(|| element_help(fault.kind));
     let help = quantization.and_then(|_| quantize_help(fault.kind)).or(general);
     let what = match (quantization, types) {
@@ -68,7 +68,7 @@ fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) ->
         }
         _ => None,
     };
-    let failed = OperationError::data(format!("{chunk}{place}"));
+    let failed = OperationError::data(format!("{chunk}{element}"));
     let failed = if let Some(what) = what { failed.because(what) } else { failed.because(error) };
     help.into_iter().fold(failed, OperationError::with_help)
 }

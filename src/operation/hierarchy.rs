@@ -51,7 +51,7 @@ pub struct UnreadFolder {
 #[derive(Debug)]
 pub struct HierarchyNode {
     /// The store and path of the node.
-    pub place: NodePath,
+    pub node_path: NodePath,
     /// The array or group.
     pub content: NodeContent,
     /// Findings about the node as a member of the hierarchy. For a group, also about its consolidated metadata.
@@ -183,23 +183,23 @@ pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.trim_start_matches('/').split('/').cmp(b.trim_start_matches('/').split('/'))
 }
 
-fn unreadable(place: &NodePath, error: DocumentError) -> OperationError {
-    OperationError::environment(format!("`{}` cannot be read", place.name())).because(error)
+fn unreadable(node_path: &NodePath, error: DocumentError) -> OperationError {
+    OperationError::environment(format!("`{}` cannot be read", node_path.name())).because(error)
 }
 
-fn content(place: &NodePath, node: Node, documents: Documents) -> Result<NodeContent> {
+fn content(node_path: &NodePath, node: Node, documents: Documents) -> Result<NodeContent> {
     Ok(if documents.kind == NodeKind::Array {
-        NodeContent::Array(Box::new(ArrayReading::new(place.clone(), node, documents)))
+        NodeContent::Array(Box::new(ArrayReading::new(node_path.clone(), node, documents)))
     } else {
-        let group = GroupReading::new(place.clone(), node, documents);
-        NodeContent::Group(Box::new(group.map_err(|error| unreadable(place, error.into()))?))
+        let group = GroupReading::new(node_path.clone(), node, documents);
+        NodeContent::Group(Box::new(group.map_err(|error| unreadable(node_path, error.into()))?))
     })
 }
 
 /// Returns the finding for a name that the format does not allow for a node (Zarr v3 core, "node names"). v2 reserves
 /// no names.
-pub fn check_name(place: &NodePath, zarr_format: Option<u64>) -> Option<Diagnostic> {
-    let name = place.path.rsplit('/').next()?;
+pub fn check_name(node_path: &NodePath, zarr_format: Option<u64>) -> Option<Diagnostic> {
+    let name = node_path.path.rsplit('/').next()?;
     let reason = if !name.is_empty() && name.bytes().all(|byte| byte == b'.') {
         "it is nothing but periods"
     } else if name.starts_with("__") && zarr_format != Some(2) {
@@ -222,8 +222,8 @@ fn check_copies(nodes: &mut [HierarchyNode]) {
         let Some(group) = node.group() else { continue };
         let Some(consolidated) = &group.consolidated else { continue };
         // The nodes below a group follow it.
-        let prefix = format!("{}/", node.place.path.trim_end_matches('/'));
-        let below = after.iter().take_while(|node| node.place.path.starts_with(&prefix));
+        let prefix = format!("{}/", node.node_path.path.trim_end_matches('/'));
+        let below = after.iter().take_while(|node| node.node_path.path.starts_with(&prefix));
         let family: Vec<&HierarchyNode> = std::iter::once(node).chain(below).collect();
         let found = compare_copies(group, consolidated, &originals(&family, &prefix));
         let is_not_json = |found: &Diagnostic| found.is(code::JSON_NOT_FINITE);
@@ -254,7 +254,7 @@ fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
     let format = family.first().and_then(|group| group.content.zarr_format());
     let mut originals = OfPaths::new();
     for node in family {
-        let path = node.place.path.get(prefix.len()..).unwrap_or_default();
+        let path = node.node_path.path.get(prefix.len()..).unwrap_or_default();
         let name = |key: &str| match (format, path) {
             (Some(2), "") => key.to_owned(),
             (Some(2), path) => format!("{path}/{key}"),
@@ -310,7 +310,7 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
             _ => {}
         }
     }
-    group.place.locate(&mut found, group.consolidated_key());
+    group.node_path.locate(&mut found, group.consolidated_key());
     found
 }
 
@@ -347,7 +347,7 @@ fn copies(folder: &Node, documents: &Documents) -> Option<BTreeMap<String, Vec<u
 
 /// A folder to be read.
 struct Folder {
-    place: NodePath,
+    node_path: NodePath,
     /// The format of the nearest group above it.
     parent_format: Option<u64>,
     /// True if folders without nodes are not a finding. Below an unreadable document, they may be chunks.
@@ -360,7 +360,7 @@ type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
 /// Reads every node from `start` down. The documents of `start` may have been read already.
 fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
     let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-    let mut level = vec![Folder { place: start.clone(), parent_format: None, lenient: false }];
+    let mut level = vec![Folder { node_path: start.clone(), parent_format: None, lenient: false }];
     let mut visited = vec![visit(root, start, documents)];
     let mut depth = 0;
     while !level.is_empty() {
@@ -369,7 +369,7 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
             let (node, mut listing) = match visited {
                 Ok(visited) => visited,
                 Err(failure) => {
-                    failures.push(UnreadFolder { path: folder.place.path, error: failure });
+                    failures.push(UnreadFolder { path: folder.node_path.path, error: failure });
                     continue;
                 }
             };
@@ -385,14 +385,14 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
             if !matches!(content, NodeContent::Array(_)) {
                 if depth == MAX_DEPTH && !members.is_empty() {
                     let message = format!("folders deeper than {MAX_DEPTH} are not checked");
-                    diagnostics.push(folder.place.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
+                    diagnostics.push(folder.node_path.holds(Diagnostic::new(code::HIERARCHY_DEPTH, message)));
                 } else {
                     push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
                 }
                 listing.files.retain(|key| !is_document(key));
             }
             let rest = if is_broken { FolderListing::default() } else { listing };
-            nodes.push(HierarchyNode { place: folder.place, content, diagnostics, rest });
+            nodes.push(HierarchyNode { node_path: folder.node_path, content, diagnostics, rest });
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
@@ -410,20 +410,20 @@ fn is_document(key: &str) -> bool {
 
 fn push_members(folder: &Folder, format: Option<u64>, lenient: bool, members: &[String], next: &mut Vec<Folder>) {
     let names = members.iter().filter_map(|key| key.rsplit('/').next());
-    let member = |name| Folder { place: folder.place.child(name), parent_format: format, lenient };
+    let member = |name| Folder { node_path: folder.node_path.child(name), parent_format: format, lenient };
     next.extend(names.map(member));
 }
 
 /// Reads folders in parallel. On a remote store, some are prefetched before they are read.
 fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visited>> {
     const AT_ONCE: usize = 32;
-    let look = |folder: &Folder| visit(root, &folder.place, None);
+    let look = |folder: &Folder| visit(root, &folder.node_path, None);
     if root.prefetch_limit().is_none() {
         return driver.map_plain(level, look);
     }
     let mut visited = Vec::with_capacity(level.len());
     for folders in level.chunks(AT_ONCE) {
-        let nodes = folders.iter().filter_map(|folder| folder.place.below(root).ok());
+        let nodes = folders.iter().filter_map(|folder| folder.node_path.below(root).ok());
         nodes.for_each(|node| expect_documents(&node));
         visited.extend(driver.map_plain(folders, look));
     }
@@ -431,15 +431,15 @@ fn visit_all(root: &Node, level: &[Folder], driver: &Driver) -> Vec<Result<Visit
 }
 
 /// Reads the node of a folder, and lists it. An error if the machine is at fault.
-fn visit(root: &Node, place: &NodePath, documents: Option<Documents>) -> Result<Visited> {
-    let cannot_list = |error| OperationError::cannot_list(place.name(), error);
-    let folder = place.below(root).map_err(cannot_list)?;
+fn visit(root: &Node, node_path: &NodePath, documents: Option<Documents>) -> Result<Visited> {
+    let cannot_list = |error| OperationError::cannot_list(node_path.name(), error);
+    let folder = node_path.below(root).map_err(cannot_list)?;
     let node = match documents.map_or_else(|| read_documents(&folder), |documents| Ok(Some(documents))) {
         Ok(None) => None,
-        Ok(Some(documents)) => Some((content(place, folder, documents)?, Vec::new())),
+        Ok(Some(documents)) => Some((content(node_path, folder, documents)?, Vec::new())),
         Err(error) => {
-            let mut found = vec![error.diagnostic().ok_or_else(|| unreadable(place, error))?];
-            place.locate(&mut found, "zarr.json");
+            let mut found = vec![error.diagnostic().ok_or_else(|| unreadable(node_path, error))?];
+            node_path.locate(&mut found, "zarr.json");
             Some((NodeContent::Broken, found))
         }
     };
@@ -447,39 +447,40 @@ fn visit(root: &Node, place: &NodePath, documents: Option<Documents>) -> Result<
     let listing = if matches!(node, Some((NodeContent::Array(_), _))) {
         FolderListing::default()
     } else {
-        root.list(place.relative()).map_err(cannot_list)?
+        root.list(node_path.relative()).map_err(cannot_list)?
     };
     Ok((node, listing))
 }
 
 /// Returns the findings about a node's name and format.
 fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = check_name(&folder.place, format.or(folder.parent_format)).into_iter().collect();
+    let mut found: Vec<Diagnostic> =
+        check_name(&folder.node_path, format.or(folder.parent_format)).into_iter().collect();
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
     {
         let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}: readers of the group do not see it");
         found.push(Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format"));
     }
-    found.into_iter().map(|found| folder.place.holds(found)).collect()
+    found.into_iter().map(|found| folder.node_path.holds(found)).collect()
 }
 
 /// Handles folders without documents. Those with nodes below them are groups that lack their document. The topmost of
 /// the others belong to no node. The nodes are sorted before and after.
 fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
     let (mut implicit, mut strays) = (Vec::new(), Vec::new());
-    for (Folder { place, lenient, .. }, listing) in bare {
+    for (Folder { node_path, lenient, .. }, listing) in bare {
         // The nodes below a folder follow it.
-        let next = nodes.partition_point(|node| compare_paths(&node.place.path, &place.path).is_lt());
-        let prefix = format!("{}/", place.path);
-        if nodes.get(next).is_some_and(|node| node.place.path.starts_with(&prefix)) {
+        let next = nodes.partition_point(|node| compare_paths(&node.node_path.path, &node_path.path).is_lt());
+        let prefix = format!("{}/", node_path.path);
+        if nodes.get(next).is_some_and(|node| node.node_path.path.starts_with(&prefix)) {
             let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
             let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
                 .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
-            let diagnostics = vec![place.holds(found)];
-            implicit.push(HierarchyNode { place, content: NodeContent::Implicit, diagnostics, rest: listing });
+            let diagnostics = vec![node_path.holds(found)];
+            implicit.push(HierarchyNode { node_path, content: NodeContent::Implicit, diagnostics, rest: listing });
         } else if !lenient {
-            strays.push((place, listing));
+            strays.push((node_path, listing));
         }
     }
     nodes.extend(implicit);
@@ -488,14 +489,14 @@ fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>
 }
 
 fn sort(nodes: &mut [HierarchyNode]) {
-    nodes.sort_by(|a, b| compare_paths(&a.place.path, &b.place.path));
+    nodes.sort_by(|a, b| compare_paths(&a.node_path.path, &b.node_path.path));
 }
 
 /// Adds each topmost folder without nodes to the node that contains it.
 fn attribute(strays: Vec<(NodePath, FolderListing)>, nodes: &mut [HierarchyNode]) {
     for (stray, listing) in strays {
         let parent = stray.path.rfind('/').map_or("", |end| &stray.path[..end]);
-        let Ok(index) = nodes.binary_search_by(|node| compare_paths(&node.place.path, parent)) else { continue };
+        let Ok(index) = nodes.binary_search_by(|node| compare_paths(&node.node_path.path, parent)) else { continue };
         if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
             let message = "the documents of a node without the one that makes it a node";
             let found = Diagnostic::new(code::NODE_MISSING, message)

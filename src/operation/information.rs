@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::budget::BASE_BYTES;
 use super::draft::edit_innermost;
-use super::stored::side;
+use super::stored::bound_array;
 use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
 use crate::codec::Effect;
@@ -187,18 +187,18 @@ impl Counting<'_> {
         (dimension, is_after): (usize, bool),
         chunk: &Region,
     ) -> Option<(Option<Block>, Option<Block>)> {
-        let side = &self.survey.array;
+        let array = &self.survey.array;
         let mut border = chunk.start.clone();
         if !is_after {
             border[dimension] += chunk.shape[dimension];
         }
         let mut beyond = Region { start: border.clone(), shape: vec![1; border.len()] };
         beyond.start[dimension] = border[dimension].checked_sub(u64::from(is_after))?;
-        if side.inside(&beyond).is_empty() {
+        if array.inside(&beyond).is_empty() {
             return None;
         }
         let face = face();
-        if !side.objects_in(&beyond).any(|object| side.may_hold(object)) {
+        if !array.objects_in(&beyond).any(|object| array.may_hold(object)) {
             return Some((face, None));
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +255,7 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let mut metadata = source.metadata.clone();
     metadata.codecs = codecs;
-    let array = side(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?.with_present(present);
+    let array = bound_array(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?.with_present(present);
     let numbers = Numbers::of(number_type, None);
     Ok(Some(BitSurvey::new(array, numbers, &missing.unwrap_or_default(), fill.unwrap_or(0), false)))
 }

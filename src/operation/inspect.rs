@@ -36,12 +36,12 @@ use crate::metadata::{CodecMetadata, Json, NodeKind};
 
 /// Reads an array, or a group and all nodes below it.
 pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<InspectResult> {
-    let place = NodePath::new(&options.store, options.node.as_deref())?;
-    let name = place.name();
-    let node = place.node(&options.store)?;
+    let node_path = NodePath::new(&options.store, options.node.as_deref())?;
+    let name = node_path.name();
+    let node = node_path.node(&options.store)?;
     let documents = open_documents(&node, &name)?;
     if documents.kind != NodeKind::Group {
-        let reading = read_array_of(place, node, documents);
+        let reading = read_array_of(node_path, node, documents);
         return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
     if options.asks_for_more_than_figures() {
@@ -64,10 +64,10 @@ fn inspect_reading(
 ) -> Result<ArrayResult> {
     let mut result = describe(&mut reading, &options.store);
     if options.storage || options.asks_for_values() {
-        let (place, of_metadata) = (reading.place.clone(), result.warnings.len());
+        let (node_path, of_metadata) = (reading.node_path.clone(), result.warnings.len());
         let (key, node) = (reading.documents.key, reading.node.clone());
         contents(reading, options, (progress, interrupt), &mut result)?;
-        place.locate(&mut result.warnings[of_metadata..], key);
+        node_path.locate(&mut result.warnings[of_metadata..], key);
         result.chunks_refused = Some(node.num_refused());
     }
     let lacks_chunks = |storage: &StorageResult| storage.chunks_present < storage.chunks;
@@ -92,7 +92,7 @@ fn contents(
         Err(error) => return if has_errors || !options.asks_for_values() { Ok(()) } else { Err(error) },
     };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
-    let side = stored_array(&array);
+    let stored = stored_array(&array);
     let listing = listing(&array, options, &driver)?;
     if let Some(listing) = &listing {
         result.warnings.extend(stored::dangling_links(listing));
@@ -102,21 +102,21 @@ fn contents(
     if let (true, Some(listing)) = (options.storage, &listing) {
         // The indexes of shards are read for any content of the inner chunks.
         let opaque = || opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store).ok();
-        let unread = if side.is_err() { opaque() } else { None };
-        let (counts, damaged) = stored::census(&array, listing, side.as_ref().ok().or(unread.as_ref()), &driver)?;
+        let unread = if stored.is_err() { opaque() } else { None };
+        let (counts, damaged) = stored::census(&array, listing, stored.as_ref().ok().or(unread.as_ref()), &driver)?;
         result.storage = Some(counts);
         result.warnings.extend(damaged);
     }
     if !options.asks_for_values() || has_errors {
         return Ok(());
     }
-    let bound = side.and_then(|side| {
-        let side = side.with_present(listing.as_ref().and_then(Listing::known));
+    let bound = stored.and_then(|stored| {
+        let stored = stored.with_present(listing.as_ref().and_then(Listing::known));
         let purpose = || format!("for the chunks of `{}`", array.store);
-        let needed = needed_bytes(&side, listing.as_ref(), options);
-        Ok((side, Budget::new(&options.common).threads_of(needed, purpose)?))
+        let needed = needed_bytes(&stored, listing.as_ref(), options);
+        Ok((stored, Budget::new(&options.common).threads_of(needed, purpose)?))
     });
-    let (side, threads) = match bound {
+    let (stored, threads) = match bound {
         Ok(bound) => bound,
         Err(error) if !options.asks_for_values_by_name() => {
             result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
@@ -134,7 +134,8 @@ fn contents(
         }
     };
     let driver = narrowed(&driver, threads)?;
-    Contents { source: &array, side: &side, driver: &driver, progress, listing: listing.as_ref() }.all(options, result)
+    Contents { source: &array, stored: &stored, driver: &driver, progress, listing: listing.as_ref() }
+        .all(options, result)
 }
 
 /// Returns the listing of the stored chunks, if an option needs it.
@@ -150,18 +151,18 @@ fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Re
 }
 
 /// Returns the bytes that a thread needs at a time.
-fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
+fn needed_bytes(stored: &StoredArray, listing: Option<&Listing>, options: &InspectOptions) -> u64 {
     let reads_chunks =
         options.preview.is_some() || options.draws || listing.is_some_and(|listing| !listing.present.is_empty());
     // A picture needs whole chunks, and codes are made of whole chunks.
     let suggests_codecs = options.suggested_type().is_some();
     let unit = match options.draws || options.preview.is_some() || suggests_codecs {
         _ if !reads_chunks => 0,
-        true => side.reading_bytes(),
-        false => side.reading_bytes_in_pieces(),
+        true => stored.reading_bytes(),
+        false => stored.reading_bytes_in_pieces(),
     };
-    let codes = if suggests_codecs { side.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
-    let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(side, chunk));
+    let codes = if suggests_codecs { stored.subchunk_chain().decoded_bytes().min(unit) } else { 0 };
+    let chunk = options.chunk.as_ref().map_or(0, |chunk| chunk::needed_bytes(stored, chunk));
     unit.saturating_add(codes).max(chunk)
 }
 
@@ -169,7 +170,7 @@ fn needed_bytes(side: &StoredArray, listing: Option<&Listing>, options: &Inspect
 #[derive(Clone, Copy)]
 struct Contents<'a> {
     source: &'a OpenedArray,
-    side: &'a StoredArray,
+    stored: &'a StoredArray,
     driver: &'a Driver,
     progress: &'a dyn Progress,
     /// The listing of the stored chunks, if an option needs it.
@@ -195,10 +196,10 @@ impl Contents<'_> {
             result.information = self.information(options, result)?;
         }
         // Single chunks are requested by key, so that anything else with this key is reported.
-        let side = &StoredArray { present: None, ..self.side.clone() };
-        let requested = Contents { side, ..*self };
+        let stored = &StoredArray { present: None, ..self.stored.clone() };
+        let requested = Contents { stored, ..*self };
         if let Some(chunk) = &options.chunk {
-            let (found, finding) = chunk::inspect_chunk(side, &self.source.store, chunk)?;
+            let (found, finding) = chunk::inspect_chunk(stored, &self.source.store, chunk)?;
             result.chunk = Some(found);
             result.warnings.extend(finding);
         }
@@ -214,8 +215,8 @@ impl Contents<'_> {
     /// Adds a fault of a chunk as a finding.
     fn found(&self, fault: ChunkFault, result: &mut ArrayResult) -> Result<()> {
         let chunk = position(fault.index, &self.source.metadata);
-        let key = self.side.key(fault.index);
-        let error = explain(fault, &self.side.metadata, &self.source.store, None);
+        let key = self.stored.key(fault.index);
+        let error = explain(fault, &self.stored.metadata, &self.source.store, None);
         result.warnings.push(finding(error, code::CHUNK_CORRUPT)?.at_key(key).at_chunk(chunk));
         Ok(())
     }
@@ -238,7 +239,7 @@ impl Contents<'_> {
         }
         match self.passes(numbers, options, request.as_ref(), result) {
             Err(Stop::Fault(fault)) if is_counted => self.found(fault, result).map(|()| false),
-            Err(Stop::Fault(fault)) => Err(explain(fault, &self.side.metadata, &self.source.store, None)),
+            Err(Stop::Fault(fault)) => Err(explain(fault, &self.stored.metadata, &self.source.store, None)),
             Err(Stop::Error(error)) => Err(error),
             Ok(()) => Ok(true),
         }
@@ -251,7 +252,7 @@ impl Contents<'_> {
         request: Option<&Request<'_>>,
         result: &mut ArrayResult,
     ) -> Result<(), Stop> {
-        let fold = Fold { array: self.side, driver: self.driver, progress: self.progress };
+        let fold = Fold { array: self.stored, driver: self.driver, progress: self.progress };
         let wanted = options.histogram;
         let stats = (options.stats || wanted.is_some()).then(|| Stats::new(numbers));
         let bins = |range| {
@@ -268,7 +269,7 @@ impl Contents<'_> {
         let figures = figures.transpose().map_err(Stop::Fault)?;
 
         let quantization = request.map(|request| {
-            let lacks_chunks = self.side.objects().len() < self.side.metadata.num_chunks();
+            let lacks_chunks = self.stored.objects().len() < self.stored.metadata.num_chunks();
             let survey = surveyor.map_or_else(FirstPassStats::default, |surveyor| {
                 surveyor.survey(extents, lacks_chunks || found.lacks_chunks)
             });
@@ -295,7 +296,7 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let (of, survey) = if let Some(survey) = codes(self.source, self.side.present.as_ref())? {
+        let (of, survey) = if let Some(survey) = codes(self.source, self.stored.present.as_ref())? {
             ("codes", survey)
         } else {
             let Some(numbers) = Numbers::new(&self.source.data_type) else { return Ok(None) };
@@ -303,7 +304,7 @@ impl Contents<'_> {
             let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
             let missing = cf::missing_values(self.source, numbers.number_type(), missing)?;
             let fill_bits = numbers.fill_bits(self.source);
-            ("values", BitSurvey::new(self.side.clone(), numbers, &missing, fill_bits, false))
+            ("values", BitSurvey::new(self.stored.clone(), numbers, &missing, fill_bits, false))
         };
         let driver = narrowed(self.driver, survey.threads_of(Budget::new(&options.common))?)?;
         match survey.run(&driver, self.progress) {

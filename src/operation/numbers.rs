@@ -187,7 +187,7 @@ impl Numbers {
 }
 
 fn look_up(values: &[f32], bits: u64) -> f32 {
-    usize::try_from(bits).ok().and_then(|place| values.get(place)).copied().unwrap_or(f32::NAN)
+    usize::try_from(bits).ok().and_then(|index| values.get(index)).copied().unwrap_or(f32::NAN)
 }
 
 #[cfg(test)]

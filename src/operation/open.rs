@@ -20,7 +20,7 @@ pub struct ArrayReading {
     /// The name for messages.
     pub store: String,
     /// The store and path, for findings.
-    pub place: NodePath,
+    pub node_path: NodePath,
     /// The documents as read. Their faults are in `diagnostics`.
     pub documents: Documents,
     /// The valid members, in v3 form.
@@ -64,8 +64,8 @@ impl ArrayReading {
     }
 
     /// Reads the members of an array from its documents.
-    pub fn new(place: NodePath, node: Node, mut documents: Documents) -> Self {
-        let beside = std::mem::take(&mut documents.diagnostics);
+    pub fn new(node_path: NodePath, node: Node, mut documents: Documents) -> Self {
+        let of_documents = std::mem::take(&mut documents.diagnostics);
         let Documents { key, zarr_format, document, attributes, .. } = &documents;
         let is_v2 = *zarr_format == 2;
         let mut members = if is_v2 { v2::read_array(document) } else { ArrayDocument::read(document) };
@@ -92,10 +92,10 @@ impl ArrayReading {
             diagnostics.extend(about_form.map(|found| as_v2(document, found)));
         }
         diagnostics.extend(about_attributes.into_iter().map(|found| found.at_key(".zattrs")));
-        diagnostics.extend(beside);
-        place.locate(&mut diagnostics, key);
-        let store = place.name();
-        ArrayReading { node, store, place, documents, members, metadata, data_type, pipeline, diagnostics }
+        diagnostics.extend(of_documents);
+        node_path.locate(&mut diagnostics, key);
+        let store = node_path.name();
+        ArrayReading { node, store, node_path, documents, members, metadata, data_type, pipeline, diagnostics }
     }
 
     /// Returns the array, with all faults as warnings. An error if its grid is not known.
@@ -163,19 +163,19 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
 /// Reads an array's metadata as far as possible. An error only if there is no array to read. Findings are judged under
 /// [`Profile::Read`].
 pub fn read_array(store: &Location, node: Option<&str>) -> Result<ArrayReading> {
-    let place = NodePath::new(store, node)?;
-    let node = place.node(store)?;
-    let documents = open_documents(&node, &place.name())?;
+    let node_path = NodePath::new(store, node)?;
+    let node = node_path.node(store)?;
+    let documents = open_documents(&node, &node_path.name())?;
     if documents.kind == NodeKind::Group {
-        let (name, help) = (place.name(), arrays_help(&node, &place.name()));
+        let (name, help) = (node_path.name(), arrays_help(&node, &node_path.name()));
         return Err(OperationError::environment(format!("`{name}` is a group, not an array")).with_help(help));
     }
-    Ok(read_array_of(place, node, documents))
+    Ok(read_array_of(node_path, node, documents))
 }
 
 /// Reads an array from its documents, which are already read.
-pub fn read_array_of(place: NodePath, node: Node, documents: Documents) -> ArrayReading {
-    let mut reading = ArrayReading::new(place, node, documents);
+pub fn read_array_of(node_path: NodePath, node: Node, documents: Documents) -> ArrayReading {
+    let mut reading = ArrayReading::new(node_path, node, documents);
     Profile::Read.judge(&mut reading.diagnostics);
     reading
 }

@@ -381,8 +381,8 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
     let name = source.metadata.dimension_names.as_ref()?.get(dimension)?.as_deref()?;
     let node = source.node.parent()?.child(name).ok()?;
     let documents = read_documents(&node).ok()??;
-    let place = NodePath { store: node.name(), path: "/".to_owned() };
-    let coordinate = opened(read_array_of(place, node, documents)).ok()?;
+    let node_path = NodePath { store: node.name(), path: "/".to_owned() };
+    let coordinate = opened(read_array_of(node_path, node, documents)).ok()?;
     let attribute = |name| coordinate.metadata.attributes.get(name).and_then(Json::as_str);
     let is_latitude = attribute("standard_name") == Some("latitude")
         || attribute("units").is_some_and(|units| UNITS.contains(&units));

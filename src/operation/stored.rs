@@ -16,7 +16,7 @@ use crate::store::{Node, Part};
 
 /// Binds an array. `hoisted` codecs of the innermost chain are moved to the front of a subchunk's, where a kernel
 /// replaces them. They convert each value by itself, so a `transpose` before the shard makes no difference.
-pub(crate) fn side(
+pub(crate) fn bound_array(
     node: Node,
     metadata: ArrayMetadata,
     pipeline: &Pipeline,
@@ -35,7 +35,7 @@ pub(crate) fn side(
 
 /// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
-    side(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
+    bound_array(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by a caller that knows how.
@@ -57,7 +57,7 @@ fn bound(
     let bind = |pipeline: &Pipeline| bind(pipeline).map_err(|error| undecoded(error, store));
     let chain = bind(pipeline)?;
     // Other shards cannot be streamed.
-    let subchunk = ShardLayout::place_in(&chain).map(|_| bind(&subchunk_pipeline(pipeline, hoisted))).transpose()?;
+    let subchunk = ShardLayout::index_in(&chain).map(|_| bind(&subchunk_pipeline(pipeline, hoisted))).transpose()?;
     let layout = subchunk.and_then(|subchunk| ShardLayout::new(&chain, subchunk));
     Ok(StoredArray::new(node, metadata, chain, layout))
 }
@@ -75,8 +75,8 @@ fn undecoded(error: BindError, store: &str) -> OperationError {
 /// chain, of which the first `hoisted` codecs are moved to the front.
 pub(super) fn subchunk_pipeline(pipeline: &Pipeline, hoisted: usize) -> Pipeline {
     let (mut codecs, mut level) = (Vec::new(), pipeline);
-    while let Some((place, sharding)) = level.sharding() {
-        codecs.extend(level.stages[..place].iter().map(|stage| stage.metadata.clone()));
+    while let Some((index, sharding)) = level.sharding() {
+        codecs.extend(level.stages[..index].iter().map(|stage| stage.metadata.clone()));
         level = &sharding.inner;
     }
     let hoisted = hoisted.min(level.stages.len());
@@ -97,7 +97,7 @@ type Object = (u64, u64, Option<Diagnostic>);
 struct Shards<'a> {
     array: &'a OpenedArray,
     /// `None` if their indexes are not read.
-    side: Option<&'a StoredArray>,
+    stored: Option<&'a StoredArray>,
     /// The bytes of an index, which no shard is shorter than. 0 if unknown.
     least_bytes: u64,
 }
@@ -107,18 +107,18 @@ struct Shards<'a> {
 pub(super) fn census(
     array: &OpenedArray,
     listing: &Listing,
-    side: Option<&StoredArray>,
+    stored: Option<&StoredArray>,
     driver: &Driver,
 ) -> Result<(StorageResult, Vec<Diagnostic>)> {
     let OpenedArray { metadata, pipeline, .. } = array;
-    let side = side.filter(|side| side.layout.is_some());
+    let stored = stored.filter(|stored| stored.layout.is_some());
     // Shards of many shapes have indexes of different sizes.
     let least_bytes = pipeline.shard_index_bytes().filter(|_| metadata.grid.uniform().is_some());
-    let shards = Shards { array, side, least_bytes: least_bytes.unwrap_or(0) };
+    let shards = Shards { array, stored, least_bytes: least_bytes.unwrap_or(0) };
     let present = listing.present.without(&listing.unreadable);
     let (mut bytes, mut inner_chunks, mut damaged) = (listing.present_bytes, 0, 0_u64);
     let mut findings = Vec::new();
-    if side.is_some() || shards.least_bytes > 0 {
+    if stored.is_some() || shards.least_bytes > 0 {
         bytes = 0;
         let work = |buffers: &mut ReadBuffers, index| shards.object(index, buffers);
         let reads = [shards.reads_ahead()];
@@ -150,7 +150,7 @@ pub(super) fn census(
     let elements = num_elements(&metadata.shape);
     let storage = StorageResult {
         chunks: if is_sharded { num_elements(&inner_grid) } else { grid },
-        chunks_present: match (is_sharded, side) {
+        chunks_present: match (is_sharded, stored) {
             (false, _) => Some(present.len()),
             (true, Some(_)) => Some(inner_chunks),
             (true, None) => None,
@@ -220,8 +220,8 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
 
 impl Shards<'_> {
     fn reads_ahead(&self) -> PrefetchPlan<'_> {
-        PrefetchPlan::new(&self.array.node, self.least_bytes, |object, each| match self.side {
-            Some(side) => reads_of_object(side, object, false, each),
+        PrefetchPlan::new(&self.array.node, self.least_bytes, |object, each| match self.stored {
+            Some(stored) => reads_of_object(stored, object, false, each),
             None => each(&self.key(object), Part::Last(self.least_bytes)),
         })
     }
@@ -243,7 +243,7 @@ impl Shards<'_> {
             let message = format!("the shard of {bytes} bytes is shorter than its index of {least}");
             return Ok((bytes, 0, Some(self.damage(index, code::SHARD_TRUNCATED, message))));
         }
-        let layout = self.side.map(|side| side.layout_of(index)).transpose()?.flatten();
+        let layout = self.stored.map(|stored| stored.layout_of(index)).transpose()?.flatten();
         let Some(layout) = layout else { return Ok((bytes, 0, None)) };
         match layout.read_index(&reader, buffers) {
             Ok(entries) => Ok((bytes, entries.iter().flatten().count() as u64, None)),

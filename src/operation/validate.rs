@@ -8,7 +8,7 @@ mod keys;
 mod object;
 
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
-use super::progress::{Progress, Share};
+use super::progress::{Progress, SubProgress};
 use super::validate_result::{AbsentChunks, CheckedStore, Unchecked};
 use super::{
     ArrayReading, Failure, FaultClass, Interrupt, NodePath, OperationError, Partition, ValidateLevel, ValidateOptions,
@@ -32,10 +32,10 @@ pub struct ValidateOutcome {
 /// Checks every STORE. Faults of one hide nothing of another. OTHER of `--against` is opened first. If that fails,
 /// nothing is checked.
 pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &Interrupt) -> ValidateOutcome {
-    let room = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
+    let capacity = if options.max_findings == 0 { usize::MAX } else { options.max_findings };
     let result = ValidateResult { partition: options.partition, ..ValidateResult::default() };
     let mut gathered =
-        ValidateReport { findings: Findings::new(options, room), result, failures: Failures::default(), arrays: 0 };
+        ValidateReport { findings: Findings::new(options, capacity), result, failures: Failures::default(), arrays: 0 };
     let compared = new_driver(options.common.num_threads(), interrupt).and_then(|driver| {
         let other = against::open_other(options, interrupt)?;
         for store in &options.stores {
@@ -85,7 +85,7 @@ fn check_store(
         progress.start(&checked.store, Some(bytes.fold(0, u64::saturating_add)));
     }
     for node in &nodes {
-        checked.nodes.push(node.place.path.clone());
+        checked.nodes.push(node.node_path.path.clone());
         // A null fill value matters only if a chunk is absent. The level `keys` reports that.
         let of_documents = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         of_documents.for_each(|found| gathered.findings.push(found.clone()));
@@ -94,10 +94,10 @@ fn check_store(
                 if let Some(found) = array::misnamed_dimensions(reading) {
                     gathered.findings.push(found);
                 }
-                let progress = &Share::new(progress, reading.decoded_bytes(), 1);
+                let progress = &SubProgress::new(progress, reading.decoded_bytes(), 1);
                 match (ArrayCheck { options, driver, root, progress }).run(reading, gathered) {
                     Ok(objects) => checked.objects += objects,
-                    Err(error) => gathered.failures.push_node(&node.place, error),
+                    Err(error) => gathered.failures.push_node(&node.node_path, error),
                 }
             }
             _ if options.level > ValidateLevel::Metadata => keys::group(node, root, gathered),
@@ -152,7 +152,7 @@ impl ValidateReport<'_> {
     }
 
     /// Records the absent chunks of a grid of `total` chunks.
-    fn note_absent(&mut self, place: &NodePath, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
+    fn note_absent(&mut self, node_path: &NodePath, present: &ChunkSet, (grid_shape, total): (Vec<u64>, u64)) {
         let noted: usize = self.result.absent.iter().map(|absent| absent.ranges.len()).sum();
         let mut next = 0;
         let ends = present.runs().chain(std::iter::once((total, total)));
@@ -163,30 +163,30 @@ impl ValidateReport<'_> {
         });
         let ranges: Vec<_> = gaps.take(MAX_RANGES.saturating_sub(noted)).collect();
         if !ranges.is_empty() {
-            let (store, node) = (place.store.clone(), place.path.clone());
+            let (store, node) = (node_path.store.clone(), node_path.path.clone());
             self.result.absent.push(AbsentChunks { store, node, grid_shape, ranges });
         }
     }
 }
 
 impl Failures {
-    fn push_node(&mut self, place: &NodePath, error: OperationError) {
-        self.push(Some(&place.store), Some(&place.path), None, error);
+    fn push_node(&mut self, node_path: &NodePath, error: OperationError) {
+        self.push(Some(&node_path.store), Some(&node_path.path), None, error);
     }
 
     /// Adds the `number`-th chunk of an array that could not be read, up to a maximum number.
-    fn push_chunk(&mut self, place: &NodePath, number: u64, key: String, error: OperationError) {
+    fn push_chunk(&mut self, node_path: &NodePath, number: u64, key: String, error: OperationError) {
         if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
-            self.push(Some(&place.store), Some(&place.path), Some(key), error);
+            self.push(Some(&node_path.store), Some(&node_path.path), Some(key), error);
         }
     }
 
     /// Adds the number of unreadable chunks of an array that were not named.
-    fn push_more_chunks(&mut self, place: &NodePath, count: u64) {
+    fn push_more_chunks(&mut self, node_path: &NodePath, count: u64) {
         let more = count.saturating_sub(MAX_CHUNK_FAILURES);
         if more > 0 {
-            let message = format!("{more} further chunks of `{}` cannot be read", place.name());
-            self.push_node(place, OperationError::environment(message));
+            let message = format!("{more} further chunks of `{}` cannot be read", node_path.name());
+            self.push_node(node_path, OperationError::environment(message));
         }
     }
 
@@ -250,31 +250,31 @@ impl ValidateOptions {
     }
 }
 
-/// Findings in their order. At most `room` of them are kept, the others are counted.
+/// Findings in their order. At most `capacity` of them are kept, the others are counted.
 #[derive(Debug, Clone)]
 struct Findings<'a> {
     options: &'a ValidateOptions,
-    room: usize,
+    capacity: usize,
     kept: Vec<Diagnostic>,
     /// The counts by severity, from infos to errors.
     counts: [u64; 3],
 }
 
 impl<'a> Findings<'a> {
-    fn new(options: &'a ValidateOptions, room: usize) -> Self {
-        Findings { options, room, kept: Vec::new(), counts: [0; 3] }
+    fn new(options: &'a ValidateOptions, capacity: usize) -> Self {
+        Findings { options, capacity, kept: Vec::new(), counts: [0; 3] }
     }
 
     /// Returns how many more findings can be kept.
-    fn room_left(&self) -> usize {
-        self.room.saturating_sub(self.kept.len())
+    fn capacity_left(&self) -> usize {
+        self.capacity.saturating_sub(self.kept.len())
     }
 
     /// Appends a finding. Without help, it gets the next step of its rule's page.
     fn push(&mut self, mut found: Diagnostic) {
         let Some(severity) = self.options.severity(&found) else { return };
         self.counts[severity as usize] += 1;
-        if self.kept.len() < self.room {
+        if self.kept.len() < self.capacity {
             found.severity = severity;
             if found.help.is_none() {
                 found.help = code::of(found.code).map(Code::first_step);
@@ -285,8 +285,8 @@ impl<'a> Findings<'a> {
 
     fn append(&mut self, part: Findings) {
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
-        let room = self.room_left();
-        self.kept.extend(part.kept.into_iter().take(room));
+        let capacity = self.capacity_left();
+        self.kept.extend(part.kept.into_iter().take(capacity));
     }
 }
 
@@ -296,12 +296,12 @@ mod tests {
 
     #[test]
     fn chunks_that_cannot_be_read_are_named_up_to_a_number_and_then_counted() {
-        let place = NodePath { store: "s".into(), path: "/a".into() };
+        let node_path = NodePath { store: "s".into(), path: "/a".into() };
         let mut failures = Failures::default();
         for index in 0..150 {
-            failures.push_chunk(&place, index + 1, format!("a/c/{index}"), OperationError::environment("gone"));
+            failures.push_chunk(&node_path, index + 1, format!("a/c/{index}"), OperationError::environment("gone"));
         }
-        failures.push_more_chunks(&place, 150);
+        failures.push_more_chunks(&node_path, 150);
         assert_eq!((failures.named.len(), failures.errors.len()), (101, 101));
         assert_eq!(failures.named[100].message, "50 further chunks of `s/a` cannot be read");
         assert_eq!(failures.named[99].key.as_deref(), Some("a/c/99"));

@@ -168,10 +168,10 @@ impl Partition {
     pub(super) fn objects(self, all: &ChunkSet, number: u64) -> ChunkSet {
         let Partition { index, partitions } = self;
         let first = number % partitions;
-        let place = if index >= first { index - first } else { index + (partitions - first) };
+        let rank = if index >= first { index - first } else { index + (partitions - first) };
         let (each, more) = (all.len() / partitions, all.len() % partitions);
-        let start = place * each + place.min(more);
-        all.places(start..start + each + u64::from(place < more))
+        let start = rank * each + rank.min(more);
+        all.slice(start..start + each + u64::from(rank < more))
     }
 }
 

@@ -147,8 +147,8 @@ impl Pipeline {
 
     /// Returns the `sharding_indexed` stage and its index in the chain, if there is one.
     pub fn sharding(&self) -> Option<(usize, &ShardingStage)> {
-        self.stages.iter().enumerate().find_map(|(place, stage)| match &stage.configuration {
-            BoundConfiguration::Sharding(sharding) => Some((place, sharding)),
+        self.stages.iter().enumerate().find_map(|(index, stage)| match &stage.configuration {
+            BoundConfiguration::Sharding(sharding) => Some((index, sharding)),
             _ => None,
         })
     }
@@ -156,18 +156,18 @@ impl Pipeline {
     /// Returns the bytes of a shard's index. `None` if its size is not fixed, or if a later codec compresses whole
     /// shards.
     pub fn shard_index_bytes(&self) -> Option<u64> {
-        let (place, sharding) = self.sharding()?;
+        let (index, sharding) = self.sharding()?;
         let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = sharding.index.output() else { return None };
-        (place + 1 == self.stages.len()).then_some(bytes)
+        (index + 1 == self.stages.len()).then_some(bytes)
     }
 
     /// Returns the shape of the innermost chunk, in the dimensions of the input array.
     ///
     /// The shape is permuted back through the transposes before each `sharding_indexed`.
     pub fn innermost_chunk_shape(&self) -> Vec<u64> {
-        let Some((place, sharding)) = self.sharding() else { return self.input.shape.clone() };
+        let Some((index, sharding)) = self.sharding() else { return self.input.shape.clone() };
         let mut shape = sharding.inner.innermost_chunk_shape();
-        for stage in self.stages[..place].iter().rev() {
+        for stage in self.stages[..index].iter().rev() {
             if let Effect::Transpose(order) = stage.configuration.effect() {
                 let encoded = shape.clone();
                 encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);

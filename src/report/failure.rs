@@ -57,10 +57,10 @@ fn write_clause(
 /// Returns the lines of text after a label, wrapped at the width of the terminal. Continuation lines are indented.
 fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
     let Some(columns) = style.width else { return vec![text.to_owned()] };
-    let room = columns.saturating_sub(indent);
-    let first = wrap(text, room.saturating_sub(label)).into_iter().next().unwrap_or_default();
+    let available = columns.saturating_sub(indent);
+    let first = wrap(text, available.saturating_sub(label)).into_iter().next().unwrap_or_default();
     let rest = text.get(first.len()..).unwrap_or_default().trim_start();
-    let rest = if rest.is_empty() { Vec::new() } else { wrap(rest, room.saturating_sub(HANGING)) };
+    let rest = if rest.is_empty() { Vec::new() } else { wrap(rest, available.saturating_sub(HANGING)) };
     [first].into_iter().chain(rest).collect()
 }
 
@@ -80,8 +80,8 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes findings: severity, code, message, place, help. A finding about many nodes is reported once. On a terminal,
-/// place and help have separate lines. Otherwise a finding is one line.
+/// Writes findings: severity, code, message, location, help. A finding about many nodes is reported once. On a terminal,
+/// location and help have separate lines. Otherwise a finding is one line.
 pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();
@@ -90,8 +90,8 @@ pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, out
         let mut clauses = Vec::new();
         if group.is_of_many() {
             clauses.push((Role::Faint, "in", group.nodes(style.is_verbose)));
-        } else if let Some(place) = place(&finding.location) {
-            clauses.push((Role::Faint, "at", place));
+        } else if let Some(location) = location_of(&finding.location) {
+            clauses.push((Role::Faint, "at", location));
         }
         clauses.extend(finding.help.clone().map(|help| (Role::Good, "help:", help)));
         if is_terminal {
@@ -110,7 +110,7 @@ pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, out
     Ok(())
 }
 
-fn place(location: &Location) -> Option<String> {
+fn location_of(location: &Location) -> Option<String> {
     let chunk = location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}"));
     let pointer = location.pointer.as_deref().filter(|pointer| !pointer.is_empty());
     let parts = [location.node.as_deref(), location.key.as_deref(), pointer, chunk.as_deref()];
@@ -145,12 +145,12 @@ impl<'a> Page<'a> {
     /// Writes a finding, or one of many nodes, on one line.
     fn line(&mut self, group: &Group) -> io::Result<()> {
         let finding = group.first();
-        let (place, severity) = (group.place("(no store)"), self.severity(finding));
+        let (location, severity) = (group.location("(no store)"), self.severity(finding));
         let mut rest = format!("{}: {}", pointer(&finding.location), finding.message);
         rest.extend(group.is_of_many().then(|| format!("; in {}", group.nodes(self.style.is_verbose))));
         rest.extend(finding.help.iter().map(|help| format!("; help: {help}")));
-        let (place, rest) = (one_line(&place), one_line(&rest));
-        writeln!(self.output, "{place}: {severity} {} {}{rest}", finding.code, finding.name)
+        let (location, rest) = (one_line(&location), one_line(&rest));
+        writeln!(self.output, "{location}: {severity} {} {}{rest}", finding.code, finding.name)
     }
 
     fn paragraphs(&mut self, group: &Group<'a>) -> io::Result<()> {
@@ -159,7 +159,7 @@ impl<'a> Page<'a> {
             if self.before.take().is_some() {
                 writeln!(self.output)?;
             }
-            writeln!(self.output, "{}", self.style.paint(Role::Heading, &group.place("")))?;
+            writeln!(self.output, "{}", self.style.paint(Role::Heading, &group.location("")))?;
         } else {
             self.headings(&finding.location)?;
         }
@@ -254,21 +254,21 @@ fn without_numbers(text: &str) -> String {
 /// nor are those of a kind that only one node has.
 pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
     let (mut alone, mut kinds): (Vec<usize>, HashMap<_, Vec<usize>>) = Default::default();
-    for (place, finding) in findings.iter().enumerate() {
+    for (index, finding) in findings.iter().enumerate() {
         // Findings of one kind are equal in all of these, except in numbers.
         let texts = [Some(&finding.message), finding.help.as_ref(), finding.location.pointer.as_ref()];
         let kind = || (finding.code, finding.severity, texts.map(|text| text.map(|text| without_numbers(text))));
         let of_chunk = finding.location.chunk.is_some();
-        let places = if of_chunk { &mut alone } else { kinds.entry(kind()).or_default() };
-        places.push(place);
+        let indices = if of_chunk { &mut alone } else { kinds.entry(kind()).or_default() };
+        indices.push(index);
     }
-    let node = |place: usize| (&findings[place].location.store, &findings[place].location.node);
-    let has_many_nodes = |places: &Vec<usize>| places.iter().any(|place| node(*place) != node(places[0]));
+    let node = |index: usize| (&findings[index].location.store, &findings[index].location.node);
+    let has_many_nodes = |indices: &Vec<usize>| indices.iter().any(|index| node(*index) != node(indices[0]));
     let (of_many, of_one): (Vec<_>, Vec<_>) = kinds.into_values().partition(has_many_nodes);
     alone.extend(of_one.into_iter().flatten());
-    let mut groups: Vec<_> = alone.into_iter().map(|place| vec![place]).chain(of_many).collect();
-    groups.sort_unstable_by_key(|places| (Reverse(findings[places[0]].severity), places[0]));
-    let group = |places: Vec<usize>| Group { findings: places.into_iter().map(|place| &findings[place]).collect() };
+    let mut groups: Vec<_> = alone.into_iter().map(|index| vec![index]).chain(of_many).collect();
+    groups.sort_unstable_by_key(|indices| (Reverse(findings[indices[0]].severity), indices[0]));
+    let group = |indices: Vec<usize>| Group { findings: indices.into_iter().map(|index| &findings[index]).collect() };
     groups.into_iter().map(group).collect()
 }
 
@@ -283,7 +283,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns the file or folder, and the chunk. For several nodes, returns their number.
-    pub(super) fn place(&self, no_store: &str) -> String {
+    pub(super) fn location(&self, no_store: &str) -> String {
         if self.is_of_many() {
             return format!("{} nodes", quantity::count(self.num_nodes() as u64));
         }
@@ -297,7 +297,7 @@ impl<'a> Group<'a> {
     }
 
     /// Returns the first finding of each node, and of each key that is no document.
-    fn places(&self) -> Vec<&Diagnostic> {
+    fn first_of_each(&self) -> Vec<&Diagnostic> {
         let (mut seen, mut first) = (HashSet::new(), self.findings.clone());
         first.retain(|&found| seen.insert((&found.location.store, &found.location.node, stray(&found.location))));
         first
@@ -310,8 +310,8 @@ impl<'a> Group<'a> {
         let is_same = self.findings.iter().all(|found| found.message == first.message);
         let is_shared = self.findings.iter().all(|found| found.location.store == first.location.store);
         let store = first.location.store.as_deref().filter(|_| is_shared);
-        let places = self.places();
-        let shown = if all { places.len() } else { SHOWN };
+        let each = self.first_of_each();
+        let shown = if all { each.len() } else { SHOWN };
         let node = |found: &&Diagnostic| {
             let node = match named(&found.location, store.is_none()) {
                 name if name.is_empty() => "/".to_owned(),
@@ -319,9 +319,9 @@ impl<'a> Group<'a> {
             };
             if is_same { node } else { format!("{node} ({})", found.message) }
         };
-        let mut nodes: Vec<String> = places.iter().take(shown).map(node).collect();
-        if places.len() > shown {
-            nodes.push(format!("{} more (-v names all)", places.len() - shown));
+        let mut nodes: Vec<String> = each.iter().take(shown).map(node).collect();
+        if each.len() > shown {
+            nodes.push(format!("{} more (-v names all)", each.len() - shown));
         }
         let nodes = nodes.join(", ");
         store.map_or_else(|| nodes.clone(), |store| format!("{store}: {nodes}"))

@@ -83,13 +83,13 @@ fn descriptor(code: Code) -> Value {
     }))
 }
 
-fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
+fn result(finding: &Diagnostic, index: Option<usize>) -> Value {
     let help = finding.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
     object(json!({
         "ruleId": finding.code,
         "level": level(finding.severity),
         "message": { "text": format!("{}{help}", finding.message) },
-        "ruleIndex": place,
+        "ruleIndex": index,
         "locations": location(&finding.location).map(|location| [location]),
     }))
 }
@@ -102,11 +102,11 @@ fn level(severity: Severity) -> &'static str {
 fn location(location: &Location) -> Option<Value> {
     let uri = uri_of(location).map(|uri| json!({ "artifactLocation": { "uri": uri } }));
     let chunk = location.chunk.as_ref().map(|chunk| format!("{chunk:?}"));
-    let places = [("node", &location.node), ("pointer", &location.pointer), ("chunk", &chunk)];
+    let members = [("node", &location.node), ("pointer", &location.pointer), ("chunk", &chunk)];
     let named = |(kind, name): (&str, &Option<String>)| {
         name.as_ref().map(|name| json!({ "fullyQualifiedName": name, "kind": kind }))
     };
-    let logical: Vec<Value> = places.into_iter().filter_map(named).collect();
+    let logical: Vec<Value> = members.into_iter().filter_map(named).collect();
     let logical = (!logical.is_empty()).then_some(logical);
     let is_any = uri.is_some() || logical.is_some();
     is_any.then(|| object(json!({ "physicalLocation": uri, "logicalLocations": logical })))
@@ -174,11 +174,11 @@ fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
 /// Returns the entry of a name, and adds it if it is missing. Findings are in the order of the nodes, so the last entry
 /// is nearly always the right one.
 fn entry<'a, T: Default>(entries: &'a mut Vec<(String, T)>, name: &str) -> &'a mut T {
-    let place = entries.iter().rposition(|(known, _)| known == name).unwrap_or_else(|| {
+    let index = entries.iter().rposition(|(known, _)| known == name).unwrap_or_else(|| {
         entries.push((name.to_owned(), T::default()));
         entries.len() - 1
     });
-    &mut entries[place].1
+    &mut entries[index].1
 }
 
 fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn Write) -> io::Result<()> {

@@ -38,11 +38,11 @@ pub fn write(preview: &PreviewResult, style: Style, output: &mut dyn Write) -> i
 
 /// Returns the heading of a preview: `preview: lat (180) down, lon (360) to the right, at time=3`.
 pub(super) fn heading(preview: &PreviewResult) -> String {
-    format!("preview: {}", place(&preview.axes, &preview.at, preview.is_upside_down))
+    format!("preview: {}", location(&preview.axes, &preview.at, preview.is_upside_down))
 }
 
 /// Returns the dimensions and indices that are drawn: `lat (180) down, lon (360) to the right, at time=3`.
-pub(super) fn place(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: bool) -> String {
+pub(super) fn location(axes: &[PreviewAxis], at: &[PreviewIndex], is_upside_down: bool) -> String {
     let down = if is_upside_down { " up, " } else { " down, " };
     let axes: Vec<String> = axes.iter().map(axis).collect();
     let slice = if axes.is_empty() { "one value".to_owned() } else { axes.join(down) + " to the right" };
@@ -133,9 +133,9 @@ pub(super) fn colour(share: f64) -> [u8; 3] {
 
 /// Returns the colour at a share of the way through evenly spaced colours (`0xRRGGBB`).
 pub(super) fn mixed(colours: &[u32], share: f64) -> [u8; 3] {
-    let place = share * approximate(colours.len() as u64 - 1);
-    let below = whole(place).min(colours.len() - 2);
-    let part = place - approximate(below as u64);
+    let position = share * approximate(colours.len() as u64 - 1);
+    let below = whole(position).min(colours.len() - 2);
+    let part = position - approximate(below as u64);
     [16, 8, 0].map(|shift| {
         let [from, to] = [colours[below], colours[below + 1]].map(|colour| f64::from(colour >> shift & 0xff));
         u8::try_from(whole((from + (to - from) * part).round())).unwrap_or(u8::MAX)

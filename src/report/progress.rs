@@ -63,11 +63,11 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
         pace = pace * weight(passed) + rate * (1.0 - weight(passed));
         before = (elapsed, done);
         // In the last column some terminals go on to the next line.
-        let room = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
+        let available = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
         // The first instant has no rate.
         let rate = if elapsed < interval { 0.0 } else { pace / (1.0 - weight(elapsed)) };
         let state = State { name, done, all, elapsed, rate };
-        let line = state.line(room);
+        let line = state.line(available);
         // A closed stderr cannot report an error.
         let _ = stderr().write_all((erase(shown) + &line).as_bytes());
         shown = width(&line);
@@ -140,9 +140,9 @@ impl State<'_> {
         let of = format!("{done} of {}", quantity::bytes(all));
         let left = self.left(all).map_or_else(String::new, |left| format!(", {left} left"));
         for tail in [format!("{of}{rate}{left}"), format!("{of}{left}"), of] {
-            let room = columns.saturating_sub(width(self.name) + width(&tail) + 4);
-            if room >= BAR.1 {
-                return format!("{} [{}] {tail}", self.name, bar(self.done, all, room.min(BAR.0)));
+            let available = columns.saturating_sub(width(self.name) + width(&tail) + 4);
+            if available >= BAR.1 {
+                return format!("{} [{}] {tail}", self.name, bar(self.done, all, available.min(BAR.0)));
             }
             let plain = format!("{} {tail}", self.name);
             if width(&plain) <= columns {

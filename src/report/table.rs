@@ -111,21 +111,21 @@ impl Table {
     /// Returns the shown columns with their widths. Each has the width that it needs, and the widest text columns are
     /// cut until all fit. Spare columns are omitted until the readable part of all columns fits. The first column names
     /// the row, and keeps twice the width of the others.
-    fn widths(&self, room: Option<usize>) -> Vec<(usize, usize)> {
+    fn widths(&self, available: Option<usize>) -> Vec<(usize, usize)> {
         let needed = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
             (column, cells.map(|cell| width(cell)).max().unwrap_or(0).min(MAX_ALIGNED))
         };
         let mut widths: Vec<(usize, usize)> = (0..self.numbers.len()).map(needed).collect();
-        let Some(room) = room else { return widths };
+        let Some(available) = available else { return widths };
         for name in self.spare {
-            if widths.iter().map(|(_, needed)| (*needed).min(READABLE) + 2).sum::<usize>() <= room {
+            if widths.iter().map(|(_, needed)| (*needed).min(READABLE) + 2).sum::<usize>() <= available {
                 break;
             }
             widths.retain(|(column, _)| self.rows[0].cells.get(*column).is_none_or(|cell| cell != name));
         }
-        let room = room.saturating_sub(2 * widths.len());
-        while widths.iter().map(|(_, width)| width).sum::<usize>() > room {
+        let available = available.saturating_sub(2 * widths.len());
+        while widths.iter().map(|(_, width)| width).sum::<usize>() > available {
             let of_text = widths.iter_mut().filter(|(column, _)| !self.numbers[*column]);
             let by_need = |(column, width): &&mut (usize, usize)| width / (1 + usize::from(*column == 0));
             match of_text.max_by_key(by_need) {
@@ -214,10 +214,10 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
-    let mut room = columns.saturating_sub(1);
+    let mut available = columns.saturating_sub(1);
     let fits = |letter: &char| {
-        let left = room.checked_sub(width_of(*letter));
-        room = left.unwrap_or(room);
+        let left = available.checked_sub(width_of(*letter));
+        available = left.unwrap_or(available);
         left.is_some()
     };
     text.chars().take_while(fits).chain((columns > 0).then_some('\u{2026}')).collect()

@@ -159,10 +159,10 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
     let counts: Vec<String> = histogram.counts.iter().map(|part| count(*part)).collect();
     let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
     let (edge_width, count_width) = (widest(&edges), widest(&counts));
-    let room = columns.saturating_sub(2 * edge_width + count_width + 10).max(8);
+    let available = columns.saturating_sub(2 * edge_width + count_width + 10).max(8);
     let greatest = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     for (bin, part) in histogram.counts.iter().enumerate() {
-        let bar = bar(approximate(*part) / approximate(greatest), room);
+        let bar = bar(approximate(*part) / approximate(greatest), available);
         let (from, to, count) = (&edges[bin], &edges[bin + 1], &counts[bin]);
         let line = format!("  {from:>edge_width$} to {to:>edge_width$}  {count:>count_width$}  {bar}");
         writeln!(output, "{}", line.trim_end())?;
@@ -173,9 +173,9 @@ fn write_histogram(histogram: &HistogramResult, columns: usize, output: &mut dyn
     Ok(())
 }
 
-/// Returns a bar of at most `room` characters. A bar of more than nothing is visible.
-fn bar(share: f64, room: usize) -> String {
+/// Returns a bar of at most `available` characters. A bar of more than nothing is visible.
+fn bar(share: f64, available: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = whole((share * approximate(room as u64) * 8.0).round()).max(usize::from(share > 0.0));
+    let eighths = whole((share * approximate(available as u64) * 8.0).round()).max(usize::from(share > 0.0));
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }

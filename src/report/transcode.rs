@@ -203,14 +203,14 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
         [None, None] => {}
     }
     if let [NodeResult { quantization: Some(quantization), .. }] = arrays {
-        let beside = |word: &str, number: Option<f64>| {
+        let note = |word: &str, number: Option<f64>| {
             number.map_or_else(String::new, |number| format!("{word} {}", figure(number)))
         };
         let QuantizationResult { step, bound, max_abs_error, rms_error, .. } = *quantization;
         let kind = if quantization.form == "bitround" { "Data type" } else { "Codes" };
         let data_type = quantization.data_type.clone();
-        figures.extend(data_type.map(|data_type| (kind, data_type, beside("in steps of", step))));
-        figures.extend(max_abs_error.map(|error| ("Max error", figure(error), beside("bound", bound))));
+        figures.extend(data_type.map(|data_type| (kind, data_type, note("in steps of", step))));
+        figures.extend(max_abs_error.map(|error| ("Max error", figure(error), note("bound", bound))));
         figures.extend(rms_error.map(|error| ("RMS error", figure(error), String::new())));
     } else {
         figures.push(("Arrays", count(arrays.len() as u64), String::new()));
@@ -342,8 +342,8 @@ fn chunk_shape(array: &ArrayDescription) -> String {
 fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<String> {
     let (mut kept, mut dropped) = (names(&destination.codecs), names(&source.codecs));
     dropped.retain(|name| {
-        let place = kept.iter().position(|other| other == name);
-        place.map(|place| kept.swap_remove(place)).is_none()
+        let index = kept.iter().position(|other| other == name);
+        index.map(|index| kept.swap_remove(index)).is_none()
     });
     dropped
 }

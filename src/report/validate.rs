@@ -33,8 +33,8 @@ pub fn report(result: &ValidateResult, is_verbose: bool) -> Report<'_> {
     ];
     let absent: Vec<_> = result.absent.iter().map(|absent| (None, "absent:", absent_chunks(absent))).collect();
     let unread = result.failures.iter().map(|failure| {
-        let place = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
-        (Some(Role::Error), "not read:", format!("{place}{}", failure.message))
+        let node = node_of(failure.store.as_deref(), failure.node.as_deref(), failure.key.as_deref());
+        (Some(Role::Error), "not read:", format!("{node}{}", failure.message))
     });
     // A reason begins with a plural.
     let not_checked = |Unchecked { reason, count }: &Unchecked| match count {

@@ -42,17 +42,17 @@ impl ConsolidatedView {
 
     /// Returns true if a key is a metadata document that the copies exclude. They have another document of this node,
     /// or the node is only a folder in them.
-    fn is_beside(&self, key: &Key<'_>) -> bool {
+    fn is_excluded(&self, key: &Key<'_>) -> bool {
         const NAMES: [&str; 4] = ["zarr.json", ".zarray", ".zgroup", ".zattrs"];
         let Some((folder, name)) = key.split_last() else { return false };
         self.scope == ConsolidatedScope::Documents
             && NAMES.contains(&name)
-            && self.tells(&folder)
+            && self.has_listing_of(&folder)
             && self.documents.kind(&folder) == Some(EntryKind::Folder)
     }
 
     /// Returns true if the copies contain the listing of a folder.
-    fn tells(&self, folder: &Key<'_>) -> bool {
+    fn has_listing_of(&self, folder: &Key<'_>) -> bool {
         *folder == self.below || is_below(folder.as_str(), self.below.as_str())
     }
 }
@@ -73,13 +73,13 @@ impl Store for ConsolidatedView {
                 Ok(true)
             }
             // A node has one document that counts. If it is known, no other one exists.
-            None if self.is_beside(key) => Ok(false),
+            None if self.is_excluded(key) => Ok(false),
             _ => self.inner.read(key, part, most, into),
         }
     }
 
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
-        if self.document(key).is_none() && self.is_beside(key) {
+        if self.document(key).is_none() && self.is_excluded(key) {
             return Ok(None);
         }
         self.inner.open(key, most)
@@ -94,7 +94,7 @@ impl Store for ConsolidatedView {
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
-        if depth == Depth::All || !self.tells(below) {
+        if depth == Depth::All || !self.has_listing_of(below) {
             return self.inner.list(below, depth, each);
         }
         let prefix = below.prefix();
@@ -109,7 +109,7 @@ impl Store for ConsolidatedView {
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         let unknown: Vec<_> =
-            soon.iter().filter(|(key, _)| self.document(key).is_none() && !self.is_beside(key)).cloned().collect();
+            soon.iter().filter(|(key, _)| self.document(key).is_none() && !self.is_excluded(key)).cloned().collect();
         self.inner.prefetch(&unknown);
     }
 }

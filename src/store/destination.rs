@@ -22,7 +22,7 @@ const OLD: &str = "old";
 #[derive(Debug, Clone)]
 pub struct Destination {
     /// Final node. It opens once its documents exist.
-    pub place: Node,
+    pub target: Node,
     /// Data being written: the final node itself, or a folder or a zip file in the folder of the run next to it.
     pub data: Node,
     /// Folder of the run if it is next to the final node.
@@ -31,8 +31,8 @@ pub struct Destination {
 
 impl Destination {
     /// Returns the destination of data that are written at their final path.
-    pub(super) fn in_place(place: Node) -> Self {
-        Destination { data: place.clone(), place, beside: None }
+    pub(super) fn in_place(target: Node) -> Self {
+        Destination { data: target.clone(), target, beside: None }
     }
 
     /// Returns the folder of the run.
@@ -55,33 +55,33 @@ impl Destination {
     pub fn has_taken_place(&self) -> Result<bool> {
         let Some(run) = &self.beside else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
-        Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(&self.place)? && !is_marked(&self.data)?)
+        Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(&self.target)? && !is_marked(&self.data)?)
     }
 
     /// Returns the destination after its data are published.
     #[must_use]
     pub fn in_its_place(self) -> Self {
-        Destination { data: self.place.clone(), ..self }
+        Destination { data: self.target.clone(), ..self }
     }
 
     /// Moves the old hierarchy back, if a run ended after it had moved it away.
     pub fn restore(&self) -> Result<()> {
         let Some(run) = &self.beside else { return Ok(()) };
         let old = run.child(OLD)?;
-        if old.exists()? && !self.place.exists()? {
-            old.rename(&self.place, false)?;
+        if old.exists()? && !self.target.exists()? {
+            old.rename(&self.target, false)?;
         }
         Ok(())
     }
 
     /// Creates the data next to the final path from scratch. The folder of the run must be locked.
     pub fn begin(&self) -> Result<()> {
-        let Destination { place, data, beside: Some(run) } = self else { return Ok(()) };
+        let Destination { target, data, beside: Some(run) } = self else { return Ok(()) };
         run.remove_entries_but(JOURNAL.as_str())?;
         data.create_root()?;
         if self.keeps_unfinished() {
             // A published hierarchy may still contain the marker.
-            place.remove(MARK)?;
+            target.remove(MARK)?;
             data.write(MARK, b"")?;
         }
         Ok(())
@@ -90,18 +90,18 @@ impl Destination {
     /// Publishes the complete data at the final path. It must be free unless `replaces` is set. The old hierarchy stays
     /// until then.
     pub fn take_place(&self, replaces: bool) -> Result<()> {
-        let Destination { place, data, beside: Some(run) } = self else { return Ok(()) };
+        let Destination { target, data, beside: Some(run) } = self else { return Ok(()) };
         // If `replaces` is unset, an entry that appeared meanwhile must not be replaced.
-        if !replaces || !place.exists()? {
-            return data.rename(place, false).map(drop);
+        if !replaces || !target.exists()? {
+            return data.rename(target, false).map(drop);
         }
-        if data.rename(place, true)? {
+        if data.rename(target, true)? {
             return Ok(());
         }
         let old = run.child(OLD)?;
-        place.rename(&old, false)?;
-        if let Err(error) = data.rename(place, false) {
-            old.rename(place, false)?;
+        target.rename(&old, false)?;
+        if let Err(error) = data.rename(target, false) {
+            old.rename(target, false)?;
             return Err(error);
         }
         Ok(())
@@ -112,14 +112,14 @@ impl Destination {
         if let Some(run) = &self.beside {
             run.remove_with_last(JOURNAL.as_str())?;
         }
-        if self.keeps_unfinished() { clear_run_folder(&self.place) } else { Ok(()) }
+        if self.keeps_unfinished() { clear_run_folder(&self.target) } else { Ok(()) }
     }
 
     /// Removes everything that was written.
     pub fn remove(&self) -> Result<()> {
         match &self.beside {
             Some(run) => run.remove_with_last(JOURNAL.as_str()),
-            None => self.place.remove_root(),
+            None => self.target.remove_root(),
         }
     }
 }

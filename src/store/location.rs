@@ -203,8 +203,8 @@ impl Location {
 
     /// Returns true if a file has, or would have, the local path of the location or a path inside it.
     pub fn holds_file(&self, file: &Path) -> bool {
-        if let Target::Folder(place) = &self.target {
-            return file::is_inside(file, place);
+        if let Target::Folder(folder) = &self.target {
+            return file::is_inside(file, folder);
         }
         let is_url = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
         !is_url && file::is_inside(file, &self.text)

@@ -206,7 +206,7 @@ pub trait Store: Debug + Send + Sync {
     }
 
     /// Returns the free space below a key.
-    fn room(&self, _below: &Key<'_>) -> Result<FreeSpace> {
+    fn free_space(&self, _below: &Key<'_>) -> Result<FreeSpace> {
         Ok(FreeSpace { blocks: u64::MAX, block_bytes: 1, files: u64::MAX })
     }
 

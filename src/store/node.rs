@@ -142,14 +142,14 @@ impl Node {
         if let Some(relation) = super::remote::relation(self, other)? {
             return Ok(relation);
         }
-        if let (Some(place), Some(other)) = (self.local_path(), other.local_path()) {
-            return local::relation(&place, &other);
+        if let (Some(path), Some(other)) = (self.local_path(), other.local_path()) {
+            return local::relation(&path, &other);
         }
-        let (place, other) = (self.identity(), other.identity());
+        let (own, other) = (self.identity(), other.identity());
         let lies_in = |inner: &[u8], outer: &[u8]| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
         };
-        Ok(Relation::new(lies_in(&place, &other), lies_in(&other, &place)))
+        Ok(Relation::new(lies_in(&own, &other), lies_in(&other, &own)))
     }
 
     /// Returns true if the local folder of the node is a mount point.
@@ -349,8 +349,8 @@ impl Node {
     }
 
     /// Returns the free space for the node, which may not exist yet.
-    pub fn room(&self) -> Result<FreeSpace> {
-        self.store.room(&self.prefix)
+    pub fn free_space(&self) -> Result<FreeSpace> {
+        self.store.free_space(&self.prefix)
     }
 
     /// Returns the kind of the entry at the node. Does not follow a link.

@@ -200,10 +200,10 @@ fn log_is_locked_by_one_at_a_time_and_goes_on_after_its_first_lines() {
 fn what_is_whole_takes_the_place_of_what_is_there() {
     let (_folder, nodes) = nodes();
     for node in [&nodes[0], &nodes[3]] {
-        let place = node.child("x").unwrap();
-        let content = || place.read_document("a").unwrap();
+        let target = node.child("x").unwrap();
+        let content = || target.read_document("a").unwrap();
         let begun = || {
-            let beside = place.destination(true).unwrap();
+            let beside = target.destination(true).unwrap();
             let run = beside.run();
             if !run.exists().unwrap() {
                 run.create_root().unwrap();
@@ -228,7 +228,7 @@ fn what_is_whole_takes_the_place_of_what_is_there() {
         assert_eq!(second.data.read_document("a").unwrap().unwrap(), b"new");
         assert!(second.has_taken_place().unwrap());
         second.clear().unwrap();
-        assert_eq!(place.list("").unwrap().folders, Vec::<String>::new());
+        assert_eq!(target.list("").unwrap().folders, Vec::<String>::new());
         assert!(!second.run().exists().unwrap() && !second.has_taken_place().unwrap());
     }
 }
@@ -237,8 +237,8 @@ fn what_is_whole_takes_the_place_of_what_is_there() {
 fn node_knows_how_others_lie() {
     let (_folder, nodes) = nodes();
     for (index, node) in nodes.iter().enumerate() {
-        let place = node.child("x").unwrap();
-        let relation = |other: &Node| place.relation(other).unwrap();
+        let target = node.child("x").unwrap();
+        let relation = |other: &Node| target.relation(other).unwrap();
         assert_eq!(relation(&node.child("x").unwrap()), Relation::Same);
         assert_eq!(relation(&node.child("xy").unwrap()), Relation::Apart);
         for other in [node.clone(), node.child("x/y").unwrap()] {

@@ -1,7 +1,7 @@
 //! One codec of a chain. It is made from a stage of a pipeline, runs in both directions, and reports faults of elements
 //! and sizes. Also how a chain encodes values that have been quantised before.
 
-use super::{BindError, BoundChain, BoundCodec, ByShape, Codec, Workspace};
+use super::{BindError, BoundChain, BoundCodec, Codec, PerShape, Workspace};
 use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
 use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Effect};
@@ -9,9 +9,9 @@ use crate::grid::unravel;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
 
 impl BoundCodec {
-    /// Makes a fault of this codec, whose index in its chain is `place`.
-    pub fn fault(&self, place: usize, kind: ChainFaultKind) -> ChainFault {
-        ChainFault::new(place.to_string(), self.name.as_str(), kind)
+    /// Makes a fault of this codec, whose index in its chain is `index`.
+    pub fn fault(&self, index: usize, kind: ChainFaultKind) -> ChainFault {
+        ChainFault::new(index.to_string(), self.name.as_str(), kind)
     }
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, ws: &mut Workspace) -> Outcome {
@@ -37,14 +37,14 @@ impl BoundCodec {
             Codec::BytesToBytes(codec) => {
                 let size = match self.decoded {
                     // The memory limit then replaces the missing limit of the chain.
-                    Representation::Bytes(BytesSize::Unbounded) if ws.room.is_some() => BytesSize::Bounded(u64::MAX),
+                    Representation::Bytes(BytesSize::Unbounded) if ws.limit.is_some() => BytesSize::Bounded(u64::MAX),
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
                 };
-                let room = ws.room.filter(|room| size.limit() as u64 > *room);
-                let bound = room.map_or(size, BytesSize::Bounded);
-                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match (room, error) {
-                    (Some(room), CodecError::Length { found, .. }) => ChainFaultKind::Room { room, found },
+                let limit = ws.limit.filter(|limit| size.limit() as u64 > *limit);
+                let bound = limit.map_or(size, BytesSize::Bounded);
+                codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match (limit, error) {
+                    (Some(limit), CodecError::Length { found, .. }) => ChainFaultKind::Limit { limit, found },
                     (_, error) => error.into(),
                 })
             }
@@ -78,8 +78,8 @@ fn not_run() -> ChainFaultKind {
 /// Adds the position in the chunk to a fault of an element.
 fn in_frame(mut error: CodecError, frame: &Representation) -> ChainFaultKind {
     if let CodecError::Element { fault, position, .. } = &mut error {
-        let place = frame.array().map(|array| unravel(fault.index as u64, &array.shape));
-        *position = place.map(Vec::into_boxed_slice);
+        let inside = frame.array().map(|array| unravel(fault.index as u64, &array.shape));
+        *position = inside.map(Vec::into_boxed_slice);
     }
     error.into()
 }
@@ -149,7 +149,7 @@ impl BoundChain {
     /// exact values by the rounding of two operations, in either direction. A directed rounding would change half of
     /// them to the next code, each time the chunks are encoded again.
     pub fn encode_to_nearest(&mut self) {
-        (self.is_to_nearest, self.by_shape) = (true, ByShape::default());
+        (self.is_to_nearest, self.by_shape) = (true, PerShape::default());
         for codec in &mut self.codecs {
             match &mut codec.codec {
                 Codec::Array(codec) => *codec = codec.to_nearest().unwrap_or_else(|| codec.clone()),

@@ -14,21 +14,21 @@ const MOST_SHAPES: usize = 1 << 10;
 
 /// Values that were made for chunks of some shapes.
 #[derive(Debug)]
-pub struct Shapes<T>(Mutex<HashMap<Vec<u64>, Arc<T>>>);
+pub struct ShapeCache<T>(Mutex<HashMap<Vec<u64>, Arc<T>>>);
 
 /// Such values, shared by threads and copies.
-pub type ByShape<T> = Arc<Shapes<T>>;
+pub type PerShape<T> = Arc<ShapeCache<T>>;
 
 /// A value for the chunks of one shape.
 #[derive(Debug)]
-pub enum OfShape<'a, T> {
+pub enum ForShape<'a, T> {
     /// The value that is the same for all shapes.
     Same(&'a T),
     /// A value made for this shape.
     Made(Arc<T>),
 }
 
-impl<T> Shapes<T> {
+impl<T> ShapeCache<T> {
     /// Returns the value that was made for a shape, or makes it.
     pub fn get<E>(&self, shape: &[u64], make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,19 +45,19 @@ impl<T> Shapes<T> {
     }
 }
 
-impl<T> Default for Shapes<T> {
+impl<T> Default for ShapeCache<T> {
     fn default() -> Self {
-        Shapes(Mutex::default())
+        ShapeCache(Mutex::default())
     }
 }
 
-impl<T> Deref for OfShape<'_, T> {
+impl<T> Deref for ForShape<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         match self {
-            OfShape::Same(same) => same,
-            OfShape::Made(made) => made,
+            ForShape::Same(same) => same,
+            ForShape::Made(made) => made,
         }
     }
 }
@@ -65,16 +65,16 @@ impl<T> Deref for OfShape<'_, T> {
 impl BoundChain {
     /// Returns the chain for the chunk of a grid at `indices`: this chain if the grid is regular. Fails if the codecs
     /// do not support a chunk of that shape.
-    pub fn for_chunk(&self, grid: &Grid, indices: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
-        if grid.uniform().is_some() { Ok(OfShape::Same(self)) } else { self.for_shape(&grid.shape_of(indices)) }
+    pub fn for_chunk(&self, grid: &Grid, indices: &[u64]) -> Result<ForShape<'_, BoundChain>, BindError> {
+        if grid.uniform().is_some() { Ok(ForShape::Same(self)) } else { self.for_shape(&grid.shape_of(indices)) }
     }
 
     /// Returns the chain for chunks of another shape.
-    pub fn for_shape(&self, shape: &[u64]) -> Result<OfShape<'_, BoundChain>, BindError> {
+    pub fn for_shape(&self, shape: &[u64]) -> Result<ForShape<'_, BoundChain>, BindError> {
         if self.decoded.shape == shape {
-            return Ok(OfShape::Same(self));
+            return Ok(ForShape::Same(self));
         }
-        self.by_shape.get(shape, || self.bound_anew(shape)).map(OfShape::Made)
+        self.by_shape.get(shape, || self.bound_anew(shape)).map(ForShape::Made)
     }
 
     fn bound_anew(&self, shape: &[u64]) -> Result<BoundChain, BindError> {

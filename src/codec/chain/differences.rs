@@ -17,7 +17,7 @@ use crate::pipeline::Representation;
 #[derive(Debug, Clone)]
 pub(super) struct DifferenceRun {
     /// The indices of the codecs.
-    pub(super) places: Range<usize>,
+    pub(super) range: Range<usize>,
     /// The array before them. The array after them has the same number of bytes.
     decoded: Representation,
     element_size: usize,
@@ -30,11 +30,11 @@ impl DifferenceRun {
     /// Returns all runs in a chain, in order.
     pub(super) fn all(codecs: &[BoundCodec]) -> Vec<Self> {
         let mut all = Vec::new();
-        let mut place = 0;
-        while place < codecs.len() {
-            let run = Self::at(codecs, place);
+        let mut index = 0;
+        while index < codecs.len() {
+            let run = Self::at(codecs, index);
             // A run that only moves elements is not examined again.
-            place = run.as_ref().map_or(place, |run| run.places.end).max(place + 1);
+            index = run.as_ref().map_or(index, |run| run.range.end).max(index + 1);
             all.extend(run.filter(|run| !run.differences.is_empty()));
         }
         all
@@ -50,7 +50,7 @@ impl DifferenceRun {
         let mut end = first;
         for codec in &codecs[first..] {
             match codec.codec.effect() {
-                Effect::Transpose(turned) => order = turned.iter().map(|place| order[*place]).collect(),
+                Effect::Transpose(turned) => order = turned.iter().map(|index| order[*index]).collect(),
                 Effect::Delta(delta) if delta.wraps_in_place() && codec.metadata.view.is_none() => {
                     differences.push(Differences::new(&shape, &order));
                 }
@@ -61,7 +61,7 @@ impl DifferenceRun {
         }
         let is_turned = !order.iter().copied().eq(0..shape.len());
         let transpose = is_turned.then(|| Transpose::new(&array.shape, &order, element_size)).transpose().ok()?;
-        Some(DifferenceRun { places: first..end, decoded, element_size, differences, transpose })
+        Some(DifferenceRun { range: first..end, decoded, element_size, differences, transpose })
     }
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
@@ -131,16 +131,16 @@ mod tests {
             (&[&turned, to_signed, &last, bytes], None),
             (&[&turned, delta, bytes, r#"{"name":"crc32c"}"#], Some(0..2)),
         ];
-        let decoded: Vec<u8> = (0..60_u16).flat_map(|place| (place * 977).to_ne_bytes()).collect();
+        let decoded: Vec<u8> = (0..60_u16).flat_map(|index| (index * 977).to_ne_bytes()).collect();
         for (codecs, runs) in cases {
             let chain = chain(&format!("[{}]", codecs.join(",")));
-            assert!(chain.runs.iter().map(|run| run.places.clone()).eq(runs), "{codecs:?}");
+            assert!(chain.runs.iter().map(|run| run.range.clone()).eq(runs), "{codecs:?}");
             let (mut encoded, mut back, mut workspace) = (Vec::new(), Vec::new(), Workspace::default());
             chain.encode(&decoded, &mut encoded, &mut workspace).unwrap();
             let mut expected = decoded.clone();
-            for place in 0..chain.codecs().len() {
+            for index in 0..chain.codecs().len() {
                 let input = expected.clone();
-                chain.encode_codec(place, &input, &mut expected, &mut workspace).unwrap();
+                chain.encode_codec(index, &input, &mut expected, &mut workspace).unwrap();
             }
             assert_eq!(encoded, expected, "{codecs:?}");
             chain.decode(&encoded, &mut back, &mut workspace).unwrap();

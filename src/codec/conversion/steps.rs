@@ -43,12 +43,12 @@ pub(super) fn padding(chain: &BoundChain, first: usize) -> Vec<u8> {
     let size = array.data_type.size().unwrap_or(1);
     let fill =
         array.fill_value.as_ref().map_or_else(|| vec![0; size], |fill| beyond_edge(chain, &array.data_type, &fill.0));
-    let is_filter = |place: usize| matches!(chain.codecs()[place].codec.effect(), Effect::Filter { .. });
-    let places = value_places(chain, first);
-    if !places.clone().any(is_filter) {
+    let is_filter = |index: usize| matches!(chain.codecs()[index].codec.effect(), Effect::Filter { .. });
+    let range = value_codecs(chain, first);
+    if !range.clone().any(is_filter) {
         return fill;
     }
-    let [forward, backward] = both_ways(chain, places);
+    let [forward, backward] = both_ways(chain, range);
     let (mut code, mut tiles) = (Vec::new(), Tiles::default());
     if forward.run(&fill, &mut code, &mut tiles, None).is_ok() {
         return fill;
@@ -67,9 +67,9 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
     if kept > 0 && chain.codecs().iter().skip(kept).take_while(is_array).all(moves) {
         return program;
     }
-    let places = value_places(chain, 0);
-    places.clone().for_each(|place| push_codec(&mut program, chain, place, true));
-    places.rev().for_each(|place| push_codec(&mut program, chain, place, false));
+    let range = value_codecs(chain, 0);
+    range.clone().for_each(|index| push_codec(&mut program, chain, index, true));
+    range.rev().for_each(|index| push_codec(&mut program, chain, index, false));
     program
 }
 
@@ -77,15 +77,15 @@ pub fn round_trip(chain: &BoundChain, kept: usize) -> ValueProgram {
 /// them does not convert each element by itself.
 pub fn value_programs(chain: &BoundChain, last: usize) -> Option<[ValueProgram; 2]> {
     chain.decoded().data_type.size()?;
-    value_places(chain, 0).contains(&last).then(|| both_ways(chain, 0..last + 1))
+    value_codecs(chain, 0).contains(&last).then(|| both_ways(chain, 0..last + 1))
 }
 
-/// Returns programs for the codecs at `places`, forward and backward.
-fn both_ways(chain: &BoundChain, places: Range<usize>) -> [ValueProgram; 2] {
-    let mut forward = ValueProgram::new(array_before(chain, places.start).data_type.size().unwrap_or(1));
-    places.clone().for_each(|place| push_codec(&mut forward, chain, place, true));
+/// Returns programs for the codecs in `range`, forward and backward.
+fn both_ways(chain: &BoundChain, range: Range<usize>) -> [ValueProgram; 2] {
+    let mut forward = ValueProgram::new(array_before(chain, range.start).data_type.size().unwrap_or(1));
+    range.clone().for_each(|index| push_codec(&mut forward, chain, index, true));
     let mut backward = ValueProgram::new(forward.sizes().1);
-    places.rev().for_each(|place| push_codec(&mut backward, chain, place, false));
+    range.rev().for_each(|index| push_codec(&mut backward, chain, index, false));
     [forward, backward]
 }
 
@@ -104,7 +104,7 @@ pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
 }
 
 /// Returns the range of array->array codecs from `first` on, up to one that does not convert each element by itself.
-fn value_places(chain: &BoundChain, first: usize) -> Range<usize> {
+fn value_codecs(chain: &BoundChain, first: usize) -> Range<usize> {
     let goes_on = |codec: &&BoundCodec| {
         let is_by_element = !matches!(codec.codec.effect(), Effect::Delta(_) | Effect::Packs);
         codec.encoded.array().is_some() && is_by_element
@@ -112,15 +112,15 @@ fn value_places(chain: &BoundChain, first: usize) -> Range<usize> {
     first..first + chain.codecs().iter().skip(first).take_while(goes_on).count()
 }
 
-/// Returns the array before the codec at index `place`.
-fn array_before(chain: &BoundChain, place: usize) -> &ArrayRepresentation {
-    chain.codecs().get(place).and_then(|codec| codec.decoded.array()).unwrap_or(chain.decoded())
+/// Returns the array before the codec at `index`.
+fn array_before(chain: &BoundChain, index: usize) -> &ArrayRepresentation {
+    chain.codecs().get(index).and_then(|codec| codec.decoded.array()).unwrap_or(chain.decoded())
 }
 
 /// Appends the effect on values of a codec that encodes or decodes.
-fn push_codec(program: &mut ValueProgram, chain: &BoundChain, place: usize, encodes: bool) {
-    let origin = if encodes { StepOrigin::Destination(place) } else { StepOrigin::Source(place) };
-    let steps = match chain.codecs()[place].codec.effect() {
+fn push_codec(program: &mut ValueProgram, chain: &BoundChain, index: usize, encodes: bool) {
+    let origin = if encodes { StepOrigin::Destination(index) } else { StepOrigin::Source(index) };
+    let steps = match chain.codecs()[index].codec.effect() {
         Effect::ScaleOffset(codec) if encodes => [Some(ValueStep::ScaleEncode(codec.clone())), None],
         Effect::ScaleOffset(codec) => [Some(ValueStep::ScaleDecode(codec.clone())), None],
         Effect::Cast { encode, decode } => [Some(ValueStep::Cast(if encodes { encode } else { decode }.clone())), None],
@@ -134,17 +134,17 @@ fn push_codec(program: &mut ValueProgram, chain: &BoundChain, place: usize, enco
     steps.into_iter().flatten().for_each(|step| program.push(step, origin));
 }
 
-/// Returns the order of dimensions before the codec at index `place`, from that after it.
-fn order_before(chain: &BoundChain, place: usize, order: Vec<usize>) -> Vec<usize> {
-    let Effect::Transpose(permutation) = chain.codecs()[place].codec.effect() else { return order };
+/// Returns the order of dimensions before the codec at `index`, from that after it.
+fn order_before(chain: &BoundChain, index: usize, order: Vec<usize>) -> Vec<usize> {
+    let Effect::Transpose(permutation) = chain.codecs()[index].codec.effect() else { return order };
     let mut before = order.clone();
     order.iter().zip(permutation).for_each(|(current, dimension)| before[*dimension] = *current);
     before
 }
 
-/// Returns the order of dimensions after the codec at index `place`, from that before it.
-fn order_after(chain: &BoundChain, place: usize, order: Vec<usize>) -> Vec<usize> {
-    let Effect::Transpose(permutation) = chain.codecs()[place].codec.effect() else { return order };
+/// Returns the order of dimensions after the codec at `index`, from that before it.
+fn order_after(chain: &BoundChain, index: usize, order: Vec<usize>) -> Vec<usize> {
+    let Effect::Transpose(permutation) = chain.codecs()[index].codec.effect() else { return order };
     permutation.iter().map(|dimension| order[*dimension]).collect()
 }
 
@@ -168,14 +168,14 @@ pub(super) struct Pass {
     pub(super) fill: Option<Vec<u8>>,
 }
 
-/// Returns the index of the first codec that runs by itself after the pass. `place` is the index of the codec after the
+/// Returns the index of the first codec that runs by itself after the pass. `index` is the index of the codec after the
 /// value codecs. If it is `bytes`, it is part of the pass, and the result is the next index. `None` if the codec cannot
 /// follow a pass: it must be `bytes`, another codec of fixed-size elements, or compute differences.
-fn pass_end(chain: &BoundChain, place: usize) -> Option<usize> {
-    match chain.codecs().get(place)?.codec.effect() {
-        Effect::Bytes { .. } => Some(place + 1),
-        Effect::Compress => Some(place),
-        _ => chain.takes_differences_at(place).then_some(place),
+fn pass_end(chain: &BoundChain, index: usize) -> Option<usize> {
+    match chain.codecs().get(index)?.codec.effect() {
+        Effect::Bytes { .. } => Some(index + 1),
+        Effect::Compress => Some(index),
+        _ => chain.takes_differences_at(index).then_some(index),
     }
 }
 
@@ -226,13 +226,13 @@ impl Pass {
         }
         // Dimension i of the current shape is dimension order[i] of the source's encoded array.
         let straight: Vec<usize> = (0..encoded.shape.len()).collect();
-        (keep..first).rev().for_each(|place| push_codec(&mut program, source, place, false));
-        let mut order = (keep..first).rev().fold(straight.clone(), |order, place| order_before(source, place, order));
-        let to_array = (0..keep).rev().fold(order.clone(), |order, place| order_before(source, place, order));
+        (keep..first).rev().for_each(|index| push_codec(&mut program, source, index, false));
+        let mut order = (keep..first).rev().fold(straight.clone(), |order, index| order_before(source, index, order));
+        let to_array = (0..keep).rev().fold(order.clone(), |order, index| order_before(source, index, order));
         push_change(&mut program, change);
-        for place in keep.max(change.num_codecs)..last {
-            push_codec(&mut program, destination, place, true);
-            order = order_after(destination, place, order);
+        for index in keep.max(change.num_codecs)..last {
+            push_codec(&mut program, destination, index, true);
+            order = order_after(destination, index, order);
         }
         let written = array_before(destination, last);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());

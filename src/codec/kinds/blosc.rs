@@ -53,12 +53,12 @@ const NUMCODECS_MEMBERS: &[Member] = &[
     Member::new("typesize", Form::Integer(1, i32::MAX as i64), Absent::Nothing),
 ];
 
-fn place(names: &[&str], name: &str) -> Option<usize> {
+fn index_of(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
 
 fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    let shuffle = place(&SHUFFLES, members.text_value("shuffle"))?;
+    let shuffle = index_of(&SHUFFLES, members.text_value("shuffle"))?;
     if shuffle > 0 && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         return members.refuse(code::CONFIGURATION_MISSING, "shuffle", message);
@@ -73,7 +73,7 @@ fn make_numbered(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>>
 
 fn with_shuffle(members: &Members<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
     Some(Arc::new(Blosc {
-        compressor: place(&COMPRESSORS, members.text_value("cname"))?,
+        compressor: index_of(&COMPRESSORS, members.text_value("cname"))?,
         level: members.integer_value("clevel"),
         shuffle,
         element_bytes: members.integer_value::<usize>("typesize").max(1),
@@ -102,7 +102,7 @@ fn read_v2(mut members: Object, item_size: u64) -> InV3 {
 fn write_v2(mut configuration: Object) -> Object {
     configuration.remove("typesize");
     let shuffle = configuration.get("shuffle").and_then(Json::as_str);
-    if let Some(number) = shuffle.and_then(|shuffle| place(&SHUFFLES, shuffle)) {
+    if let Some(number) = shuffle.and_then(|shuffle| index_of(&SHUFFLES, shuffle)) {
         configuration.insert("shuffle", number as u64);
     }
     configuration
@@ -113,7 +113,7 @@ fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
         return Err(None);
     }
     let one_of = |what: &str, known: &[&'static str], text: &str| {
-        if place(known, text).is_some() {
+        if index_of(known, text).is_some() {
             return Ok(());
         }
         let question = match near(text, known.iter().copied()).as_slice() {
@@ -152,11 +152,11 @@ const NAMES: [&CStr; 6] = [c"blosclz", c"lz4", c"lz4hc", c"snappy", c"zlib", c"z
 impl Coder for Blosc {
     /// Encodes with one thread inside the library, so that the result does not depend on a number of threads.
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let room = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
-        reserve(out.bytes, room)?;
+        let capacity = decoded.len().saturating_add(BLOSC_MAX_OVERHEAD as usize);
+        reserve(out.bytes, capacity)?;
         let shuffle = c_int::try_from(self.shuffle).unwrap_or(0);
         let name = NAMES[self.compressor];
-        // SAFETY: `decoded` is read within its length, and `out` has `room` bytes to write to. They do not overlap. The
+        // SAFETY: `decoded` is read within its length, and `out` has `capacity` bytes to write to. They do not overlap. The
         // name of the compressor ends with a zero, and no pointer is kept.
         let written = unsafe {
             blosc_compress_ctx(
@@ -166,14 +166,14 @@ impl Coder for Blosc {
                 decoded.len(),
                 decoded.as_ptr().cast(),
                 out.bytes.as_mut_ptr().cast(),
-                room,
+                capacity,
                 name.as_ptr(),
                 self.block_bytes,
                 1,
             )
         };
         match usize::try_from(written) {
-            Ok(written) if written > 0 && written <= room => {
+            Ok(written) if written > 0 && written <= capacity => {
                 // SAFETY: `written` bytes have been written into the reserved memory.
                 unsafe { out.bytes.set_len(written) };
                 Ok(())

@@ -65,12 +65,12 @@ impl Coder for Conditional {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut header = vec![0_u8; self.header_bytes];
         let mut body = Cow::Borrowed(decoded);
-        for (place, codec) in self.codecs().iter().enumerate() {
+        for (index, codec) in self.codecs().iter().enumerate() {
             let mut next = Vec::new();
             codec.encode(&body, &mut next, out.contexts).map_err(CodecError::encode)?;
             let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < body.len() {
-                header[place / 8] |= 1 << (place % 8);
+                header[index / 8] |= 1 << (index % 8);
                 body = Cow::Owned(next);
             }
         }
@@ -84,16 +84,16 @@ impl Coder for Conditional {
         let Some((header, body)) = encoded.split_at_checked(self.header_bytes) else {
             return Err(CodecError::short(self.header_bytes, encoded.len()));
         };
-        let is_set = |place: usize| header[place / 8] >> (place % 8) & 1 == 1;
-        if let Some(place) = (self.codecs().len()..header.len() * 8).find(|place| is_set(*place)) {
-            let reason = format!("bit {place} of its header is set, which stands for no codec");
+        let is_set = |index: usize| header[index / 8] >> (index % 8) & 1 == 1;
+        if let Some(index) = (self.codecs().len()..header.len() * 8).find(|index| is_set(*index)) {
+            let reason = format!("bit {index} of its header is set, which stands for no codec");
             return Err(CodecError::corrupt(reason));
         }
         // The decoded size of each applied codec, from the codecs before it.
         let mut applied = Vec::new();
         let mut size = out.allowed;
-        for (place, codec) in self.codecs().iter().enumerate().filter(|(place, _)| is_set(*place)) {
-            applied.push((place, size));
+        for (index, codec) in self.codecs().iter().enumerate().filter(|(index, _)| is_set(*index)) {
+            applied.push((index, size));
             size = after(codec, size);
         }
         if applied.is_empty() {
@@ -101,8 +101,8 @@ impl Coder for Conditional {
             return copy(body, out.bytes);
         }
         let mut current = Cow::Borrowed(body);
-        for (place, size) in applied.into_iter().rev() {
-            let codec = &self.codecs()[place];
+        for (index, size) in applied.into_iter().rev() {
+            let codec = &self.codecs()[index];
             codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(codec.name(), error))?;
             current = Cow::Owned(std::mem::take(out.bytes));
         }

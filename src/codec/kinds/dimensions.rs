@@ -208,7 +208,7 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
             // Until the product of the others is known.
             ReshapeDimension::Rest => 1,
             ReshapeDimension::Dimensions(own) => {
-                let lengths: Option<Vec<u64>> = own.iter().map(|place| decoded.get(*place).copied()).collect();
+                let lengths: Option<Vec<u64>> = own.iter().map(|dimension| decoded.get(*dimension).copied()).collect();
                 let missing = || format!("{own:?} are not among its {} dimensions", decoded.len());
                 count(&lengths.ok_or_else(missing)?)?
             }
@@ -228,13 +228,13 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
 /// Checks the position of each dimension that is the product of some of the input's. The products before and after it
 /// must be the same on both sides. Otherwise it would have other coordinates.
 fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64]) -> Result<(), String> {
-    for (place, dimension) in shape.iter().enumerate() {
+    for (index, dimension) in shape.iter().enumerate() {
         let ReshapeDimension::Dimensions(dimensions) = dimension else { continue };
         let (Some(first), Some(last)) = (dimensions.first(), dimensions.last()) else { continue };
-        let is_aligned = num_elements(&encoded[..place]) == num_elements(&decoded[..*first])
-            && num_elements(&encoded[place + 1..]) == num_elements(&decoded[*last + 1..]);
+        let is_aligned = num_elements(&encoded[..index]) == num_elements(&decoded[..*first])
+            && num_elements(&encoded[index + 1..]) == num_elements(&decoded[*last + 1..]);
         if !is_aligned {
-            return Err(format!("dimension {place} is not made of the input dimensions {dimensions:?}"));
+            return Err(format!("dimension {index} is not made of the input dimensions {dimensions:?}"));
         }
     }
     Ok(())

@@ -189,7 +189,7 @@ impl Coder for PackBooleans {
         zeroed(out.bytes, decoded.len().div_ceil(8) + 1)?;
         out.bytes[0] = padding(decoded.len());
         for (booleans, byte) in decoded.chunks(8).zip(&mut out.bytes[1..]) {
-            let bits = booleans.iter().zip(0..).map(|(boolean, place)| u8::from(*boolean != 0) << (7 - place));
+            let bits = booleans.iter().zip(0..).map(|(boolean, bit)| u8::from(*boolean != 0) << (7 - bit));
             *byte = bits.fold(0, |byte, bit| byte | bit);
         }
         Ok(())
@@ -203,8 +203,8 @@ impl Coder for PackBooleans {
         }
         zeroed(out.bytes, self.count)?;
         for (booleans, byte) in out.bytes.chunks_mut(8).zip(encoded.get(1..).unwrap_or_default()) {
-            for (boolean, place) in booleans.iter_mut().zip(0..) {
-                *boolean = (byte >> (7 - place)) & 1;
+            for (boolean, bit) in booleans.iter_mut().zip(0..) {
+                *boolean = (byte >> (7 - bit)) & 1;
             }
         }
         Ok(())

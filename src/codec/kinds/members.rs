@@ -190,7 +190,7 @@ impl<'a> Members<'a> {
             }
             Form::Number => (json.as_number().is_some(), false, "a number"),
             Form::Boolean => (json.as_bool().is_some(), false, "true or false"),
-            Form::Choice(choices) => return self.place(name, json, choices).is_some(),
+            Form::Choice(choices) => return self.choice_index(name, json, choices).is_some(),
             Form::DataType => {
                 (text.and_then(numpy_data_type).is_some(), text.is_some(), "a data type of numpy, such as \"<f4\"")
             }
@@ -253,13 +253,13 @@ impl<'a> Members<'a> {
     pub(crate) fn choice<T: Clone>(&mut self, name: &str, choices: &[(&str, T)], default: T) -> Option<T> {
         let Some(json) = self.given(name) else { return Some(default) };
         let names: Vec<_> = choices.iter().map(|choice| choice.0).collect();
-        self.place(name, json, &names).map(|place| choices[place].1.clone())
+        self.choice_index(name, json, &names).map(|index| choices[index].1.clone())
     }
 
-    /// Returns the place of a string among some. Reports any other value.
-    fn place(&mut self, name: &str, json: &Json, choices: &[&str]) -> Option<usize> {
-        let place = json.as_str().and_then(|text| choices.iter().position(|choice| *choice == text));
-        place.or_else(|| {
+    /// Returns the index of a string among some. Reports any other value.
+    fn choice_index(&mut self, name: &str, json: &Json, choices: &[&str]) -> Option<usize> {
+        let index = json.as_str().and_then(|text| choices.iter().position(|choice| *choice == text));
+        index.or_else(|| {
             let expected = format!("one of \"{}\"", choices.join("\", \""));
             self.unexpected(wrong(json.as_str().is_some()), name, &expected, json)
         })

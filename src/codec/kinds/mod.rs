@@ -107,8 +107,8 @@ pub struct Contexts {
 impl Contexts {
     /// Runs `work` with the context of this type. If `work` panics, the context is lost, since its state is unknown.
     fn with<T: Any + Send + Default, R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
-        let place = self.kept.iter().position(|context| context.is::<T>());
-        let context = place.and_then(|place| self.kept.swap_remove(place).downcast::<T>().ok());
+        let index = self.kept.iter().position(|context| context.is::<T>());
+        let context = index.and_then(|index| self.kept.swap_remove(index).downcast::<T>().ok());
         let mut context = context.unwrap_or_default();
         let result = work(&mut context);
         self.kept.push(context);

@@ -82,8 +82,8 @@ pub(super) fn decode_stream(
         }
         if before == out.bytes.capacity() {
             // One byte more than the bound shows a stream that passes it.
-            let room = (out.allowed.limit() - before).saturating_add(1);
-            reserve(out.bytes, room.min(before.max(LEAST)))?;
+            let capacity = (out.allowed.limit() - before).saturating_add(1);
+            reserve(out.bytes, capacity.min(before.max(LEAST)))?;
         }
         let (total, is_end) = step(&encoded[consumed..], out.bytes)?;
         if is_end {
@@ -183,8 +183,8 @@ impl Coder for Shuffle {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let count = elements(self.element_size, decoded)?;
         reserve(out.bytes, decoded.len())?;
-        for place in 0..self.element_size {
-            out.bytes.extend(decoded.iter().skip(place).step_by(self.element_size).take(count));
+        for byte in 0..self.element_size {
+            out.bytes.extend(decoded.iter().skip(byte).step_by(self.element_size).take(count));
         }
         Ok(())
     }
@@ -194,8 +194,8 @@ impl Coder for Shuffle {
         let count = elements(self.element_size, encoded)?;
         reserve(out.bytes, encoded.len())?;
         out.bytes.resize(encoded.len(), 0);
-        for (place, plane) in encoded.chunks_exact(count.max(1)).enumerate() {
-            let targets = out.bytes.iter_mut().skip(place).step_by(self.element_size);
+        for (byte, plane) in encoded.chunks_exact(count.max(1)).enumerate() {
+            let targets = out.bytes.iter_mut().skip(byte).step_by(self.element_size);
             plane.iter().zip(targets).for_each(|(byte, target)| *target = *byte);
         }
         Ok(())

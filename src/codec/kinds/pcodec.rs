@@ -347,12 +347,12 @@ mod tests {
         for configuration in ["{}", r#"{"delta_spec":"try_lookback"}"#, r#"{"delta_encoding_order":3}"#] {
             let codec = pcodec("float32", configuration, 700).unwrap();
             let encoded = compressed(&codec, &elements(4, 700)).unwrap();
-            for place in 0..encoded.len() {
+            for offset in 0..encoded.len() {
                 for bit in 0..8 {
                     let mut damaged = encoded.clone();
-                    damaged[place] ^= 1 << bit;
+                    damaged[offset] ^= 1 << bit;
                     if let Ok(decoded) = decompressed(&codec, &damaged) {
-                        assert_eq!(decoded.len(), 2800, "{place} {bit}");
+                        assert_eq!(decoded.len(), 2800, "{offset} {bit}");
                     }
                 }
             }

@@ -190,8 +190,8 @@ fn wrong_checksum_is_told_by_its_type_wherever_the_library_tells_it() {
         let mut encoded = Vec::new();
         codec.encode(&bytes, &mut encoded, &mut contexts).unwrap();
         // In gzip the checksum comes before the length.
-        let place = encoded.len() - if codec_of.0 == "gzip" { 5 } else { 1 };
-        encoded[place] ^= 1;
+        let offset = encoded.len() - if codec_of.0 == "gzip" { 5 } else { 1 };
+        encoded[offset] ^= 1;
         let result = codec.decode(&encoded, &mut Vec::new(), BytesSize::Fixed(8000), &mut contexts);
         let error = result.unwrap_err();
         assert!(matches!(error, CodecError::Checksum(_)), "{error}");

@@ -21,7 +21,7 @@ use zarrs::storage::StorageError;
 
 use super::{checked, representation};
 use crate::codec::kinds::{BytesSize, Contexts};
-use crate::codec::{BoundChain, ByShape, BytesCodec, Workspace};
+use crate::codec::{BoundChain, BytesCodec, PerShape, Workspace};
 use crate::data_type;
 use crate::metadata::{CodecMetadata, Json, Object};
 use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
@@ -33,7 +33,7 @@ pub(super) enum Direction {
 }
 
 /// The chains that were bound to a data type and a fill value, by shape.
-type Bindings = (DataType, Option<FillValue>, ByShape<BoundChain>);
+type Bindings = (DataType, Option<FillValue>, PerShape<BoundChain>);
 
 type Result<T, E = CodecError> = std::result::Result<T, E>;
 

@@ -122,12 +122,12 @@ fn last_owner(text: &[u8]) -> Option<LockOwner> {
 
 /// Returns the whole lines, each with the length of the text up to its end. Stops at an incomplete or invalid line.
 fn lines(text: &[u8]) -> impl Iterator<Item = (Line, u64)> + '_ {
-    let mut place = 0;
+    let mut offset = 0;
     std::iter::from_fn(move || {
-        let length = text[place..].iter().position(|byte| *byte == b'\n')?;
-        let line = serde_json::from_slice(&text[place..place + length]).ok()?;
-        place += length + 1;
-        Some((line, place as u64))
+        let length = text[offset..].iter().position(|byte| *byte == b'\n')?;
+        let line = serde_json::from_slice(&text[offset..offset + length]).ok()?;
+        offset += length + 1;
+        Some((line, offset as u64))
     })
 }
 

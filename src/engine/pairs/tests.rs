@@ -15,7 +15,7 @@ use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::Node;
 
 /// Returns an array of 4 x 4 bytes with this chunk shape.
-fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
+fn array(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
     let document = format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
         "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk_shape:?}}}}},
@@ -33,8 +33,8 @@ fn side(node: Node, chunk_shape: [u64; 2]) -> StoredArray {
 
 /// Rechunks two chunks of two rows to four of one column, block by block.
 fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
-    let source = side(Node::new(folder.join("a")), [2, 4]);
-    let destination = side(Node::new(folder.join("b")), [4, 1]);
+    let source = array(Node::new(folder.join("a")), [2, 4]);
+    let destination = array(Node::new(folder.join("b")), [4, 1]);
     for object in 0..2 {
         source.node.write(&source.key(object), &[1; 8]).unwrap();
     }

@@ -126,11 +126,11 @@ fn num_subchunks(shape: &StagingShape) -> u64 {
 /// dimensions in several orders, and leave more or less of the budget to threads.
 fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
     const SHARES: [u64; 4] = [12, 8, 4, 2]; // In sixteenths.
-    let rooms = costs.workers.map(|worker| budget.saturating_sub(worker) / costs.element.max(1));
+    let available = costs.workers.map(|worker| budget.saturating_sub(worker) / costs.element.max(1));
     let orders = orders(grids);
     let mut shapes = Vec::new();
     for share in SHARES {
-        let [first_most, second_most] = rooms.map(|room| (room / 16).saturating_mul(share).max(1));
+        let [first_most, second_most] = available.map(|bytes| (bytes / 16).saturating_mul(share).max(1));
         for (first_order, second_order) in orders.iter().flat_map(|a| orders.iter().map(move |b| (a, b))) {
             let least = least_written(grids, second_most);
             let first = shrunk(&grids.source_subchunk, &grids.shape, first_most, first_order);

@@ -106,7 +106,7 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
     for number in 0..plan.num_groups() {
         let of_group = ChunkSet::from_ranges(plan.groups().objects(number).collect());
         prop_assert!(plan.groups().of(&of_group).iter().eq([number]));
-        let mut places = HashMap::new();
+        let mut latest = HashMap::new();
         for block in plan.blocks(number) {
             for position in block.cells() {
                 written[usize::try_from(ravel(&position, &grids.shape)).unwrap()] += 1;
@@ -121,12 +121,12 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
             let mut subchunks: Vec<Vec<u64>> = of_block.cells().collect();
             subchunks.sort_by_key(|subchunk| in_object(grids, subchunk).1);
             for subchunk in subchunks {
-                let (object, place) = in_object(grids, &subchunk);
+                let (object, inside) = in_object(grids, &subchunk);
                 let owner = *groups_of_object.entry(object.clone()).or_insert(number);
                 prop_assert_eq!(owner, number, "an object of two groups");
                 // Each subchunk comes after the earlier ones of the object.
-                if let Some(before) = places.insert(object, place.clone()) {
-                    prop_assert!(before < place, "{:?} after {:?}", place, before);
+                if let Some(before) = latest.insert(object, inside.clone()) {
+                    prop_assert!(before < inside, "{:?} after {:?}", inside, before);
                 }
             }
         }
@@ -144,8 +144,8 @@ fn walk(plan: &RechunkPlan, budget: u64) -> Result<(), TestCaseError> {
 fn in_object(grids: &Grids, subchunk: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let per_object = grid_shape(&grids.destination_object, &grids.destination_subchunk);
     let object = subchunk.iter().zip(&per_object).map(|(index, count)| index / count).collect();
-    let place = grids.order.iter().map(|&dimension| subchunk[dimension] % per_object[dimension]).collect();
-    (object, place)
+    let inside = grids.order.iter().map(|&dimension| subchunk[dimension] % per_object[dimension]).collect();
+    (object, inside)
 }
 
 /// Returns grids for an array shape, from subchunks to subchunks in objects.

@@ -7,7 +7,7 @@ use std::mem::take;
 use crate::array::{
     ChunkFault, ChunkSet, Fault, Missing, ReadBuffers, Result, at, each_piece_of, filled, position, unbound,
 };
-use crate::codec::{ChainFault, Conversion, Converted, OfShape, PartlyDecoded, as_index};
+use crate::codec::{ChainFault, Conversion, Converted, ForShape, PartlyDecoded, as_index};
 use crate::engine::{
     Buffers, ChunkResult, Encoded, ObjectReport, Pass, PassContext, PrefetchPlan, Progress, Put, Reports,
     SubchunkWriter, Transfer, Workers, all_in_order, reads_in,
@@ -52,9 +52,9 @@ impl Pass<'_, Conversion> {
     }
 
     /// Converts one subchunk and calls `put` with it, unless it is absent from the destination.
-    fn subchunk(&self, place: &[u64], buffers: &mut Buffers, put: &mut Put<'_>) -> Result<()> {
+    fn subchunk(&self, position: &[u64], buffers: &mut Buffers, put: &mut Put<'_>) -> Result<()> {
         let source = &self.transfer.source;
-        let subchunk = &*self.transfer.source_subchunk(place);
+        let subchunk = &*self.transfer.source_subchunk(position);
         let conversion = &*self.conversion_of(subchunk)?;
         let region = source.subchunk_grid.region_of(subchunk);
         let valid = source.cropped(&region);
@@ -70,8 +70,8 @@ impl Pass<'_, Conversion> {
             let Buffers { source: ReadBuffers { bytes: read, .. }, written, conversion: work, report, .. } = buffers;
             let chain = conversion.source();
             let (chunk, bytes_read) = match &kept {
-                Some(kept) => (PartlyDecoded { bytes: &kept.bytes, place: chain.bytes_place() }, kept.stored),
-                None => (PartlyDecoded { bytes: read, place: chain.codecs().len() }, read.len() as u64),
+                Some(kept) => (PartlyDecoded { bytes: &kept.bytes, index: chain.bytes_index() }, kept.stored),
+                None => (PartlyDecoded { bytes: read, index: chain.codecs().len() }, read.len() as u64),
             };
             report.bytes_read += bytes_read;
             let figures = &mut report.figures;
@@ -86,17 +86,17 @@ impl Pass<'_, Conversion> {
         } else {
             None
         };
-        match converted.map_or_else(|| self.fill(conversion, place, buffers), Ok)? {
+        match converted.map_or_else(|| self.fill(conversion, position, buffers), Ok)? {
             Converted::Written => put(Encoded::whole(&buffers.written)),
             Converted::Empty => Ok(()),
         }
     }
 
     /// Returns the conversion for the shape of a subchunk.
-    fn conversion_of(&self, subchunk: &[u64]) -> Result<OfShape<'_, Conversion>> {
+    fn conversion_of(&self, subchunk: &[u64]) -> Result<ForShape<'_, Conversion>> {
         let source = &self.transfer.source;
         if source.layout.is_some() || source.is_regular() {
-            return Ok(OfShape::Same(self.route));
+            return Ok(ForShape::Same(self.route));
         }
         let shape = source.subchunk_grid.region_of(subchunk).shape;
         self.route.for_shape(&shape).map_err(|error| unbound(&error))
@@ -112,13 +112,13 @@ impl Pass<'_, Conversion> {
     }
 
     /// Encodes a subchunk full of `absent_element`, if absent subchunks must not stay absent.
-    fn fill(&self, conversion: &Conversion, place: &[u64], buffers: &mut Buffers) -> Result<Converted> {
+    fn fill(&self, conversion: &Conversion, position: &[u64], buffers: &mut Buffers) -> Result<Converted> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(Converted::Empty) };
         let (destination, chain) = (&self.transfer.destination, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
         let encoded = chain.encode(&filled(absent, chain), written, &mut work.workspace);
         encoded.map(|()| Converted::Written).map_err(|fault| {
-            at(fault, &destination.subchunk_grid.start_of(place)).of_destination(destination.object_of(place))
+            at(fault, &destination.subchunk_grid.start_of(position)).of_destination(destination.object_of(position))
         })
     }
 

@@ -7,7 +7,7 @@ use crate::array::{ChunkFault, ChunkSet, Result, at};
 use crate::codec::as_index;
 use crate::engine::{
     BlockReader, Buffers, ChunkResult, DecodedBlock, ObjectReport, Pass, PrefetchPlan, Progress, Put, RechunkPlan,
-    Reports, Share, Silent, SubchunkEncoder, SubchunkWriter, Workers, guarded, in_order,
+    Reports, Silent, SubProgress, SubchunkEncoder, SubchunkWriter, Workers, guarded, in_order,
 };
 use crate::grid::Region;
 
@@ -135,7 +135,7 @@ impl Group<'_, '_> {
         let Pass { transfer, route, listener, .. } = self.pass;
         let bytes = block.num_elements().saturating_mul(route.encoder.element_size() as u64);
         // A read block counts as half done, as one block may be the whole array.
-        let share = Share::new(*listener, bytes / 2, 1);
+        let share = SubProgress::new(*listener, bytes / 2, 1);
         let reader = self.pass.reader(&share);
         if transfer.absent_element.is_none() && !reader.has_object(block, true) {
             return Ok(());

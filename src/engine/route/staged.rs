@@ -164,12 +164,12 @@ impl Staged {
         &self,
         transfer: &Transfer,
         between: Intermediate,
-        told: PassContext<'_>,
+        context: PassContext<'_>,
         fold: &mut Reports<'_>,
     ) -> ChunkResult {
-        let second = self.second_transfer(transfer, Some(between), told.0);
+        let second = self.second_transfer(transfer, Some(between), context.0);
         let second = second.map_err(|fault| ChunkFault { index: 0, fault })?;
-        Pass::new(&second, &self.second, told).run(fold).map_err(Staged::of_second)
+        Pass::new(&second, &self.second, context).run(fold).map_err(Staged::of_second)
     }
 
     /// Writes the document of the intermediate data, which another run needs for their grid. Removes unfinished

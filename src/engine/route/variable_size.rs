@@ -28,7 +28,7 @@ use elements::{chain_of, not_taken_apart};
 #[derive(Debug, Clone)]
 pub struct VariableSize {
     /// Change of each subchunk.
-    pub way: SubchunkChange,
+    pub change: SubchunkChange,
     /// Chain that builds subchunks of the destination, if they can be built.
     pub destination: Option<VlenChain>,
     /// True if subchunks of only fill values are written.
@@ -40,7 +40,7 @@ pub struct VariableSize {
 impl VariableSize {
     /// Returns true if the encoded subchunks stay unchanged.
     pub fn is_copy(&self) -> bool {
-        matches!(&self.way, SubchunkChange::Recode(recoding) if recoding.is_copy())
+        matches!(&self.change, SubchunkChange::Recode(recoding) if recoding.is_copy())
     }
 
     /// Returns the mean number of reads of a source subchunk. Objects in the same subchunks share one read.
@@ -51,7 +51,7 @@ impl VariableSize {
         }
         let lengths = Groups::new(destination, source).lengths();
         let subchunks = source.subchunk_shape().iter().zip(&lengths);
-        let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.way, SubchunkChange::Compose));
+        let axes = shape.iter().zip(subchunks).filter(|_| matches!(self.change, SubchunkChange::Compose));
         axes.map(|(length, (from, to))| axis_amplification(*length, *from, *to)).product()
     }
 }
@@ -79,7 +79,7 @@ pub struct MemoryShare {
     /// Memory for a subchunk that is done alone.
     pub whole: u64,
     /// Part of either that is in use whatever the subchunk.
-    pub beside: u64,
+    pub base: u64,
 }
 
 impl MemoryShare {
@@ -100,7 +100,7 @@ impl MemoryShare {
                 let mut all = R::default();
                 let mut own = groups.objects(group).flatten().filter(|object| objects.contains(*object));
                 while let Some(object) = own.next() {
-                    buffers.begin(most, self.beside);
+                    buffers.begin(most, self.base);
                     match work(buffers, object) {
                         Ok(done) => all += done,
                         Err(fault) if fault.is_of_memory() && most < self.whole => {
@@ -164,7 +164,7 @@ impl Pass<'_, VariableSize> {
         for subchunk in subchunks_inside(destination, object) {
             self.driver.interrupt().check()?;
             buffers.next();
-            let is_written = match &self.route.way {
+            let is_written = match &self.route.change {
                 SubchunkChange::Recode(recoding) => self.recode(recoding, &subchunk, buffers)?,
                 SubchunkChange::Compose => {
                     let (chain, block) = (self.destination_chain(&subchunk)?, block_of(destination, &subchunk));
@@ -198,7 +198,7 @@ impl Pass<'_, VariableSize> {
             let Some(absent) = absent_element else { return Ok(false) };
             let chain = &self.destination_chain(subchunk)?;
             let nothing = vec![0; subchunk.len().max(1)];
-            let elements = VlenElements { bytes: absent.clone(), places: Vec::new() };
+            let elements = VlenElements { bytes: absent.clone(), ranges: Vec::new() };
             buffers.encode(chain, &elements, &nothing, absent)?;
             return Ok(true);
         }
@@ -237,23 +237,23 @@ pub fn fold_subchunks<R: Default + AddAssign + Send>(
 }
 
 /// Returns the recoding of a subchunk, or `None` if all subchunks have the same shape.
-pub fn recoding_of(sides: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>> {
-    if sides.iter().all(|side| side.layout.is_some() || side.is_regular()) {
+pub fn recoding_of(arrays: [&StoredArray; 2], subchunk: &[u64]) -> Result<Option<Recoding>> {
+    if arrays.iter().all(|array| array.layout.is_some() || array.is_regular()) {
         return Ok(None);
     }
-    let [source, destination] = sides;
+    let [source, destination] = arrays;
     let (source, destination) = (source.chain_of_subchunk(subchunk)?, destination.chain_of_subchunk(subchunk)?);
     Recoding::new(&source, &destination).map(Some).ok_or_else(not_taken_apart)
 }
 
 /// Returns the part of a subchunk inside the array.
-fn block_of(side: &StoredArray, subchunk: &[u64]) -> Region {
-    side.subchunk_grid.region_of(subchunk).common(&Region::whole(&side.metadata.shape))
+fn block_of(array: &StoredArray, subchunk: &[u64]) -> Region {
+    array.subchunk_grid.region_of(subchunk).common(&Region::whole(&array.metadata.shape))
 }
 
 /// Returns the subchunks of an object that overlap the array, in the object's order.
-fn subchunks_inside(side: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
-    all_in_order(side, object).filter(|subchunk| !block_of(side, subchunk).is_empty())
+fn subchunks_inside(array: &StoredArray, object: u64) -> impl Iterator<Item = Vec<u64>> {
+    all_in_order(array, object).filter(|subchunk| !block_of(array, subchunk).is_empty())
 }
 
 #[cfg(test)]
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn objects_that_do_not_fit_a_share_are_done_with_all_there_is() {
         let driver = Driver::new(3).unwrap();
-        let memory_share = MemoryShare { share: 100, whole: 300, beside: 10 };
+        let memory_share = MemoryShare { share: 100, whole: 300, base: 10 };
         let work = |needs: u64| {
             move |buffers: &mut VariableSizeBuffers, index: u64| {
                 buffers.next();

@@ -13,7 +13,7 @@ use super::document::below;
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
 use super::options::{AgainstOptions, CommonOptions};
-use super::progress::{Progress, Share};
+use super::progress::{Progress, SubProgress};
 use super::stored::opaque_array;
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
@@ -68,7 +68,7 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
         NodeContent::Group(_) | NodeContent::Implicit => None,
     };
     let path = |node: &HierarchyNode| {
-        Some(below(&node.place.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
+        Some(below(&node.node_path.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
     Ok(nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
 }
@@ -88,7 +88,7 @@ impl Comparison<'_> {
         let mut nodes = Vec::new();
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
-                (Some(bytes), true) => self.node(path, &Share::new(progress, *bytes, 1)).or_else(no_data)?,
+                (Some(bytes), true) => self.node(path, &SubProgress::new(progress, *bytes, 1)).or_else(no_data)?,
                 (Some(_), false) => missing(&self.against.other),
                 (None, _) => missing(self.store),
             };
@@ -237,9 +237,9 @@ impl ArrayPair<'_> {
         if elements == 0 {
             return Ok(comparison.result(elements, all));
         }
-        let sides = [&comparison.transfer.source, &comparison.transfer.destination];
-        if sides.iter().all(|side| side.objects().is_empty()) {
-            all += comparison.fill_values(elements, vec![0; sides[0].metadata.shape.len()]);
+        let stored = [&comparison.transfer.source, &comparison.transfer.destination];
+        if stored.iter().all(|array| array.objects().is_empty()) {
+            all += comparison.fill_values(elements, vec![0; stored[0].metadata.shape.len()]);
             return Ok(comparison.result(elements, all));
         }
         let pairs = Pairs::new(&comparison.transfer, comparison.worker_bytes(), budget.threads(), budget.bytes());
@@ -275,11 +275,11 @@ impl ArrayPair<'_> {
     /// Opens an array of variable-length elements, with its stored chunks.
     fn opened(&self, array: &OpenedArray) -> Result<StoredArray> {
         let listing = self.listed(array)?;
-        let side = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
-        if VlenChain::new(side.subchunk_chain()).is_none() {
+        let stored = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
+        if VlenChain::new(stored.subchunk_chain()).is_none() {
             return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
         }
-        Ok(side.with_present(listing.known()))
+        Ok(stored.with_present(listing.known()))
     }
 
     /// Compares elements of any length. A chunk that cannot be decoded makes them unequal. Machine faults are errors.
@@ -289,7 +289,7 @@ impl ArrayPair<'_> {
         let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
         let (source, destination) = (self.opened(arrays[0])?, self.opened(arrays[1])?);
         let fills = [&source, &destination]
-            .map(|side| side.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
+            .map(|array| array.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         let Transfer { source, destination, .. } = &transfer;
         // The objects with elements that either side stores.
@@ -311,8 +311,8 @@ impl ArrayPair<'_> {
         let rest = elements.saturating_sub(all.elements);
         let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
         if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
-            let place = Mismatch { at: destination.start_of(absent), difference: None, values: fills };
-            all += Tally { differing: rest, greatest: Some(place), ..Tally::default() };
+            let mismatch = Mismatch { at: destination.start_of(absent), difference: None, values: fills };
+            all += Tally { differing: rest, greatest: Some(mismatch), ..Tally::default() };
         }
         Ok(all.result(elements, arrays.map(|array| &array.data_type), false))
     }
@@ -360,8 +360,8 @@ impl ArrayComparison {
     /// Compares elements that are absent on both sides. The first is at `at`.
     fn fill_values(&self, elements: u64, at: Vec<u64>) -> Tally {
         let mut decoded = Vec::new();
-        let sides = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
-        let [a, b] = [0, 1].map(|side| self.values[side].decode(&sides[side], &mut decoded).to_vec());
+        let fills = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
+        let [a, b] = [0, 1].map(|side| self.values[side].decode(&fills[side], &mut decoded).to_vec());
         let first = self.box_of(&Region { shape: vec![1; at.len()], start: at }, [&a, &b]);
         Tally { elements, differing: first.differing * elements, ..first }
     }
@@ -377,8 +377,8 @@ impl AddAssign for Tally {
         self.elements += other.elements;
         self.differing += other.differing;
         self.relative = [self.relative, other.relative].into_iter().flatten().reduce(f64::max);
-        let places = [self.greatest.take(), other.greatest].into_iter().flatten();
-        self.greatest = places.reduce(|a, b| if b.is_before(&a) { b } else { a });
+        let both = [self.greatest.take(), other.greatest].into_iter().flatten();
+        self.greatest = both.reduce(|a, b| if b.is_before(&a) { b } else { a });
     }
 }
 
@@ -386,8 +386,8 @@ impl Tally {
     /// Returns the result for arrays with this number of elements and values of these types.
     fn result(self, elements: u64, types: [&DataType; 2], is_packed: bool) -> AgainstNode {
         let value = |data_type: &DataType, bytes| data_type.fill_value_to_json(&FillValue(bytes)).ok();
-        let difference = self.greatest.as_ref().and_then(|place| place.difference);
-        let (at, values) = self.greatest.map(|place| (place.at, place.values)).unzip();
+        let difference = self.greatest.as_ref().and_then(|mismatch| mismatch.difference);
+        let (at, values) = self.greatest.map(|mismatch| (mismatch.at, mismatch.values)).unzip();
         let [value, other_value] = values.map_or([None, None], |[a, b]| [value(types[0], a), value(types[1], b)]);
         let hint = if is_packed { " as they are stored; `--cf` compares what CF readers see" } else { "" };
         AgainstNode {
@@ -438,13 +438,13 @@ pub(super) fn differences(
     buffers: &mut VariableSizeBuffers,
 ) -> Result<Tally, Fault> {
     let (a, b) = (a.read(block, &block.start, buffers)?, b.read(block, &block.start, buffers)?);
-    let mut differing = (0..a.places.len()).filter(|index| a.element(*index) != b.element(*index));
+    let mut differing = (0..a.ranges.len()).filter(|index| a.element(*index) != b.element(*index));
     let first = differing.next();
-    let place = first.map(|index| Mismatch {
+    let mismatch = first.map(|index| Mismatch {
         at: block.position(index as u64),
         difference: None,
         values: [a.element(index).to_vec(), b.element(index).to_vec()],
     });
     let count = u64::from(first.is_some()) + differing.count() as u64;
-    Ok(Tally { elements: a.places.len() as u64, differing: count, relative: None, greatest: place })
+    Ok(Tally { elements: a.ranges.len() as u64, differing: count, relative: None, greatest: mismatch })
 }

@@ -115,8 +115,8 @@ impl Comparer {
                 }
             }
             let elements = a.chunks_exact(of_a).zip(b.chunks_exact(of_b));
-            for (place, (a, b)) in elements.enumerate() {
-                self.element(tile * TILE + place, a, b, &mut compared);
+            for (index, (a, b)) in elements.enumerate() {
+                self.element(tile * TILE + index, a, b, &mut compared);
             }
         }
         compared

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::array::reader::ReadBuffers;
 use crate::array::{Fault, ShardLayout, StoredArray};
-use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, OfShape, Workspace};
+use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, Region, ravel};
@@ -17,26 +17,26 @@ type Stored = (Vec<u8>, Option<u64>);
 
 /// Reads a chunk and decodes it. A fault in it is a finding, next to the successful steps.
 pub(super) fn inspect_chunk(
-    side: &StoredArray,
+    array: &StoredArray,
     store: &str,
     options: &ChunkOptions,
 ) -> Result<(ChunkResult, Option<Diagnostic>)> {
-    let layout = side.layout.as_ref();
-    let is_sharded = side.chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
+    let layout = array.layout.as_ref();
+    let is_sharded = array.chain.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
     if options.inner && layout.is_none() && is_sharded {
         return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be read alone"))
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
     let layout = layout.filter(|_| options.inner);
-    let (index, region) = find(side, layout, store, options)?;
-    let key = side.key(index);
+    let (index, region) = find(array, layout, store, options)?;
+    let key = array.key(index);
     let named = format!("`{key}` of `{store}`");
-    let shape = side.cropped(&region).unwrap_or_else(|| region.shape.clone());
+    let shape = array.cropped(&region).unwrap_or_else(|| region.shape.clone());
     let (indices, inner) = (options.indices.clone(), options.inner);
     let mut result = ChunkResult { indices, inner, key, shape, ..ChunkResult::default() };
-    let chain = layout.map_or_else(|| side.chain_of(index), |layout| Ok(OfShape::Same(&layout.subchunk)));
+    let chain = layout.map_or_else(|| array.chain_of(index), |layout| Ok(ForShape::Same(&layout.subchunk)));
     let chain = chain.map_err(|fault| OperationError::data(format!("{named} cannot be decoded")).because(fault))?;
-    let finding = match read(side, index, layout.map(|_| &*options.indices)) {
+    let finding = match read(array, index, layout.map(|_| &*options.indices)) {
         Ok(None) => None,
         Ok(Some((bytes, offset))) => {
             result.present = true;
@@ -68,9 +68,14 @@ pub(super) fn inspect_chunk(
 }
 
 /// Returns the index of a stored object, and the chunk's box. The box is in the coordinates of the array, with padding.
-fn find(side: &StoredArray, layout: Option<&ShardLayout>, store: &str, wanted: &ChunkOptions) -> Result<(u64, Region)> {
-    let inner = layout.map(|layout| Grid::regular(&side.metadata.shape, &layout.subchunk.decoded().shape));
-    let chunks = inner.as_ref().unwrap_or(&side.metadata.grid);
+fn find(
+    array: &StoredArray,
+    layout: Option<&ShardLayout>,
+    store: &str,
+    wanted: &ChunkOptions,
+) -> Result<(u64, Region)> {
+    let inner = layout.map(|layout| Grid::regular(&array.metadata.shape, &layout.subchunk.decoded().shape));
+    let chunks = inner.as_ref().unwrap_or(&array.metadata.grid);
     let indices = &wanted.indices;
     let grid = chunks.counts();
     if indices.len() != grid.len() || indices.iter().zip(&grid).any(|(index, length)| index >= length) {
@@ -93,14 +98,14 @@ fn find(side: &StoredArray, layout: Option<&ShardLayout>, store: &str, wanted: &
         }));
     }
     let region = chunks.region_of(indices);
-    Ok((if layout.is_some() { side.object_of(indices) } else { ravel(indices, &grid) }, region))
+    Ok((if layout.is_some() { array.object_of(indices) } else { ravel(indices, &grid) }, region))
 }
 
-fn read(side: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Option<Stored>, Fault> {
+fn read(array: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Option<Stored>, Fault> {
     let mut buffers = ReadBuffers::default();
     let offset = match subchunk {
-        None => side.read_object(object, &mut buffers)?.then_some(None),
-        Some(subchunk) => side.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
+        None => array.read_object(object, &mut buffers)?.then_some(None),
+        Some(subchunk) => array.open_subchunks(object, false, &mut buffers)?.fetch(subchunk, &mut buffers)?.map(Some),
     };
     Ok(offset.map(|offset| (buffers.bytes, offset)))
 }
@@ -110,10 +115,10 @@ fn read(side: &StoredArray, object: u64, subchunk: Option<&[u64]>) -> Result<Opt
 fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Vec<ChunkStage>) -> Option<ChainFault> {
     let mut workspace = Workspace::default();
     let mut decoded = Vec::new();
-    for (place, codec) in chain.codecs().iter().enumerate().rev() {
+    for (number, codec) in chain.codecs().iter().enumerate().rev() {
         let has_checksum = holds_checksum(codec, &bytes);
         let begun = Instant::now();
-        let outcome = chain.decode_codec(place, &bytes, &mut decoded, &mut workspace);
+        let outcome = chain.decode_codec(number, &bytes, &mut decoded, &mut workspace);
         let seconds = begun.elapsed().as_secs_f64();
         let error = outcome.as_ref().err().map(ToString::to_string);
         let is_wrong =
@@ -121,7 +126,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Ve
         let array = codec.decoded.array().filter(|_| error.is_none());
         stages.push(ChunkStage {
             codec: codec.name.clone(),
-            place: place as u64,
+            place: number as u64,
             bytes_encoded: bytes.len() as u64,
             bytes: error.is_none().then_some(decoded.len() as u64),
             data_type: array.map(|array| array.data_type.to_metadata()),
@@ -148,8 +153,8 @@ fn holds_checksum(codec: &BoundCodec, encoded: &[u8]) -> bool {
 }
 
 /// Returns the bytes that are needed at a time: the chunk on both sides of its largest codec.
-pub(super) fn needed_bytes(side: &StoredArray, options: &ChunkOptions) -> u64 {
-    let subchunk = side.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.subchunk);
-    let chain = subchunk.unwrap_or(&side.chain);
+pub(super) fn needed_bytes(array: &StoredArray, options: &ChunkOptions) -> u64 {
+    let subchunk = array.layout.as_ref().filter(|_| options.inner).map(|layout| &layout.subchunk);
+    let chain = subchunk.unwrap_or(&array.chain);
     chain.max_representation_bytes().saturating_mul(2).saturating_add(chain.context_bytes())
 }

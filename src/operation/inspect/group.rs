@@ -6,7 +6,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Profile, Severity, code};
 use crate::element::NumberType;
 use crate::engine::listing::scan;
-use crate::engine::{Driver, Progress, Share};
+use crate::engine::{Driver, Progress, SubProgress};
 use crate::metadata::Object;
 use crate::metadata::array::num_elements;
 use crate::operation::description::describe_members;
@@ -37,20 +37,20 @@ pub(super) fn inspect_group(
     let coordinates = coordinates(&all);
     for mut node in all {
         Profile::Read.judge(node.document_diagnostics_mut());
-        let depth = depth(&root, &node.place);
+        let depth = depth(&root, &node.node_path);
         if options.depth.is_some_and(|deepest| depth > deepest) {
             continue;
         }
         // A null fill value matters only if a chunk is absent, which is not known here.
         let found = node.document_diagnostics().filter(|found| !found.is(code::V2_FILL_VALUE_NULL));
         warnings.extend(found.cloned());
-        warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.place.path.as_str())));
+        warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.node_path.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
             if let Some(listing) = listed(array, driver)? {
                 described.bytes_stored = Some(listing.present_bytes);
                 let mut found: Vec<_> = unread(&listing).collect();
-                node.place.locate(&mut found, array.documents.key);
+                node.node_path.locate(&mut found, array.documents.key);
                 warnings.extend(found);
             }
             described.chunks_refused = Some(array.node.num_refused());
@@ -103,13 +103,13 @@ fn figures(
     progress.start("values", Some(result.totals.bytes_logical));
     for (index, array) in arrays {
         let node = &mut result.nodes[index];
-        let share = Share::new(progress, node.bytes_logical.unwrap_or(0), 1);
+        let share = SubProgress::new(progress, node.bytes_logical.unwrap_or(0), 1);
         let suggest = options.suggest.filter(|_| has_ways(&array, coordinates));
         if !options.stats && suggest.is_none() {
             continue;
         }
         let options = InspectOptions { suggest, ..options.clone() };
-        let (place, key, is_decoded) = (array.place.clone(), array.documents.key, array.pipeline.is_some());
+        let (node_path, key, is_decoded) = (array.node_path.clone(), array.documents.key, array.pipeline.is_some());
         // The findings of the documents are first, and are already among those of the group.
         let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
         match inspect_reading(*array, &options, (&share, interrupt)) {
@@ -119,9 +119,9 @@ fn figures(
             }
             Err(error) => {
                 let code = if is_decoded { code::CHUNK_CORRUPT } else { code::GRID_FEW_READERS };
-                let mut found = Profile::Values.judged(vec![finding(error, code)?.at_node(place.path.as_str())]);
+                let mut found = Profile::Values.judged(vec![finding(error, code)?.at_node(node_path.path.as_str())]);
                 if !is_decoded {
-                    place.locate(&mut found, key);
+                    node_path.locate(&mut found, key);
                 }
                 result.warnings.extend(found);
             }
@@ -135,7 +135,7 @@ fn figures(
 /// Returns the coordinates of a hierarchy.
 fn coordinates(nodes: &[HierarchyNode]) -> Coordinates {
     let members = nodes.iter().filter_map(|node| {
-        let path = node.place.path.as_str();
+        let path = node.node_path.path.as_str();
         match &node.content {
             NodeContent::Array(array) => {
                 let metadata = array.metadata.as_ref()?;
@@ -153,7 +153,7 @@ fn has_ways(array: &ArrayReading, coordinates: &Coordinates) -> bool {
     let number = array.data_type.as_ref().and_then(DataType::number);
     let is_float = number.is_some_and(NumberType::is_float);
     let is_packed = array.metadata.as_ref().is_some_and(|own| is_packed(&own.codecs));
-    is_float && !is_packed && !coordinates.contains(&array.place.path)
+    is_float && !is_packed && !coordinates.contains(&array.node_path.path)
 }
 
 /// Returns the stored chunks of an array. `None` if the metadata do not define its keys.
@@ -179,7 +179,7 @@ fn depth(root: &NodePath, node: &NodePath) -> u64 {
 }
 
 fn describe(node: &HierarchyNode) -> NodeResult {
-    let alone = |node_type| NodeMembers { node_type, path: node.place.path.clone(), ..NodeMembers::default() };
+    let alone = |node_type| NodeMembers { node_type, path: node.node_path.path.clone(), ..NodeMembers::default() };
     let members = match &node.content {
         NodeContent::Array(array) => describe_members(array, array.members.clone()),
         NodeContent::Group(group) => {

@@ -46,7 +46,7 @@ impl Contents<'_> {
 
     /// Reads a slice. An error of the data if a chunk cannot be read.
     fn draw(&self, numbers: &CfNumbers, slice: &Slice) -> Result<PreviewResult> {
-        let (array, store) = (self.side, &self.source.store);
+        let (array, store) = (self.stored, &self.source.store);
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
             let listing = listing::list(&array.node, &array.metadata, self.driver)
@@ -81,7 +81,7 @@ impl Contents<'_> {
             let note = format!("values of type {data_type} are not real numbers and are not drawn");
             return Ok(ArrayDrawing::noted(note));
         };
-        let (array, metadata) = (self.side, &self.source.metadata);
+        let (array, metadata) = (self.stored, &self.source.metadata);
         let Some(slice) = Slice::in_middle(&metadata.shape, &[array], PIXELS) else {
             return Ok(ArrayDrawing::noted("the array has no elements to draw"));
         };
@@ -126,7 +126,7 @@ impl Contents<'_> {
 
     /// Returns the reason why a chunk cannot be read. An error if the run was interrupted.
     fn note(&self, fault: ChunkFault) -> Result<String> {
-        let error = explain(fault, &self.side.metadata, &self.source.store, None);
+        let error = explain(fault, &self.stored.metadata, &self.source.store, None);
         if error.class() == FaultClass::Interrupted { Err(error) } else { Ok(error.in_one_line()) }
     }
 }
@@ -138,8 +138,8 @@ fn indices(metadata: &ArrayMetadata, store: &str, given: &[(String, u64)]) -> Re
         let dimension = dimension(metadata, store, axis)?;
         let length = metadata.shape[dimension];
         if *index >= length {
-            let place = format!("--preview {axis}={index} is outside of `{store}`");
-            return Err(OperationError::data(format!("{place}: that dimension has {length} elements"))
+            let outside = format!("--preview {axis}={index} is outside of `{store}`");
+            return Err(OperationError::data(format!("{outside}: that dimension has {length} elements"))
                 .with_help("indices count from 0"));
         }
         if at[dimension].replace(*index).is_some() {
@@ -211,9 +211,9 @@ const MOST_COUNTED: u64 = 1 << 26;
 const MOST_COUNTED_OBJECTS: u64 = 1 << 12;
 
 /// True if the whole array is counted.
-fn is_small(side: &StoredArray) -> bool {
-    num_elements(&side.metadata.shape).is_some_and(|elements| elements <= MOST_COUNTED)
-        && side.metadata.num_chunks() <= MOST_COUNTED_OBJECTS
+fn is_small(array: &StoredArray) -> bool {
+    num_elements(&array.metadata.shape).is_some_and(|elements| elements <= MOST_COUNTED)
+        && array.metadata.num_chunks() <= MOST_COUNTED_OBJECTS
 }
 
 #[cfg(test)]

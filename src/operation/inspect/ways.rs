@@ -148,7 +148,7 @@ impl Contents<'_> {
     fn compressor(&self) -> Option<&'static str> {
         let outer = &self.source.pipeline;
         let is_compressed = match outer.sharding() {
-            Some((place, sharding)) => place + 1 < outer.stages.len() || !has_fixed_size(&sharding.inner),
+            Some((index, sharding)) => index + 1 < outer.stages.len() || !has_fixed_size(&sharding.inner),
             None => !has_fixed_size(outer),
         };
         (!is_compressed).then_some(COMPRESSOR)

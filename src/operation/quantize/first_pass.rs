@@ -1,4 +1,4 @@
-//! A quantisation settled with the data. A first pass determines the range. With `--max-error`, a second pass measures
+//! A quantisation resolved with the data. A first pass determines the range. With `--max-error`, a second pass measures
 //! the error of types with too many codes for a proof.
 
 use super::range::ScaleSearch;
@@ -58,7 +58,7 @@ impl<'a> FirstPass<'a> {
         })
     }
 
-    /// Settles one type of codes so that its error is at most `max_error`.
+    /// Resolves one type of codes so that its error is at most `max_error`.
     ///
     /// A step with too great an error is narrowed by twice the excess, and tried again. The excess is a few roundings,
     /// because fitting has checked many codes. If no fill value survives the codes, absent chunks would have to be
@@ -72,25 +72,25 @@ impl<'a> FirstPass<'a> {
     ) -> Result<Quantization> {
         let (mut least, mut writing_absent) = (f64::INFINITY, None);
         for round in 0..MOST_ROUNDS {
-            let settled = match self.request.resolve(target, survey, fit) {
+            let resolved = match self.request.resolve(target, survey, fit) {
                 Err(_) if writing_absent.is_some() => break,
-                settled => settled?,
+                resolved => resolved?,
             };
-            let mut found = settled.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
-            if !settled.is_proved {
-                found = found.max(self.measure(&settled)? + settled.cf_rounding());
+            let mut found = resolved.absent_error().filter(|_| survey.absent_elements).unwrap_or(0.0);
+            if !resolved.is_proved {
+                found = found.max(self.measure(&resolved)? + resolved.cf_rounding());
             }
             least = least.min(found);
             let is_kept = found <= max_error;
-            let is_narrowed = matches!(fit, ScaleSearch::Within(_)) && settled.writes_absent && settled.is_proved;
+            let is_narrowed = matches!(fit, ScaleSearch::Within(_)) && resolved.writes_absent && resolved.is_proved;
             if is_kept && !is_narrowed {
-                return Ok(settled);
+                return Ok(resolved);
             }
             let ScaleSearch::Within(allowed) = fit else { break };
             let sliver = allowed * 2_f64.powi(4 * round - 32);
             let excess = if is_kept { sliver } else { (found - max_error).max(sliver) };
             if is_kept {
-                writing_absent.get_or_insert(settled);
+                writing_absent.get_or_insert(resolved);
             }
             fit = ScaleSearch::Within(allowed - 2.0 * excess);
             if allowed <= 2.0 * excess {

@@ -125,13 +125,13 @@ impl Quantization {
     }
 
     /// Returns whether all parameters are known and none depends on the data.
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn is_resolved(&self) -> bool {
         !(self.is_open || self.is_target_open)
     }
 
     /// Returns whether the codes are known. In an open plan all codes of the type must be used, and a NaN code reserved
     /// in any case.
-    pub(crate) fn are_codes_settled(&self) -> bool {
+    pub(crate) fn are_codes_resolved(&self) -> bool {
         let is_whole_type = self.codes.nan.is_some() && self.max_error.is_none() && self.grid_step.is_none();
         !self.is_target_open && (!self.is_open || is_whole_type)
     }

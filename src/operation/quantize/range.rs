@@ -249,14 +249,14 @@ impl RangeFinder {
         ulps.and_then(attempt).ok_or(RangeFault::NotFound)
     }
 
-    /// Returns the scaling with this scale. Its offset is `beside` values of the type away from the nearest. `None` if
+    /// Returns the scaling with this scale. Its offset is `shift` values of the type away from the nearest. `None` if
     /// an end has no valid code.
-    fn attempt(&self, scale: f64, beside: i64, lo: f64, hi: f64) -> Option<Scaling> {
+    fn attempt(&self, scale: f64, shift: i64, lo: f64, hi: f64) -> Option<Scaling> {
         let offset = match self.codes.first {
             0 => lo,
             first => self.float.round(lo - float_of(first) / scale, Rounding::NearestEven),
         };
-        let offset = if beside == 0 { offset } else { self.float.neighbour(offset, beside)? };
+        let offset = if shift == 0 { offset } else { self.float.neighbour(offset, shift)? };
         let scaling = Scaling::new(Some(offset), Some(scale));
         (offset.is_finite() && self.codes_of(scaling, (lo, hi)).is_some()).then_some(scaling)
     }

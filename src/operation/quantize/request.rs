@@ -121,10 +121,10 @@ impl<'a> Request<'a> {
         // A finite fill value depends on whether inner chunks are absent.
         let knows_fill = self.fill_is_nan() || self.source.pipeline.sharding().is_none();
         if self.fits_error() && self.quantize.range.is_some() && knows_fill {
-            let mut settled = self.first_fit(|target, fit| self.resolve(target, &survey, fit))?;
-            settled.is_open = !settled.is_proved;
-            settled.is_target_open = settled.is_open && self.quantize.data_type.is_none();
-            return Ok(settled);
+            let mut resolved = self.first_fit(|target, fit| self.resolve(target, &survey, fit))?;
+            resolved.is_open = !resolved.is_proved;
+            resolved.is_target_open = resolved.is_open && self.quantize.data_type.is_none();
+            return Ok(resolved);
         }
         // The widest type, so that the resources of the plan are enough for any.
         let widest = self.candidates().into_iter().next_back().unwrap_or(self.float.0);
@@ -132,7 +132,7 @@ impl<'a> Request<'a> {
         let mut quantization = match self.resolve(widest, &survey, fit) {
             // Only one value is known so far, which needs no grid. The data show later whether they fit one.
             Err(_) if self.quantize.range.is_none() => self.resolve(widest, &survey, ScaleSearch::AllCodes)?,
-            settled => settled?,
+            resolved => resolved?,
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
         quantization.is_target_open = self.quantize.data_type.is_none();
@@ -140,7 +140,7 @@ impl<'a> Request<'a> {
         Ok(quantization)
     }
 
-    /// Settles everything for one type of codes.
+    /// Resolves everything for one type of codes.
     pub(crate) fn resolve(
         &self,
         target: NumberType,
@@ -292,7 +292,7 @@ impl<'a> Request<'a> {
                 match resolve(target, fit) {
                     // Another type may have enough codes.
                     Err(error) if error.class() == FaultClass::Data => refused = error,
-                    settled => return settled,
+                    resolved => return resolved,
                 }
             }
         }

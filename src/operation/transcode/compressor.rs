@@ -91,7 +91,7 @@ impl Search {
 struct Trying<'a> {
     sampler: &'a Sampler<'a>,
     sample: &'a Sample,
-    settled: Option<&'a Quantization>,
+    resolved: Option<&'a Quantization>,
     options: &'a ChangeOptions,
 }
 
@@ -102,7 +102,7 @@ impl Trying<'_> {
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
         let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
-        self.sampler.try_way(self.sample, &options, self.settled)
+        self.sampler.try_way(self.sample, &options, self.resolved)
     }
 
     /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
@@ -149,14 +149,14 @@ impl Sampler<'_> {
         sample: &Sample,
         source: &OpenedArray,
         options: &ChangeOptions,
-        settled: Option<&Quantization>,
+        resolved: Option<&Quantization>,
     ) -> Result<Vec<String>> {
         let among = dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape());
-        Trying { sampler: self, sample, settled, options }.predict(None, &among)
+        Trying { sampler: self, sample, resolved, options }.predict(None, &among)
     }
 
     /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
-    /// tried. The plan must be made with the placeholders of [`Search::new`]. If a quantisation is not settled, its
+    /// tried. The plan must be made with the placeholders of [`Search::new`]. If a quantisation is not resolved, its
     /// range is that of the sample.
     pub(super) fn choose(
         &self,
@@ -168,8 +168,8 @@ impl Sampler<'_> {
         let bytes = element_bytes(&plan.source).saturating_mul(elements);
         let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
         let sample = self.draw(&SampleSpec::new(plan, options), size)?;
-        let settled = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
-        let trying = Trying { sampler: self, sample: &sample, settled, options };
+        let resolved = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
+        let trying = Trying { sampler: self, sample: &sample, resolved, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
@@ -212,8 +212,8 @@ impl Sampler<'_> {
         let most = approximate(least) * AS_GOOD;
         let is_as_good = |one: &&TriedResult| one.bytes_stored.is_some_and(|bytes| approximate(bytes) <= most);
         // The smallest of one chain: the additional time for differences is negligible.
-        let place = |one: &&TriedResult| chains.iter().position(|words| *words == one.compress);
-        let best = tried.iter().filter(is_as_good).min_by_key(|one| (place(one), one.bytes_stored));
+        let rank = |one: &&TriedResult| chains.iter().position(|words| *words == one.compress);
+        let best = tried.iter().filter(is_as_good).min_by_key(|one| (rank(one), one.bytes_stored));
         let chosen = best.map(|best| best.compress.clone());
         if let Some(best) = best {
             options.compress = Some(Compression::Codecs(chain(&best.compress)));
@@ -232,10 +232,10 @@ fn is_unfit(error: &OperationError, words: Option<&str>) -> bool {
 /// Returns the names of the dimensions along which chunks have several elements, or their numbers.
 fn dimensions_of(metadata: &ArrayMetadata, chunk: Vec<u64>) -> Vec<String> {
     let names = metadata.dimension_names.as_deref().unwrap_or_default();
-    let word = |(place, length): (usize, u64)| {
-        let name = names.get(place).and_then(Option::as_ref).filter(|name| !name.contains(','));
+    let word = |(dimension, length): (usize, u64)| {
+        let name = names.get(dimension).and_then(Option::as_ref).filter(|name| !name.contains(','));
         let is_known = |name: &&String| names.iter().flatten().filter(|other| other == name).count() == 1;
-        (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| place.to_string()))
+        (length > 1).then(|| name.filter(is_known).cloned().unwrap_or_else(|| dimension.to_string()))
     };
     chunk.into_iter().enumerate().filter_map(word).collect()
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use self::existing::Existing;
-use crate::array::fault::Clearing;
+use crate::array::fault::CleanupFn;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::journal::JournalError;
 use crate::engine::{Assignment, Driver, Fingerprint, Journal};
@@ -64,7 +64,7 @@ impl Output {
 
     /// Returns the clean-up for a process that exits before the run ends. It writes the journal entries, and releases
     /// unfinished uploads and locks. If an unfinished run is not kept, it is removed.
-    pub(super) fn clearing(&self, journal: Weak<Journal>) -> Clearing {
+    pub(super) fn cleanup(&self, journal: Weak<Journal>) -> CleanupFn {
         let destination = self.destination.clone();
         Box::new(move || {
             if !destination.keeps_unfinished() {
@@ -133,10 +133,10 @@ impl Output {
     }
 
     fn open(&self, fingerprint: &Fingerprint) -> Result<Journal, JournalError> {
-        let place = &self.destination.place;
-        if self.destination.beside.is_some() && self.keeps_unfinished() && has_run_folder(place) {
+        let target = &self.destination.target;
+        if self.destination.beside.is_some() && self.keeps_unfinished() && has_run_folder(target) {
             // Nobody else may write what is to be replaced.
-            Journal::check_free(&place.below(&RUN_FOLDER))?;
+            Journal::check_free(&target.below(&RUN_FOLDER))?;
         }
         Journal::open((&self.destination.run(), self.data()), fingerprint, self.resumes)
     }
@@ -250,8 +250,8 @@ pub(crate) struct LockedDestination {
 
 impl LockedDestination {
     /// Returns the clean-up for a process that exits before the run ends.
-    pub(super) fn clearing(&self) -> Clearing {
-        self.output.clearing(Arc::downgrade(&self.journal))
+    pub(super) fn cleanup(&self) -> CleanupFn {
+        self.output.cleanup(Arc::downgrade(&self.journal))
     }
 
     /// Makes the written data and their journal entries durable.
@@ -324,13 +324,13 @@ impl LockedDestination {
 }
 
 /// Returns whether a document makes a location a node.
-pub(super) fn is_node(place: &Node) -> Result<bool, StoreError> {
-    if place.capabilities().is_remote {
+pub(super) fn is_node(node: &Node) -> Result<bool, StoreError> {
+    if node.capabilities().is_remote {
         // All are requested at once, with one request each. A failed request may be for the one that exists.
-        let sizes: Vec<_> = place.sizes("", &document::NODE_KEYS)?.into_iter().collect::<Result<_, _>>()?;
+        let sizes: Vec<_> = node.sizes("", &document::NODE_KEYS)?.into_iter().collect::<Result<_, _>>()?;
         return Ok(sizes.iter().any(Option::is_some));
     }
-    Ok(document::NODE_KEYS.iter().any(|key| matches!(place.kind_of(key), Ok(Some(EntryKind::File)))))
+    Ok(document::NODE_KEYS.iter().any(|key| matches!(node.kind_of(key), Ok(Some(EntryKind::File)))))
 }
 
 pub(super) fn cannot_write(error: StoreError) -> OperationError {

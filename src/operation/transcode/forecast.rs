@@ -118,7 +118,7 @@ impl JobPlan<'_> {
         if !is_out_of_space(&error) {
             return error;
         }
-        let Some(Ok(room)) = self.arrays.first().map(|array| array.target.room()) else { return error };
+        let Some(Ok(free)) = self.arrays.first().map(|array| array.target.free_space()) else { return error };
         let total = self.num_written();
         let (done, written) = (journal.num_units(), journal.bytes_written());
         let left = u128::from(total.saturating_sub(done).max(1));
@@ -128,7 +128,7 @@ impl JobPlan<'_> {
             Some(decoded) if done == 0 => left * u128::from(decoded),
             _ => left * u128::from(written) / u128::from(done.max(1)),
         };
-        error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &room))
+        error.with_help(space_help(u64::try_from(needed).unwrap_or(u64::MAX), &free))
     }
 }
 
@@ -210,7 +210,7 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
     }
     if let Some(staged) = staged.filter(|staged| staged.is_outside) {
         let folder = &staged.staging.node;
-        let free = room_of(folder)?.bytes();
+        let free = free_space_of(folder)?.bytes();
         if temporary > free {
             let help = "set TMPDIR to a folder on a larger file system, or give more `--max-memory`, so that one pass is enough";
             let taken = format!("{} of intermediate data", bytes(temporary));
@@ -221,8 +221,8 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
     if filled == 0 && temporary == 0 {
         return Ok(());
     }
-    let room = room_of(&plan.target)?;
-    let free = room.bytes();
+    let space = free_space_of(&plan.target)?;
+    let free = space.bytes();
     // The size of compressed chunks is not known before.
     let written = outcome::fixed_bytes(plan).filter(|_| temporary > 0).unwrap_or(0);
     if temporary.saturating_add(written) > free {
@@ -231,11 +231,11 @@ pub(super) fn check_room(plan: &Plan) -> Result<()> {
             .with_help("give more `--max-memory`, so that one pass is enough, or use a larger file system"));
     }
     let (chunks, name) = (counted(filled, "absent chunk"), plan.target.name());
-    let free = format!("{} and {} are free", bytes(free), counted(room.files, "file"));
+    let free = format!("{} and {} are free", bytes(free), counted(space.files, "file"));
     let message = format!("{chunks} would be written, but there is no space at `{name}`: {free}");
     let help = "keep the fill value, so that missing chunks stay missing, or use a larger file system";
-    let has_room = filled <= room.blocks.min(room.files);
-    if has_room { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
+    let has_space = filled <= space.blocks.min(space.files);
+    if has_space { Ok(()) } else { Err(OperationError::environment(message).with_help(help)) }
 }
 
 fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
@@ -243,16 +243,16 @@ fn no_room_for_passes(taken: &str, node: &Node, free: u64) -> OperationError {
     OperationError::environment(format!("two passes take {taken} at `{name}`, and {free} are free"))
 }
 
-fn room_of(node: &Node) -> Result<FreeSpace> {
+fn free_space_of(node: &Node) -> Result<FreeSpace> {
     let unknown = || OperationError::environment(format!("the free space of `{}` is not known", node.name()));
-    node.room().map_err(|error| unknown().because(error))
+    node.free_space().map_err(|error| unknown().because(error))
 }
 
 /// Returns the help for space that ran out while `needed` more bytes were needed.
-fn space_help(needed: u64, room: &FreeSpace) -> String {
-    let (free, files) = (bytes(room.bytes()), counted(room.files, "file"));
+fn space_help(needed: u64, space: &FreeSpace) -> String {
+    let (free, files) = (bytes(space.bytes()), counted(space.files, "file"));
     let others = "look for a quota, a limit of the process (`ulimit -f`) or other writers";
-    match needed.checked_sub(room.bytes()) {
+    match needed.checked_sub(space.bytes()) {
         Some(missing @ 1..) => format!("about {} more are needed there ({free} are free): make room", bytes(missing)),
         // The file system does not report what ran out.
         _ => format!("{free} and {files} are free there now: {others}"),
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn want_of_space_says_what_is_missing_or_that_the_file_system_has_it() {
-        let room = FreeSpace { blocks: 2, block_bytes: 512, files: 9 };
-        assert_eq!(space_help(3072, &room), "about 2.00 KiB more are needed there (1.00 KiB are free): make room");
-        let enough = space_help(1024, &room);
+        let space = FreeSpace { blocks: 2, block_bytes: 512, files: 9 };
+        assert_eq!(space_help(3072, &space), "about 2.00 KiB more are needed there (1.00 KiB are free): make room");
+        let enough = space_help(1024, &space);
         assert!(enough.starts_with("1.00 KiB and 9 files are free there now: look for a quota"), "{enough}");
     }
 }

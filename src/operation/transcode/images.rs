@@ -39,7 +39,7 @@ pub(super) fn left_out(arrays: &[SourceArray], groups: &[GroupReading]) -> Vec<D
         let message = format!("`multiscales` names `{}`, but --only leaves it out", lost.join("`, `"));
         let found = Diagnostic::new(code::MULTISCALES_LEVELS_LEFT_OUT, message)
             .with_help("edit `multiscales` in the document of the group in DEST: name only the levels that are left")
-            .at_node(&group.place.path);
+            .at_node(&group.node_path.path);
         (!kept.is_empty() && !lost.is_empty()).then_some(found)
     };
     groups.iter().filter_map(warning).collect()
@@ -68,7 +68,7 @@ fn images<'a>(arrays: &'a [SourceArray], groups: &[GroupReading]) -> Vec<Vec<&'a
 
 /// A path below that of a level of a group's image, which is empty for the level itself; `None` where it is not there.
 fn variable_in<'a>(group: &GroupReading, level: &str, path: &'a str) -> Option<&'a str> {
-    let inside = path.strip_prefix(group.place.path.trim_end_matches('/'))?.strip_prefix('/')?;
+    let inside = path.strip_prefix(group.node_path.path.trim_end_matches('/'))?.strip_prefix('/')?;
     inside.strip_prefix(level).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -1,6 +1,6 @@
 //! `transcode`: converts an array or a group.
 //!
-//! The plan is settled and checked before DEST is changed. Chunks are streamed. The metadata come last, after the data
+//! The plan is resolved and checked before DEST is changed. Chunks are streamed. The metadata come last, after the data
 //! are on disk. The output of a run that fails is kept without metadata, for `--resume`.
 
 mod compressor;

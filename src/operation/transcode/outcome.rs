@@ -294,20 +294,20 @@ fn turns_differences(plan: &Plan) -> bool {
 
 fn quantization_result(quantization: &Quantization, plan: &Plan) -> QuantizationResult {
     // A plan that reads no chunk leaves out what only the first pass determines.
-    let settled = quantization.is_settled();
-    let has_step = settled || quantization.grid_step.is_some();
+    let resolved = quantization.is_resolved();
+    let has_step = resolved || quantization.grid_step.is_some();
     let Quantization { source, scaling, reader_workaround, .. } = quantization;
-    let codes = quantization.are_codes_settled().then_some(&quantization.codes);
+    let codes = quantization.are_codes_resolved().then_some(&quantization.codes);
     QuantizationResult {
         form: quantization.form.name(),
         data_type: (!quantization.is_target_open).then(|| quantization.target.name()),
         range: quantization.range_literals().filter(|_| !quantization.is_open),
-        offset: settled.then(|| quantization.literal(scaling.offset.unwrap_or(0.0))),
+        offset: resolved.then(|| quantization.literal(scaling.offset.unwrap_or(0.0))),
         scale: has_step.then(|| quantization.literal(scaling.scale.unwrap_or(1.0))),
         step: has_step.then(|| quantization.step()),
         codes: codes.map(|codes| [codes.first, codes.last]),
         nan_code: codes.and_then(|codes| codes.nan),
-        bound: (settled || quantization.max_error.is_some()).then(|| quantization.bound()),
+        bound: (resolved || quantization.max_error.is_some()).then(|| quantization.bound()),
         readers: readers(quantization, plan),
         reader_workaround: reader_workaround.map(|(value, code)| (value_to_json(*source, value), code)),
         ..QuantizationResult::default()

@@ -22,14 +22,14 @@ use crate::engine::route::rechunk::Rechunk;
 use crate::engine::route::variable_size::SubchunkChange;
 use crate::engine::{Driver, Job, ObjectJob, Pairs, Route, StagingShape, Transfer};
 use crate::operation::budget::{BASE_BYTES, comparing_bytes, shard_bytes};
-use crate::operation::stored::{opaque_array, side};
+use crate::operation::stored::{bound_array, opaque_array};
 use crate::operation::{
     Budget, ChangeOptions, CompressionResult, FirstPassStats, OpenedArray, OperationError, Quantization, Result,
     RunOptions, explain,
 };
 use crate::store::Node;
 
-/// The settled plan of an array.
+/// The resolved plan of an array.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Number of the array among those of SOURCE.
@@ -71,8 +71,8 @@ pub(super) struct SourceArray {
     /// The array as it was read.
     pub opened: OpenedArray,
     pub change: ChangeOptions,
-    /// The settled part of a plan that was read again.
-    pub settled: Option<ResolvedPlan>,
+    /// The resolved part of a plan that was read again.
+    pub resolved: Option<ResolvedPlan>,
     /// Results of a first pass by the parts of another run.
     pub surveyed: Option<FirstPassStats>,
     /// The compressor that was chosen at the start of a job in parts.
@@ -84,11 +84,11 @@ pub(super) struct SourceArray {
 }
 
 impl SourceArray {
-    /// Creates an array with its options and nothing settled.
+    /// Creates an array with its options and nothing resolved.
     pub(super) fn new(path: String, opened: OpenedArray, change: ChangeOptions) -> Self {
-        let (number, settled, surveyed, compression, listing) = Default::default();
+        let (number, resolved, surveyed, compression, listing) = Default::default();
         let container = CONTAINER.to_owned();
-        SourceArray { number, path, opened, change, settled, surveyed, compression, container, listing }
+        SourceArray { number, path, opened, change, resolved, surveyed, compression, container, listing }
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Planner<'a> {
     pub own_cache: ArrayCache,
 }
 
-/// The settled part of a sealed plan for one array. It needs no further pass over the data.
+/// The resolved part of a sealed plan for one array. It needs no further pass over the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ResolvedPlan {
     /// The quantisation, if values are quantised.
@@ -175,7 +175,7 @@ impl Plan {
         let (node, metadata) = (job.transfer.destination.node.clone(), metadata.clone());
         let destination = if let Route::VariableSize(variable_size) = &mut route {
             let destination = opaque_array(node, metadata, pipeline, store)?;
-            if let SubchunkChange::Recode(recoding) = &mut variable_size.way {
+            if let SubchunkChange::Recode(recoding) = &mut variable_size.change {
                 let source = job.transfer.source.subchunk_chain();
                 let lost = || OperationError::data(format!("the metadata written for `{store}` cannot be read back"));
                 **recoding = Recoding::new(source, destination.subchunk_chain()).ok_or_else(lost)?;
@@ -184,7 +184,7 @@ impl Plan {
         } else {
             let repacking = self.changed.repacking.as_ref();
             let codes = repacking.map(|to| to.codes(&metadata, pipeline.input.fill_value.as_ref()));
-            side(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
+            bound_array(node, metadata, codes.as_ref().unwrap_or(pipeline), store, 0, false)?
         };
         Ok(ObjectJob { transfer: Transfer { destination, ..job.transfer.clone() }, route })
     }
@@ -240,7 +240,7 @@ pub(super) fn unit_bytes(job: &ObjectJob, quantization: Option<&Quantization>) -
         }
     };
     let first_pass =
-        quantization.map_or(0, |settled| first_pass_bytes(&job.transfer.source, &job.transfer.destination, settled));
+        quantization.map_or(0, |resolved| first_pass_bytes(&job.transfer.source, &job.transfer.destination, resolved));
     BASE_BYTES.saturating_add(converting.max(first_pass))
 }
 
@@ -264,13 +264,13 @@ fn convert_bytes(job: &ObjectJob, conversion: &Conversion, has_edges: bool) -> u
     // A cut chunk is decoded to elements, whatever the route of the others is.
     let is_cut = job.transfer.source.metadata.is_cut();
     let cut = [conversion.source(), conversion.destination()].into_iter().filter(|_| is_cut);
-    let cut = cut.map(|side| side.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add);
+    let cut = cut.map(|chain| chain.decoded_bytes().saturating_mul(2)).fold(0, u64::saturating_add);
     conversion.buffer_bytes(has_edges).saturating_add(filled).saturating_add(cut)
 }
 
 /// Returns the memory to read a chunk of one side.
-pub(super) fn reading_bytes(side: &StoredArray, has_edges: bool) -> u64 {
-    side.subchunk_chain().reading_bytes(has_edges).saturating_add(side.index_bytes())
+pub(super) fn reading_bytes(array: &StoredArray, has_edges: bool) -> u64 {
+    array.subchunk_chain().reading_bytes(has_edges).saturating_add(array.index_bytes())
 }
 
 /// Returns the pairs of both sides of a transfer within a budget. Fails if the budget is too small.

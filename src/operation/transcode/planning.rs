@@ -4,7 +4,7 @@ use super::compressor::Search;
 use super::plan::Planner;
 use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
-use crate::engine::{Driver, Progress, Share, Silent};
+use crate::engine::{Driver, Progress, Silent, SubProgress};
 use crate::grid::volume;
 use crate::operation::{
     Budget, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
@@ -14,7 +14,7 @@ use crate::operation::{
 /// Size limit of small arrays of a hierarchy: one thread converts each, many at the same time.
 const SMALL_BYTES: u64 = 32 << 20;
 
-/// A settled job of which nothing is written yet.
+/// A resolved job of which nothing is written yet.
 pub(super) struct JobPlan<'a> {
     pub options: &'a TranscodeOptions,
     pub budget: Budget,
@@ -41,7 +41,7 @@ impl JobPlan<'_> {
         Some(u64::try_from(share.div_ceil(u128::from(self.bytes.max(1)))).unwrap_or(u64::MAX))
     }
 
-    /// Settles all arrays. Those that read no chunk are settled many at a time, first passes run one after the other.
+    /// Resolves all arrays. Those that read no chunk are resolved many at a time, first passes run one after the other.
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<Plan>> {
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
@@ -59,7 +59,7 @@ impl JobPlan<'_> {
             self.progress.start("first pass", Some(whole));
         }
         let planned = arrays.into_iter().zip(quick).zip(passes).map(|((array, quick), (bytes, passes))| {
-            let share = Share::new(self.progress, bytes, passes);
+            let share = SubProgress::new(self.progress, bytes, passes);
             let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
             quick.unwrap_or_else(|| self.plan_array(array, &self.driver, progress))
         });
@@ -70,7 +70,7 @@ impl JobPlan<'_> {
         Ok(all)
     }
 
-    /// Settles an array. An error names it, if there are several.
+    /// Resolves an array. An error names it, if there are several.
     fn plan_array(&self, array: SourceArray, driver: &Driver, progress: &dyn Progress) -> Result<Plan> {
         let store = array.opened.store.clone();
         self.resolve(array, driver, progress).map_err(|error| self.named(error, &store))
@@ -143,7 +143,7 @@ fn refuse_eaten(arrays: &[Plan]) -> Result<()> {
 /// least one more.
 fn first_pass_bytes(array: &SourceArray) -> (u64, u64) {
     let passes = match &array.change.quantize {
-        Some(quantize) if array.settled.is_none() => 1 + u64::from(quantize.max_error.is_some()),
+        Some(quantize) if array.resolved.is_none() => 1 + u64::from(quantize.max_error.is_some()),
         None if matches!(array.change.keep_bits, Some(KeepBits::Auto(_))) => 1,
         // The results of a first pass are known already.
         _ => 0,

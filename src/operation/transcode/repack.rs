@@ -143,7 +143,7 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
 /// Returns all codes of up to 16 bits. For wider types: some codes, from the least to the greatest.
 fn table(codes: NumberType) -> Vec<u8> {
     let stride = if codes.bits() > 16 { 0x1_0001 } else { 1 };
-    elements_of(codes, (0..1_u64 << codes.bits().min(16)).map(|place| place * stride))
+    elements_of(codes, (0..1_u64 << codes.bits().min(16)).map(|code| code * stride))
 }
 
 /// Returns the greatest difference. Infinite if only one side has a number.
@@ -179,7 +179,7 @@ impl Repacking {
     /// Returns SOURCE as an array of its codes.
     pub(super) fn source(&self, source: &OpenedArray) -> Result<StoredArray> {
         let (node, metadata) = (source.node.clone(), source.metadata.clone());
-        stored::side(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
+        stored::bound_array(node, metadata, &self.codes(&source.metadata, None), &source.store, 0, false)
     }
 
     /// Checks the codes of more than 16 bits that occur.
@@ -321,12 +321,12 @@ impl Packing {
         let stored = stored_array(source)?;
         let (chain, float) = (stored.subchunk_chain(), FloatType(number));
         let packs = |codec: &BoundCodec| PACKING.contains(&codec.name.as_str());
-        let codes_of = |place: usize| chain.codecs()[place].encoded.array().and_then(|array| array.data_type.number());
+        let codes_of = |index: usize| chain.codecs()[index].encoded.array().and_then(|array| array.data_type.number());
         // After the first integers, and after differences, all codecs are of the codes.
         let codecs = chain.codecs().iter().take_while(|codec| codec.name != draft::DELTA).enumerate();
-        let places: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(place, _)| place).collect();
-        let first = places.iter().find(|place| codes_of(**place).is_some_and(|codes| !codes.is_float()));
-        let Some(&last) = first.or(places.last()) else { return Ok(None) };
+        let indices: Vec<usize> = codecs.filter(|(_, codec)| packs(codec)).map(|(index, _)| index).collect();
+        let first = indices.iter().find(|index| codes_of(**index).is_some_and(|codes| !codes.is_float()));
+        let Some(&last) = first.or(indices.last()) else { return Ok(None) };
         let codes = codes_of(last);
         let programs = conversion::value_programs(chain, last);
         let Some((codes, [encode, decode])) = codes.zip(programs) else { return Ok(None) };

@@ -33,8 +33,8 @@ pub fn transcode(
 }
 
 impl<'a> JobPlan<'a> {
-    /// Settles a job. `given` sets what is settled already in SOURCE's arrays. Arrays whose number is not wanted are
-    /// left out. The others are settled as among all arrays.
+    /// Resolves a job. `given` sets what is resolved already in SOURCE's arrays. Arrays whose number is not wanted are
+    /// left out. The others are resolved as among all arrays.
     pub(super) fn new(
         options: &'a TranscodeOptions,
         given: impl FnOnce(&mut Source) -> Result<()>,
@@ -75,10 +75,10 @@ impl<'a> JobPlan<'a> {
         if self.options.run.dry_run {
             return self.shown(&sealed, begun);
         }
-        let clearing = self.output.clearing(Weak::new());
-        let unfinished = interrupt.begin(self.output.left_when_stopped(), Some(clearing))?;
+        let cleanup = self.output.cleanup(Weak::new());
+        let unfinished = interrupt.begin(self.output.left_when_stopped(), Some(cleanup))?;
         let claim = self.output.clone().claim(&sealed.fingerprint())?;
-        unfinished.cleared_by(claim.clearing());
+        unfinished.set_cleanup(claim.cleanup());
         let unlocked = claim.unlocked_warning();
         let writing = Writing { job: &self, claim: &claim, extent: Extent::Whole };
         let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
@@ -115,7 +115,7 @@ impl<'a> JobPlan<'a> {
         self.arrays.iter().try_for_each(|array| quality::check_room(array, self.budget))
     }
 
-    /// Fails unless the settled plan is the same as `sealed`. Some of its arrays may be left out here.
+    /// Fails unless the resolved plan is the same as `sealed`. Some of its arrays may be left out here.
     pub(super) fn check_same(&self, sealed: &SealedPlan, is_wanted: impl Fn(usize) -> bool) -> Result<()> {
         let again = SealedPlan::seal(self, self.documents.clone());
         if self.arrays.len() == sealed.arrays.len() {
@@ -130,7 +130,7 @@ impl<'a> JobPlan<'a> {
         SealedPlan::seal(self, documents)
     }
 
-    /// Returns the parts of the fingerprint that a plan without passes over the data does not settle.
+    /// Returns the parts of the fingerprint that a plan without passes over the data does not resolve.
     fn open_parts(&self, sealed: &SealedPlan) -> &'static [&'static str] {
         let is_open =
             |array: &Plan| array.compression.is_some() || matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
@@ -194,8 +194,8 @@ impl<'a> JobPlan<'a> {
             return Ok(());
         }
         let work = claim.output.data();
-        let room = work.room().map_err(cannot_write)?;
-        let most = room.bytes();
+        let free = work.free_space().map_err(cannot_write)?;
+        let most = free.bytes();
         let copied = self.driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
         copied.into_iter().zip(keys).try_for_each(|(copied, key)| {
             let store = self.options.source.display();
@@ -221,7 +221,7 @@ impl<'a> JobPlan<'a> {
         let ran = outcomes.is_some();
         let mut warnings = self.source.warnings.clone();
         let of_group = |path: &String| NodeResult { path: path.clone(), node_type: "group", ..NodeResult::default() };
-        let mut nodes: Vec<_> = self.source.groups.iter().map(|group| of_group(&group.place.path)).collect();
+        let mut nodes: Vec<_> = self.source.groups.iter().map(|group| of_group(&group.node_path.path)).collect();
         let mut outcomes = outcomes.unwrap_or_default().into_iter();
         for array in &self.arrays {
             nodes.push(outcome::array_result(array, outcomes.next(), &mut warnings));

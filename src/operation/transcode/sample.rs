@@ -95,7 +95,7 @@ impl Sampler<'_> {
         let is_decoded = plan.job.objects().is_some();
         let most_bytes = if is_decoded { population.unit_bytes.saturating_mul(units.len()) } else { 0 };
         let begun = Instant::now();
-        let report = self.beside(most_bytes).run(&plan, &drawn)?;
+        let report = self.less(most_bytes).run(&plan, &drawn)?;
         let seconds = begun.elapsed().as_secs_f64();
         let array = Self::open(&plan)?;
         // Decoded chunks that contain only the fill value were not written.
@@ -124,9 +124,9 @@ impl Sampler<'_> {
         })
     }
 
-    /// Returns the sampler that works beside this many bytes in memory.
-    fn beside(self, bytes: u64) -> Self {
-        Sampler { budget: self.budget.beside(bytes), ..self }
+    /// Returns the sampler that leaves out this many bytes of the budget.
+    fn less(self, bytes: u64) -> Self {
+        Sampler { budget: self.budget.less(bytes), ..self }
     }
 
     /// Returns the plan that reads SOURCE's chunks into memory, with another grid if requested. Also returns the shape
@@ -141,8 +141,8 @@ impl Sampler<'_> {
         // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
         let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
-        let settled = Some(ResolvedPlan { quantization: None, blocks });
-        Ok((self.plan(SourceArray { settled, ..array })?, Some(shape)))
+        let resolved = Some(ResolvedPlan { quantization: None, blocks });
+        Ok((self.plan(SourceArray { resolved, ..array })?, Some(shape)))
     }
 
     /// Returns the plan of a change of an array, with a destination in memory.
@@ -191,16 +191,16 @@ impl Sampler<'_> {
         Population { units, chunks_per_unit, unit_bytes, amplification, array_bytes, memory }
     }
 
-    /// Applies options to a sample as to the whole array. The range of a `settled` quantisation is not determined
+    /// Applies options to a sample as to the whole array. The range of a `resolved` quantisation is not determined
     /// again.
     pub(crate) fn try_way(
         &self,
         sample: &Sample,
         options: &ChangeOptions,
-        settled: Option<&Quantization>,
+        resolved: Option<&Quantization>,
     ) -> Result<Trial> {
         // The sample stays in memory, and so does what the trial writes.
-        let sampler = self.beside(sample.bytes.saturating_mul(2));
+        let sampler = self.less(sample.bytes.saturating_mul(2));
         // The chunks of the sample have their final grid already, without shards.
         let (codecs, is_cut_off) = options.codecs.as_deref().map(without_shards).unzip();
         let (chunk_shape, shard_shape, select) = (None, None, Vec::new());
@@ -210,8 +210,8 @@ impl Sampler<'_> {
         let using = (sampler.budget, self.driver.interrupt());
         // Some times grow with the array, others do not.
         let (mut passes, mut growing, mut fixed) = (1.0, Duration::ZERO, Duration::ZERO);
-        let mut quantization = settled.cloned();
-        if let (Some(quantize), None) = (&options.quantize, settled) {
+        let mut quantization = resolved.cloned();
+        if let (Some(quantize), None) = (&options.quantize, resolved) {
             passes += 1.0;
             let request = Request::new(&sample.array, &options, quantize)?;
             let pass = FirstPass::new(&request, Some(&there), sample.lacks_chunks, using, &Silent)?;
@@ -224,9 +224,9 @@ impl Sampler<'_> {
             let find = || keep_bits::find((&sample.array, options.unpack), chunks, share, using, &Silent);
             options.keep_bits = Some(timed(&mut growing, find)?);
         }
-        let settled = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
+        let resolved = Some(ResolvedPlan { quantization: quantization.clone(), blocks: None });
         let listing = Listing { present: sample.present.clone(), ..Listing::default() };
-        let plan = sampler.plan(SourceArray { settled, ..source_array(&sample.array, &options, &listing) })?;
+        let plan = sampler.plan(SourceArray { resolved, ..source_array(&sample.array, &options, &listing) })?;
         let report = timed(&mut growing, || sampler.run(&plan, &sample.drawn))?;
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
@@ -462,9 +462,9 @@ fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
 /// shards, where they compress whole shards.
 fn without_shards(codecs: &[Json]) -> (Vec<Json>, bool) {
     let mut chain = codecs.iter().enumerate();
-    let shards = chain.find_map(|(place, codec)| Some((place, codec.pointer("/configuration/codecs")?.as_array()?)));
-    let Some((place, inner)) = shards else { return (codecs.to_vec(), false) };
+    let shards = chain.find_map(|(index, codec)| Some((index, codec.pointer("/configuration/codecs")?.as_array()?)));
+    let Some((index, inner)) = shards else { return (codecs.to_vec(), false) };
     let (inner, is_cut_off) = without_shards(inner);
-    let chain = codecs[..place].iter().cloned().chain(inner).collect();
-    (chain, is_cut_off || place + 1 < codecs.len())
+    let chain = codecs[..index].iter().cloned().chain(inner).collect();
+    (chain, is_cut_off || index + 1 < codecs.len())
 }

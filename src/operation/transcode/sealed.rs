@@ -2,7 +2,7 @@
 //!
 //! A run follows its sealed plan. Its fingerprint identifies the journal, and its documents are published. One process
 //! keeps it in memory, with the documents of every node, which may be many. A job in parts writes it to a file and
-//! reads it again, perhaps on another machine. There it is settled against SOURCE again, without a pass over the data.
+//! reads it again, perhaps on another machine. There it is resolved against SOURCE again, without a pass over the data.
 //! The quantisations and block shapes are those of the plan. The result must be the same plan.
 
 use std::collections::{BTreeMap, HashSet};
@@ -47,7 +47,7 @@ pub(super) struct SealedArray {
     path: String,
     change: ChangeOptions,
     compression: Option<CompressionResult>,
-    settled: ResolvedPlan,
+    resolved: ResolvedPlan,
     /// Name of its route, for readers of the plan.
     route: String,
     /// Number of units in each pass: stored chunks of DEST, or blocks.
@@ -83,8 +83,8 @@ impl SealedPlan {
         let pair = |(key, digest): (&String, &String)| format!("{key}\n{digest}\n");
         let source: String = self.source.iter().map(pair).collect();
         let changes: BTreeMap<&str, _> = self.arrays.iter().map(|array| (array.path.as_str(), &array.change)).collect();
-        let settled = self.arrays.iter().map(|array| (array.path.as_str(), &array.settled.quantization));
-        let quantizations: BTreeMap<&str, _> = settled.collect();
+        let resolved = self.arrays.iter().map(|array| (array.path.as_str(), &array.resolved.quantization));
+        let quantizations: BTreeMap<&str, _> = resolved.collect();
         let changes = text_of(&(self.zarr_format, self.no_consolidate, changes));
         let quantizations = text_of(&quantizations);
         let documents = self.documents.iter().flat_map(|(key, document)| [key.as_bytes(), document.as_bytes()]);
@@ -118,7 +118,7 @@ impl SealedPlan {
     }
 
     /// Applies the changes of the plan to the arrays of SOURCE. `surveys` has the results of a first pass by array
-    /// number, for arrays that are not settled. Fails if the plan is for other arrays.
+    /// number, for arrays that are not resolved. Fails if the plan is for other arrays.
     pub(super) fn apply(&self, source: &mut Source, mut surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.check_source(&source.node)?;
         source.spared.clone_from(&self.spared);
@@ -131,14 +131,14 @@ impl SealedPlan {
         }
         for (number, (array, sealed)) in arrays.iter_mut().zip(&self.arrays).enumerate() {
             array.change = sealed.change.clone();
-            array.settled = (!sealed.is_open()).then(|| sealed.settled.clone());
+            array.resolved = (!sealed.is_open()).then(|| sealed.resolved.clone());
             array.compression.clone_from(&sealed.compression);
             array.surveyed = surveys.remove(&number);
         }
         Ok(())
     }
 
-    /// Fails unless `again`, which was settled from this plan, is the same.
+    /// Fails unless `again`, which was resolved from this plan, is the same.
     pub(super) fn check_same(&self, again: &SealedPlan) -> Result<()> {
         for (array, other) in self.arrays.iter().zip(&again.arrays) {
             if (&array.route, &array.units) != (&other.route, &other.units) {
@@ -166,15 +166,15 @@ impl SealedPlan {
 impl SealedArray {
     /// Returns whether its quantisation depends on the data.
     fn is_open(&self) -> bool {
-        self.change.quantize.is_some() && self.settled.quantization.is_none()
+        self.change.quantize.is_some() && self.resolved.quantization.is_none()
     }
 
     fn new(plan: &Plan) -> Self {
         let (path, change, compression) = (plan.path.clone(), plan.change.clone(), plan.compression.clone());
-        let quantization = plan.changed.quantization.clone().filter(Quantization::is_settled);
-        let settled = ResolvedPlan { quantization, blocks: Blocks::new(&plan.job) };
+        let quantization = plan.changed.quantization.clone().filter(Quantization::is_resolved);
+        let resolved = ResolvedPlan { quantization, blocks: Blocks::new(&plan.job) };
         let route = route::name_of(&plan.job).name().to_owned();
-        SealedArray { path, change, compression, settled, route, units: plan.job.units() }
+        SealedArray { path, change, compression, resolved, route, units: plan.job.units() }
     }
 }
 

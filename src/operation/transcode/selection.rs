@@ -100,14 +100,14 @@ pub(super) fn take(array: &mut SourceArray) -> Result<()> {
     let mut known = Vec::new();
     let mut region = Region { start: vec![0; metadata.shape.len()], shape: metadata.shape.clone() };
     for slice in select {
-        let place = names.place_or_number("--select", &slice.dimension)?;
-        if known.contains(&place) {
+        let dimension = names.dimension_or_number("--select", &slice.dimension)?;
+        if known.contains(&dimension) {
             let message = format!("--select gives the dimension `{}` twice, by name and by number", slice.dimension);
             return Err(OperationError::data(message));
         }
-        known.push(place);
-        let (start, stop) = ends_of(slice, metadata.shape[place], &array.opened.store)?;
-        (region.start[place], region.shape[place]) = (start, stop - start);
+        known.push(dimension);
+        let (start, stop) = ends_of(slice, metadata.shape[dimension], &array.opened.store)?;
+        (region.start[dimension], region.shape[dimension]) = (start, stop - start);
     }
     if region.shape != metadata.shape {
         array.opened.metadata = metadata.part(&region);

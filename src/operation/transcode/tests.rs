@@ -41,7 +41,7 @@ pub(super) enum Kind {
 const KINDS: [Kind; 2] = [Kind::Local, Kind::Zip];
 
 /// The stores of a trial: SOURCE, DEST, and the old content of DEST.
-pub(super) struct Scene {
+pub(super) struct TestJob {
     kind: Kind,
     /// The store of SOURCE and DEST.
     root: Node,
@@ -102,7 +102,7 @@ fn plain_v2() -> Files {
 }
 
 /// Returns the node with a name. DEST may be a zip file.
-fn place(root: &Node, kind: Kind, name: &str) -> Node {
+fn node_at(root: &Node, kind: Kind, name: &str) -> Node {
     if kind == Kind::Zip && name == "b" {
         return Node::of(Arc::new(ZipStore::new(root.child("b.zip").unwrap())));
     }
@@ -128,7 +128,7 @@ fn folder() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-impl Scene {
+impl TestJob {
     pub(super) fn new(kind: Kind, source: &Files, change: &TranscodeOptions, overwrites: bool) -> Self {
         let folder = folder();
         let root = Node::new(folder.path());
@@ -137,12 +137,12 @@ impl Scene {
         if overwrites {
             let mut other = plain("");
             other.insert("c/1/0".into(), vec![1; 16]);
-            write_whole(&place(&root, kind, "b"), kind, &other);
+            write_whole(&node_at(&root, kind, "b"), kind, &other);
             old = Some(other);
         }
         let options = TranscodeOptions {
             source: root.child("a").unwrap().into(),
-            destination: place(&root, kind, "b").into(),
+            destination: node_at(&root, kind, "b").into(),
             run: RunOptions {
                 common: CommonOptions { threads: NonZeroUsize::new(1), ..change.run.common.clone() },
                 overwrite: overwrites,
@@ -150,11 +150,11 @@ impl Scene {
             },
             ..change.clone()
         };
-        Scene { kind, root, _folder: folder, options, source: source.clone(), old }
+        TestJob { kind, root, _folder: folder, options, source: source.clone(), old }
     }
 
     pub(super) fn node(&self, name: &str) -> Node {
-        place(&self.root, self.kind, name)
+        node_at(&self.root, self.kind, name)
     }
 
     /// Returns the options with stores that fail.
@@ -252,13 +252,13 @@ fn try_all(route: &str, source: &Files, change: &TranscodeOptions) {
 
 impl Trial<'_> {
     fn run(&self) -> Vec<Call> {
-        let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
+        let test_job = TestJob::new(self.kind, self.source, self.change, self.overwrites);
         let counting = Faults::new(self.always.clone());
         let route = self.route;
-        scene.run_with(&counting).unwrap_or_else(|error| panic!("{route}: {error}: {:?}", error.help()));
+        test_job.run_with(&counting).unwrap_or_else(|error| panic!("{route}: {error}: {:?}", error.help()));
         let calls = counting.calls();
-        let whole = scene.destination();
-        assert!(scene.is_whole(&whole) && calls.len() > 20, "{route}: {calls:?}");
+        let whole = test_job.destination();
+        assert!(test_job.is_whole(&whole) && calls.len() > 20, "{route}: {calls:?}");
         for (number, call) in calls.iter().enumerate() {
             let failures: &[Failure] = match call {
                 Call::Write => {
@@ -292,33 +292,33 @@ impl Trial<'_> {
     /// Truncates each stored chunk of SOURCE. After it is restored, the run is resumed.
     fn corrupt_each(&self) {
         let whole = {
-            let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
-            scene.run(false).unwrap();
-            scene.destination()
+            let test_job = TestJob::new(self.kind, self.source, self.change, self.overwrites);
+            test_job.run(false).unwrap();
+            test_job.destination()
         };
         let is_chunk = |key: &String| !key.starts_with("zarr.json") && !key.starts_with('.');
         for (key, bytes) in self.source.iter().filter(|(key, _)| is_chunk(key)) {
             let case = format!("{}, overwriting: {}, corrupt chunk {}", self.route, self.overwrites, key);
-            let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
-            scene.node("a").write(key, &bytes[..bytes.len() / 2]).unwrap();
-            let error = scene.run(false).expect_err(&case);
+            let test_job = TestJob::new(self.kind, self.source, self.change, self.overwrites);
+            test_job.node("a").write(key, &bytes[..bytes.len() / 2]).unwrap();
+            let error = test_job.run(false).expect_err(&case);
             assert_eq!(error.class(), FaultClass::Data, "{case}");
             assert!(error.to_string().contains(key.as_str()), "{case}: {error}");
-            write(&scene.node("a"), self.source);
-            scene.check(&whole, &case);
-            scene.run(true).unwrap_or_else(|error| panic!("{case}: {error}"));
-            assert!(scene.is_whole(&whole), "{case}");
+            write(&test_job.node("a"), self.source);
+            test_job.check(&whole, &case);
+            test_job.run(true).unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert!(test_job.is_whole(&whole), "{case}");
         }
     }
 
     fn fail_once(&self, failure: (usize, Failure), whole: &Files, case: &str) {
-        let scene = Scene::new(self.kind, self.source, self.change, self.overwrites);
+        let test_job = TestJob::new(self.kind, self.source, self.change, self.overwrites);
         let mut failures = self.always.clone();
         failures.push(failure);
-        let ended = scene.run_with(&Faults::new(failures));
-        scene.check(whole, case);
+        let ended = test_job.run_with(&Faults::new(failures));
+        test_job.check(whole, case);
         let Err(error) = ended else {
-            assert!(scene.is_whole(whole), "{case}: it went well, and DEST is not whole");
+            assert!(test_job.is_whole(whole), "{case}: it went well, and DEST is not whole");
             return;
         };
         assert_eq!(error.class(), FaultClass::Environment, "{case}: {error}");
@@ -333,16 +333,16 @@ impl Trial<'_> {
                 "{case}: {help}"
             );
         }
-        if let Err(error) = scene.run(true) {
+        if let Err(error) = test_job.run(true) {
             // Only the notes of completion failed.
             assert!(error.to_string().contains("is complete"), "{case}: resumed: {error}: {:?}", error.help());
             // A zip file is complete or is not. The next run there removes the rest of the files.
             if self.kind == Kind::Zip {
-                scene.node(".b.zip.zarrcast").remove_root().unwrap();
+                test_job.node(".b.zip.zarrcast").remove_root().unwrap();
             }
         }
-        assert!(scene.is_whole(whole), "{case}: resumed, and not the same: {:?}", scene.destination().keys());
-        assert_eq!(files(&scene.node("a")), scene.source, "{case}: SOURCE");
+        assert!(test_job.is_whole(whole), "{case}: resumed, and not the same: {:?}", test_job.destination().keys());
+        assert_eq!(files(&test_job.node("a")), test_job.source, "{case}: SOURCE");
     }
 }
 
@@ -355,9 +355,9 @@ fn zstd(level: u32) -> Compression {
 }
 
 fn made_of(source: &Files, change: ChangeOptions) -> Files {
-    let scene = Scene::new(Kind::Local, source, &changing(change), false);
-    scene.run(false).unwrap();
-    scene.destination()
+    let test_job = TestJob::new(Kind::Local, source, &changing(change), false);
+    test_job.run(false).unwrap();
+    test_job.destination()
 }
 
 fn shards(lengths: &[u64]) -> ChangeOptions {
@@ -497,7 +497,7 @@ pub(super) fn two_passes() -> (Files, TranscodeOptions) {
     let source = planes();
     let mut options = changing(ChangeOptions { chunk_shape: Some(shape(&[16, 32, 64])), ..ChangeOptions::default() });
     options.run.common.max_memory = Some(1);
-    let refused = Scene::new(Kind::Local, &source, &options, false).run(false).unwrap_err();
+    let refused = TestJob::new(Kind::Local, &source, &options, false).run(false).unwrap_err();
     let least = refused.help().unwrap().split_whitespace().find_map(|word| word.trim_matches('`').parse().ok());
     options.run.common.max_memory = Some(least.unwrap());
     (source, options)
@@ -522,8 +522,8 @@ fn hierarchy_survives_every_failure() {
 #[test]
 fn rechunk_in_two_passes_survives_every_failure() {
     let (source, change) = two_passes();
-    let scene = Scene::new(Kind::Local, &source, &change, false);
-    let mut plan = scene.options.clone();
+    let test_job = TestJob::new(Kind::Local, &source, &change, false);
+    let mut plan = test_job.options.clone();
     plan.run.dry_run = true;
     let plan = transcode(&plan, &Silent, &Interrupt::default()).unwrap();
     assert_eq!(plan.nodes[0].passes, Some(2));

@@ -38,7 +38,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads the selected part of SOURCE. `given` sets what is settled already in its arrays.
+    /// Reads the selected part of SOURCE. `given` sets what is resolved already in its arrays.
     pub(super) fn taken(
         options: &TranscodeOptions,
         given: impl FnOnce(&mut Source) -> Result<()>,
@@ -52,15 +52,15 @@ impl Source {
 
     /// Reads SOURCE. Fails if its metadata contain an error anywhere.
     pub(super) fn open(options: &TranscodeOptions, driver: &Driver) -> Result<Self> {
-        let place = NodePath::new(&options.source, None)?;
-        let node = place.node(&options.source)?;
-        let documents = open_documents(&node, &place.name())?;
+        let node_path = NodePath::new(&options.source, None)?;
+        let node = node_path.node(&options.source)?;
+        let documents = open_documents(&node, &node_path.name())?;
         let document_key = documents.key;
         if documents.kind == NodeKind::Group {
             return Self::open_group(options, node, documents, driver);
         }
         selection::check(options, &[""])?;
-        let mut reading = read_array_of(place, node.clone(), documents);
+        let mut reading = read_array_of(node_path, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
         let opened = as_source(opened(reading)?);
         let mut change = options.change.clone();
@@ -85,20 +85,20 @@ impl Source {
             match &mut node.content {
                 NodeContent::Array(array) => tell_of_array_members(options, array),
                 NodeContent::Group(group) if leaves_v2 => {
-                    let GroupReading { place, documents, attributes, diagnostics, .. } = &mut **group;
-                    from_v2::tell_of_members(place, documents, attributes, diagnostics);
+                    let GroupReading { node_path, documents, attributes, diagnostics, .. } = &mut **group;
+                    from_v2::tell_of_members(node_path, documents, attributes, diagnostics);
                     let mut old = from_v2::tell_of_ome(attributes);
-                    place.locate(old.as_mut_slice(), ".zattrs");
+                    node_path.locate(old.as_mut_slice(), ".zattrs");
                     diagnostics.extend(old);
                 }
                 NodeContent::Group(_) | NodeContent::Implicit | NodeContent::Broken => {}
             }
             if leaves_v2 {
-                let found = check_name(&node.place, Some(3));
-                let reserved = found.filter(|_| check_name(&node.place, Some(2)).is_none());
+                let found = check_name(&node.node_path, Some(3));
+                let reserved = found.filter(|_| check_name(&node.node_path, Some(2)).is_none());
                 node.diagnostics.extend(reserved.map(|found| {
                     let found = found.with_help("v3 reserves such names: some readers may refuse the node");
-                    found.in_store(store.as_str()).at_node(node.place.path.as_str())
+                    found.in_store(store.as_str()).at_node(node.node_path.path.as_str())
                 }));
             }
             Profile::Read.judge(node.document_diagnostics_mut());
@@ -126,13 +126,13 @@ impl Source {
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let to_be_written = |reading: ArrayReading| {
-            Ok(SourceArray::new(reading.place.path.clone(), as_source(opened(reading)?), ChangeOptions::default()))
+            Ok(SourceArray::new(reading.node_path.path.clone(), as_source(opened(reading)?), ChangeOptions::default()))
         };
         let mut arrays: Vec<SourceArray> = readings.into_iter().map(to_be_written).collect::<Result<_>>()?;
         if !options.only.is_empty() {
             let kept = selection::kept(&options.only, &arrays);
             arrays.retain(|array| kept.contains(&array.path));
-            groups.retain(|group| kept.contains(&group.place.path));
+            groups.retain(|group| kept.contains(&group.node_path.path));
             other_keys.clear();
             warnings.extend(images::left_out(&arrays, &groups).into_iter().map(|found| found.in_store(store.as_str())));
         }
@@ -156,7 +156,7 @@ impl Source {
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {
     if options.change.zarr_format == Some(3) && array.documents.zarr_format == 2 {
         let attributes = array.members.attributes.clone().unwrap_or_default();
-        from_v2::tell_of_members(&array.place, &array.documents, &attributes, &mut array.diagnostics);
+        from_v2::tell_of_members(&array.node_path, &array.documents, &attributes, &mut array.diagnostics);
     }
 }
 
@@ -203,7 +203,7 @@ fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> Coordinates {
         attributes: &metadata.attributes,
     });
     let of_groups =
-        groups.iter().map(|group| Member { path: &group.place.path, array: None, attributes: &group.attributes });
+        groups.iter().map(|group| Member { path: &group.node_path.path, array: None, attributes: &group.attributes });
     Coordinates::new(&of_arrays.chain(of_groups).collect::<Vec<_>>())
 }
 

@@ -442,7 +442,7 @@ fn variable_size_values(
     let mut all = Compared::default();
     let work = |buffers: &mut VariableSizeBuffers, subchunk: &[u64], block: &Region| {
         let elements = block.num_elements();
-        let differing = match (&readers, &variable_size.way) {
+        let differing = match (&readers, &variable_size.change) {
             (Some((from, to)), _) => differences([from, to], block, buffers)?.differing,
             (_, SubchunkChange::Recode(recoding)) => {
                 let is_same = is_same(recoding, [&source, &written], subchunk, buffers)?;
@@ -465,7 +465,7 @@ fn is_same(
 ) -> Result<bool, Fault> {
     let of_source = |fault: Fault| source.located(fault, subchunk);
     let of_written = |fault: Fault| written.located(fault, subchunk);
-    let own = recoding_of([source.side, written.side], subchunk)?;
+    let own = recoding_of([source.array, written.array], subchunk)?;
     let recoding = own.as_ref().unwrap_or(recoding);
     let is_there = buffers.read(source, subchunk).map_err(of_source)?;
     if is_there {

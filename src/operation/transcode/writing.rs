@@ -6,7 +6,7 @@ use super::{Done, JobPlan, LockedDestination, Plan, cannot_write, quality, verif
 use crate::array::ChunkSet;
 use crate::engine::listing::{Stored, list_together, list_with_sizes};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
-use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Share, Silent, journal, unfinished};
+use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Silent, SubProgress, journal, unfinished};
 use crate::operation::{Budget, FaultClass, OperationError, Result, narrowed};
 use crate::store::Node;
 
@@ -163,7 +163,7 @@ impl<'a> Writing<'a> {
             if self.measures(array) {
                 return Ok(None);
             }
-            let progress = Share::new(progress, bytes(array).unwrap_or(0), 1);
+            let progress = SubProgress::new(progress, bytes(array).unwrap_or(0), 1);
             // Many small arrays are compared at the same time, each with its own share of the budget.
             let budget = self.job.budget;
             let budget = if array.is_small { budget.limited(array.memory.bytes) } else { budget };
@@ -282,12 +282,12 @@ fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
 }
 
 /// Returns the stored objects of arrays in DEST, and their bytes.
-pub(super) fn stored(place: &Node, arrays: &[Plan], driver: &Driver) -> Result<Vec<Stored>> {
+pub(super) fn stored(node: &Node, arrays: &[Plan], driver: &Driver) -> Result<Vec<Stored>> {
     let metadata = arrays.iter().map(|array| &array.destination.metadata);
-    if place.capabilities().is_remote {
+    if node.capabilities().is_remote {
         let paths = arrays.iter().map(|array| array.path.trim_start_matches('/'));
         let all: Vec<_> = paths.zip(metadata).collect();
-        return list_together(place, &all).map_err(cannot_write);
+        return list_together(node, &all).map_err(cannot_write);
     }
     let of = |(array, metadata): (&Plan, _)| {
         let listing = list_with_sizes(&array.target, metadata, driver).map_err(cannot_write)?;

@@ -52,7 +52,7 @@ impl ArrayCheck<'_> {
         let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         let is_sharded = reading.pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
         let unit = if is_sharded { "shard" } else { "chunk" };
-        keys::array((&reading.place, self.root), (metadata, unit, sizes), &listing, gathered);
+        keys::array((&reading.node_path, self.root), (metadata, unit, sizes), &listing, gathered);
         if listing.present.len() < metadata.num_chunks()
             && let Some(null) = reading.diagnostics.iter().find(|found| found.is(code::V2_FILL_VALUE_NULL))
         {
@@ -103,8 +103,8 @@ impl ArrayCheck<'_> {
             return Ok(());
         }
         let readable = own.without(unreadable);
-        let (place, node) = (&reading.place, &reading.node);
-        let check = ObjectCheck { place, node, metadata, chain, subchunk, decodes };
+        let (node_path, node) = (&reading.node_path, &reading.node);
+        let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes };
         let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
@@ -115,7 +115,7 @@ impl ArrayCheck<'_> {
             let message = "no codec of the array has a checksum: damage may go unnoticed";
             let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \
                 zstd:5:checksum STORE DEST`";
-            gathered.findings.push(place.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help)));
+            gathered.findings.push(node_path.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help)));
         }
         Ok(())
     }
@@ -123,10 +123,10 @@ impl ArrayCheck<'_> {
     fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut ValidateReport) {
         let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
-        let room = AtomicUsize::new(findings.room_left());
+        let capacity = AtomicUsize::new(findings.capacity_left());
         let mut unread = 0;
         let work = |buffers: &mut Buffers, index| {
-            let mut part = Findings::new(self.options, room.load(Ordering::Relaxed));
+            let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
             self.progress.advance(check.run(buffers, position(index, check.metadata), &mut part)?);
             Ok(part)
         };
@@ -136,19 +136,19 @@ impl ArrayCheck<'_> {
                 Ok(part) => findings.append(part),
                 Err(fault) => {
                     let chunk = position(index, check.metadata);
-                    let key = check.place.key(&check.metadata.chunk_key_encoding.key(&chunk));
+                    let key = check.node_path.key(&check.metadata.chunk_key_encoding.key(&chunk));
                     match fault_finding(fault, check, (chunk, &key)) {
                         Ok(found) => findings.push(found),
                         Err(error) => {
                             unread += 1;
-                            failures.push_chunk(check.place, unread, key, error);
+                            failures.push_chunk(check.node_path, unread, key, error);
                         }
                     }
                 }
             }
-            room.store(findings.room_left(), Ordering::Relaxed);
+            capacity.store(findings.capacity_left(), Ordering::Relaxed);
         });
-        failures.push_more_chunks(check.place, unread);
+        failures.push_more_chunks(check.node_path, unread);
     }
 }
 
@@ -160,14 +160,14 @@ pub(super) fn misnamed_dimensions(reading: &ArrayReading) -> Option<Diagnostic> 
     let expected = counted(rank as u64, "name");
     let found = shortened(json.to_string(), 60);
     let message = format!("`{DIMENSIONS}` is {found}, not a list of {expected}: no dimension gets a name");
-    let found = reading.place.holds(Diagnostic::new(code::V2_DIMENSION_NAMES, message));
-    Some(found.at_key(reading.place.key(".zattrs")).at_pointer(format!("/{DIMENSIONS}")))
+    let found = reading.node_path.holds(Diagnostic::new(code::V2_DIMENSION_NAMES, message));
+    Some(found.at_key(reading.node_path.key(".zattrs")).at_pointer(format!("/{DIMENSIONS}")))
 }
 
 /// Returns the finding that something was not checked, with the reason.
 fn not_checked(reading: &ArrayReading, what: &str, because: &str) -> Diagnostic {
     let message = format!("{what} were not checked: {because}");
-    reading.place.holds(Diagnostic::new(code::NOT_CHECKED, message))
+    reading.node_path.holds(Diagnostic::new(code::NOT_CHECKED, message))
 }
 
 /// Returns the finding of a fault that no codec reports: the key is not a file, or its bytes cannot be read.
@@ -180,7 +180,7 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &st
         }
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
-        Fault::Store(_) => return Err(keys::cannot_read(check.place, &chunk, key).because(fault)),
+        Fault::Store(_) => return Err(keys::cannot_read(check.node_path, &chunk, key).because(fault)),
         fault if fault.is_of_data() => code::CHUNK_CORRUPT,
         _ => {
             let help = if fault.is_of_memory() {
@@ -188,11 +188,11 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &st
             } else {
                 "this is a defect of the program, not of the data; please report it with the array's metadata"
             };
-            let message = format!("chunk {chunk:?} (`{key}`) of `{}` could not be checked", check.place.name());
+            let message = format!("chunk {chunk:?} (`{key}`) of `{}` could not be checked", check.node_path.name());
             return Err(OperationError::environment(message).because(fault).with_help(help));
         }
     };
     let found =
         Diagnostic::new(code, fault.to_string()).with_help("restore the chunk from its source, or write it again");
-    Ok(check.place.holds(found).at_key(key).at_chunk(chunk))
+    Ok(check.node_path.holds(found).at_key(key).at_chunk(chunk))
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::ValidateReport;
 use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
-use crate::codec::{BoundChain, ByShape};
+use crate::codec::{BoundChain, PerShape};
 use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
@@ -32,7 +32,7 @@ pub(super) fn size_rules<'a>(
         let chain = chain.and_then(|chain| chain.for_shape(shape).ok());
         size_rule(Some(&pipeline), chain.as_deref())
     };
-    let by_shape = ByShape::default();
+    let by_shape = PerShape::default();
     move |chunk| {
         if grid.uniform().is_some() {
             return largest;
@@ -59,25 +59,25 @@ fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRul
 
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
 pub(super) fn array(
-    (place, root): (&NodePath, &Node),
+    (node_path, root): (&NodePath, &Node),
     (metadata, unit, sizes): (&ArrayMetadata, &str, &Sizes<'_>),
     listing: &Listing,
     gathered: &mut ValidateReport,
 ) {
     let mut unread = 0;
     for stray in &listing.strays {
-        let key = place.key(&stray.key);
+        let key = node_path.key(&stray.key);
         if let UnexpectedKeyKind::Unread(chunk, why, Some(help)) = &stray.kind {
             unread += 1;
-            let error = cannot_read(place, chunk, &key).because(why.as_str()).with_help(help);
-            gathered.failures.push_chunk(place, unread, key, error);
+            let error = cannot_read(node_path, chunk, &key).because(why.as_str()).with_help(help);
+            gathered.failures.push_chunk(node_path, unread, key, error);
         } else if let Some(found) = stray_finding(stray, &key, root, Some(sizes)) {
-            push(gathered, place.holds(found).at_key(key));
+            push(gathered, node_path.holds(found).at_key(key));
         }
     }
-    gathered.failures.push_more_chunks(place, unread);
+    gathered.failures.push_more_chunks(node_path, unread);
     let total = metadata.num_chunks();
-    gathered.note_absent(place, &listing.present, (metadata.grid.counts(), total));
+    gathered.note_absent(node_path, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());
     let is_expected = absent == total && is_grid_mapping(metadata);
     let found = if absent == 0 || is_expected {
@@ -95,12 +95,12 @@ pub(super) fn array(
         let message = format!("{of} {} absent and {} as the fill value", verbs[0], verbs[1]);
         Diagnostic::new(code::CHUNKS_ABSENT, message)
     };
-    gathered.findings.push(place.holds(found));
+    gathered.findings.push(node_path.holds(found));
 }
 
 /// Returns the error for a chunk that cannot be read. Nothing is known of it.
-pub(super) fn cannot_read(place: &NodePath, chunk: &[u64], key: &str) -> OperationError {
-    OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", place.name()))
+pub(super) fn cannot_read(node_path: &NodePath, chunk: &[u64], key: &str) -> OperationError {
+    OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", node_path.name()))
 }
 
 /// True if an array is a scalar that describes the map projection of a grid. It has attributes and no data (CF
@@ -132,7 +132,7 @@ pub(super) fn group(node: &HierarchyNode, root: &Node, gathered: &mut ValidateRe
     for stray in &strays {
         let link = || Diagnostic::new(code::KEY_UNKNOWN, "a link that belongs to no node");
         let found = stray_finding(stray, &stray.key, root, None).unwrap_or_else(link);
-        push(gathered, node.place.holds(found).at_key(stray.key.clone()));
+        push(gathered, node.node_path.holds(found).at_key(stray.key.clone()));
     }
 }
 

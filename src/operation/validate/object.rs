@@ -9,7 +9,7 @@ use super::Findings;
 use crate::array::{Fault, position};
 use crate::codec::sharding::ABSENT;
 use crate::codec::{
-    BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, OfShape, Workspace,
+    BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, ForShape, Workspace,
 };
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::engine::PrefetchPlan;
@@ -24,7 +24,7 @@ const WRITE_AGAIN: &str = "write the shard again from its source, or restore it"
 
 /// The check of each object of an array.
 pub(super) struct ObjectCheck<'a> {
-    pub(super) place: &'a NodePath,
+    pub(super) node_path: &'a NodePath,
     pub(super) node: &'a Node,
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
@@ -52,7 +52,7 @@ struct Object<'a, 'p> {
 }
 
 impl ObjectCheck<'_> {
-    fn chain_of(&self, chunk: &[u64]) -> Result<OfShape<'_, BoundChain>, Fault> {
+    fn chain_of(&self, chunk: &[u64]) -> Result<ForShape<'_, BoundChain>, Fault> {
         let chain = self.chain.for_chunk(&self.metadata.grid, chunk);
         chain.map_err(|error| Fault::Other(format!("the chunk cannot be decoded: {error}")))
     }
@@ -77,7 +77,7 @@ impl ObjectCheck<'_> {
         let key = self.metadata.chunk_key_encoding.key(&chunk);
         let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
         let (chain, start) = (self.chain_of(&chunk)?, self.metadata.grid.start_of(&chunk));
-        let mut object = Object { check: self, key: self.place.key(&key), chunk, findings, buffers };
+        let mut object = Object { check: self, key: self.node_path.key(&key), chunk, findings, buffers };
         if self.subchunk.is_none() {
             reader.read_at(0, reader.length(), &mut object.buffers.read)?;
             object.chunk(&chain, &start, "")?;
@@ -132,15 +132,15 @@ impl Object<'_, '_> {
 
     /// Checks bytes that a chain with a shard has encoded.
     fn encoded(&mut self, level: &Level, window: Window) -> Result<(), Fault> {
-        let place = level.chain.num_array_to_array();
-        if place + 1 == level.chain.codecs().len() {
+        let codec_index = level.chain.num_array_to_array();
+        if codec_index + 1 == level.chain.codecs().len() {
             return self.shard(level, window);
         }
         // The shard as a whole was compressed, or has a checksum. It must be decoded before it can be read.
         let mut read = Vec::new();
         window.read(0, window.length, &mut read)?;
         let mut shard = Vec::new();
-        if let Err(fault) = level.chain.decode_to(place + 1, &read, &mut shard, &mut self.buffers.workspace) {
+        if let Err(fault) = level.chain.decode_to(codec_index + 1, &read, &mut shard, &mut self.buffers.workspace) {
             return self.chain_fault(fault, &[], &level.label);
         }
         drop(read);
@@ -160,7 +160,7 @@ impl Object<'_, '_> {
             window.reader.prefetch(&|| entries.iter().map(|entry| (entry.offset, entry.length)).collect());
         }
         for Entry { number, offset, length } in entries {
-            let (position, start) = level.place_of(number);
+            let (position, start) = level.position_of(number);
             let label = format!("{}inner chunk {position:?}: ", level.label);
             let part = Window { offset: window.offset.saturating_add(offset), length, ..window };
             if !nested && let Some(subchunk) = &check.subchunk {
@@ -175,7 +175,7 @@ impl Object<'_, '_> {
 
     fn push(&mut self, code: Code, message: String, help: &str) {
         let found = Diagnostic::new(code, message).with_help(help).at_key(self.key.as_str());
-        self.findings.push(self.check.place.holds(found).at_chunk(self.chunk.clone()));
+        self.findings.push(self.check.node_path.holds(found).at_chunk(self.chunk.clone()));
     }
 }
 
@@ -185,7 +185,7 @@ fn code_of(fault: &ChainFault) -> Code {
         ChainFaultKind::Codec(CodecError::Element { .. }) => code::CHUNK_VALUE,
         ChainFaultKind::Size { .. }
         | ChainFaultKind::Codec(CodecError::Length { .. })
-        | ChainFaultKind::Room { .. } => code::CHUNK_LENGTH,
+        | ChainFaultKind::Limit { .. } => code::CHUNK_LENGTH,
         ChainFaultKind::Shard(_) => code::SHARD_INDEX,
         ChainFaultKind::Codec(_) | ChainFaultKind::StandIn(_) | ChainFaultKind::Store(_) => code::CHUNK_CORRUPT,
     }
@@ -203,26 +203,26 @@ fn skips_values(chain: &BoundChain) -> bool {
 /// Decodes a chunk as far as its check needs.
 fn decode(chain: &BoundChain, buffers: &mut Buffers) -> Result<(), ChainFault> {
     let Buffers { read: encoded, decoded, workspace } = buffers;
-    let place = chain.num_array_to_array();
-    if matches!(chain.codecs().get(place).map(|codec| codec.codec.effect()), Some(Effect::Vlen(_))) {
+    let codec_index = chain.num_array_to_array();
+    if matches!(chain.codecs().get(codec_index).map(|codec| codec.codec.effect()), Some(Effect::Vlen(_))) {
         // Elements of variable length are checked in encoded form, in any order.
-        return chain.decode_to(place, encoded, decoded, workspace);
+        return chain.decode_to(codec_index, encoded, decoded, workspace);
     }
     if !skips_values(chain) {
         return chain.decode(encoded, decoded, workspace);
     }
-    let bytes = &chain.codecs()[place];
-    let found = if place + 1 == chain.codecs().len() {
+    let bytes = &chain.codecs()[codec_index];
+    let found = if codec_index + 1 == chain.codecs().len() {
         encoded.len()
     } else {
-        chain.decode_to(place + 1, encoded, decoded, workspace)?;
+        chain.decode_to(codec_index + 1, encoded, decoded, workspace)?;
         decoded.len()
     } as u64;
     match bytes.encoded {
         Representation::Bytes(BytesSize::Fixed(expected)) if expected != found => {
             let stand_in = FileFormat::of_stand_in(encoded);
             let kind = stand_in.map_or(ChainFaultKind::Size { expected, found }, ChainFaultKind::StandIn);
-            Err(bytes.fault(place, kind))
+            Err(bytes.fault(codec_index, kind))
         }
         _ => Ok(()),
     }
@@ -240,11 +240,12 @@ fn chain_bytes(chain: &BoundChain) -> u64 {
 /// Returns the bytes of the indexes that are in memory at a time. This includes shards inside shards, and shards that
 /// are compressed as a whole.
 fn index_bytes(chain: &BoundChain) -> u64 {
-    let place = chain.num_array_to_array();
-    let Some(Codec::Sharding(sharding)) = chain.codecs().get(place).map(|codec| &codec.codec) else {
+    let codec_index = chain.num_array_to_array();
+    let Some(Codec::Sharding(sharding)) = chain.codecs().get(codec_index).map(|codec| &codec.codec) else {
         return 0;
     };
-    let whole = if place + 1 < chain.codecs().len() { chain.max_representation_bytes().saturating_mul(2) } else { 0 };
+    let whole =
+        if codec_index + 1 < chain.codecs().len() { chain.max_representation_bytes().saturating_mul(2) } else { 0 };
     let entries = sharding.num_inner_chunks().saturating_mul(ENTRY_BYTES);
     whole.saturating_add(entries).saturating_add(sharding.index_bytes()).saturating_add(index_bytes(sharding.inner()))
 }
@@ -297,7 +298,7 @@ impl<'a> Level<'a> {
     }
 
     /// Returns the position of an inner chunk in the shard, and the index of its first element in the array.
-    fn place_of(&self, number: u64) -> (Vec<u64>, Vec<u64>) {
+    fn position_of(&self, number: u64) -> (Vec<u64>, Vec<u64>) {
         let position = unravel(number, self.sharding.grid_shape());
         let mut start = self.start.clone();
         let lengths = &self.sharding.inner().decoded().shape;
@@ -348,11 +349,11 @@ fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Opti
 fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u64)), entry: &Entry) -> bool {
     let Entry { number, offset, length } = *entry;
     let (inner, end) = (level.sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
-    let places = || format!("the index places it at offset {offset} with {length} bytes");
+    let words = || format!("the index places it at offset {offset} with {length} bytes");
     let (code, message) = match end {
-        None => (code::SHARD_INDEX, format!("{}, outside of the shard of {shard_bytes} bytes", places())),
+        None => (code::SHARD_INDEX, format!("{}, outside of the shard of {shard_bytes} bytes", words())),
         Some(end) if length > 0 && offset < index.1 && end > index.0 => {
-            (code::SHARD_ENTRY_IN_INDEX, format!("{}, which are its own", places()))
+            (code::SHARD_ENTRY_IN_INDEX, format!("{}, which are its own", words()))
         }
         Some(_) => {
             let expected = match inner.encoded() {
@@ -370,7 +371,7 @@ fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u6
 }
 
 /// Adds findings about inner chunks that share bytes, and about bytes that belong to none.
-fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], room: u64) {
+fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], available: u64) {
     let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.length > 0).collect();
     sorted.sort_by_key(|entry| (entry.offset, entry.length, entry.number));
     let name = |entry: &Entry| format!("{:?}", unravel(entry.number, level.sharding.grid_shape()));
@@ -391,8 +392,8 @@ fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], room: u64
             last = Some(entry);
         }
     }
-    if used < room {
-        let message = format!("{}{} bytes of the shard belong to no inner chunk", level.label, room - used);
+    if used < available {
+        let message = format!("{}{} bytes of the shard belong to no inner chunk", level.label, available - used);
         object.push(code::SHARD_GAPS, message, "writing the shard again saves the space");
     }
 }

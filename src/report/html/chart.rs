@@ -58,10 +58,10 @@ pub(super) fn histogram(
             @let (width, height) = (rounded(edge(bin + 1) - left), rounded(END.1 - upper));
             rect x=(rounded(left)) y=(rounded(upper)) width=(width) height=(height) fill="var(--bar)" {}
         }
-        @for x in codes.iter().filter_map(|code| x.place(*code)) {
+        @for x in codes.iter().filter_map(|code| x.offset(*code)) {
             path d=(format!("M{x:.1} {top}v6")) stroke="var(--second)" {}
         }
-        @for (x, label) in marks.iter().filter_map(|(value, label)| Some((x.place(*value)?, label))) {
+        @for (x, label) in marks.iter().filter_map(|(value, label)| Some((x.offset(*value)?, label))) {
             path d=(format!("M{x:.1} {}V{top}", END.1)) stroke="var(--second)" stroke-width="2" {}
             text x=(rounded(x)) y=(top - 6.0) text-anchor="middle" fill="var(--ink)" { (label) }
         }
@@ -82,13 +82,13 @@ pub(super) fn lines(
     let across = level.axes.last().map_or_else(String::new, |axis| text(&inspect_preview::axis(axis)));
     let axes = [across, with_units("values", level.units.as_deref())];
     let words = Words { title, description, axes, caption };
-    let places = level.lines.last().map_or(&[][..], Vec::as_slice);
+    let indices = level.lines.last().map_or(&[][..], Vec::as_slice);
     let range = finite_range(series.iter().copied().flatten()).unwrap_or((0.0, 1.0));
-    let ends = (places.first().copied().unwrap_or(0) as f64, places.last().copied().unwrap_or(1) as f64);
+    let ends = (indices.first().copied().unwrap_or(0) as f64, indices.last().copied().unwrap_or(1) as f64);
     let (x, y) = (Axis::new(ends, [84.0, END.0], short), Axis::new(range, [END.1 - 7.0, 14.0], figure));
-    let point = |(place, value): (&u64, &f64)| Some((x.place(*place as f64)?, y.place(*value)?));
+    let point = |(index, value): (&u64, &f64)| Some((x.offset(*index as f64)?, y.offset(*value)?));
     let drawn = html! { @for (values, (colour, width)) in series.iter().zip(SERIES) {
-        @let points: Vec<_> = places.iter().zip(*values).map(point).collect();
+        @let points: Vec<_> = indices.iter().zip(*values).map(point).collect();
         @for line in points.split(Option::is_none) {
             @match line {
                 [Some((x, y))] => circle cx=(rounded(*x)) cy=(rounded(*y)) r="2" fill=(colour) {},
@@ -137,8 +137,8 @@ fn svg(words: &Words, [across, up]: [&Axis; 2], drawn: &Markup, ids: &mut Ids) -
 }
 
 /// Returns a coordinate, rounded to a tenth of a unit.
-fn rounded(place: f64) -> String {
-    format!("{place:.1}")
+fn rounded(offset: f64) -> String {
+    format!("{offset:.1}")
 }
 
 /// An axis from one value to another: the coordinates of both, and the format of its labels.
@@ -162,7 +162,7 @@ impl Axis {
 
     /// Returns the coordinate of a value. `None` if it is outside by more than a rounding error. It uses halves, since
     /// an axis may be longer than the greatest float.
-    fn place(&self, value: f64) -> Option<f64> {
+    fn offset(&self, value: f64) -> Option<f64> {
         let (min, max) = self.range;
         let share = (value / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0);
         (-1e-9..=1.0 + 1e-9).contains(&share).then(|| self.at(share))
@@ -180,7 +180,7 @@ impl Axis {
             let step = step.unwrap_or(10.0 * power);
             values = (0..=5).map(|number| ((min / step).ceil() + f64::from(number)) * step).collect();
         }
-        values.iter().filter_map(|value| Some((self.place(*value)?, (self.label)(*value)))).collect()
+        values.iter().filter_map(|value| Some((self.offset(*value)?, (self.label)(*value)))).collect()
     }
 }
 

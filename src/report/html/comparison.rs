@@ -23,7 +23,7 @@ pub(super) fn pictures(comparison: &Comparison, quantization: &QuantizationResul
         @match range {
             None => { p { "There is no finite value to draw." } }
             Some(range) => {
-                p { "Pictures and histograms are of " (drawn) ": " bdi { (place(before)) } ". The figures above are for all." }
+                p { "Pictures and histograms are of " (drawn) ": " bdi { (location(before)) } ". The figures above are for all." }
                 @if before.size().0 == 1 { (as_lines(before, after, &difference, ids)) }
                 @else { (as_pictures(before, after, &difference, range)) }
                 (histograms(comparison, quantization, ids))
@@ -64,8 +64,8 @@ fn as_lines(before: &LevelResult, after: &[f64], difference: &[f64], ids: &mut I
     let of_difference = html! { strong { "Difference" } ", after \u{2212} before." };
     html! {
         div.charts {
-            (lines(before, &[&before.values, after], ("The values before and after", place(before)), of_values, ids))
-            (lines(before, &[difference], ("The difference, after less before", place(before)), of_difference, ids))
+            (lines(before, &[&before.values, after], ("The values before and after", location(before)), of_values, ids))
+            (lines(before, &[difference], ("The difference, after less before", location(before)), of_difference, ids))
         }
     }
 }
@@ -131,16 +131,16 @@ fn code_words(min: f64, max: f64, bins: usize, quantization: &QuantizationResult
 
 /// Returns the slice with its scale.
 pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
-    let (range, place) = (finite_range(&level.values), place(level));
+    let (range, location) = (finite_range(&level.values), location(level));
     let Some((low, high)) = range else {
-        return html! { p { "There is no finite value to draw: " bdi { (place) } "." } };
+        return html! { p { "There is no finite value to draw: " bdi { (location) } "." } };
     };
     if level.values.len() == 1 {
         return html! { p { "The one value is " (figure(level.values[0])) "." } };
     }
     let name = with_units("values", level.units.as_deref());
-    let words = format!("{name} from {} to {}: {place}", figure(low), figure(high));
-    let caption = html! { strong { (capital(&name)) } ": " bdi { (place) } "." };
+    let words = format!("{name} from {} to {}: {location}", figure(low), figure(high));
+    let caption = html! { strong { (capital(&name)) } ": " bdi { (location) } "." };
     if level.size().0 == 1 {
         return lines(level, &[&level.values], (&capital(&name), words), caption, ids);
     }
@@ -154,23 +154,23 @@ pub(super) fn drawn(level: &LevelResult, ids: &mut Ids) -> Markup {
 }
 
 /// Returns the part of the array that is drawn, in words.
-pub(super) fn place(level: &LevelResult) -> String {
-    let mut place = vec![inspect_preview::place(&level.axes, &level.at, level.is_upside_down)];
+pub(super) fn location(level: &LevelResult) -> String {
+    let mut location = vec![inspect_preview::location(&level.axes, &level.at, level.is_upside_down)];
     if level.is_window() {
         let part = |line: &Vec<u64>| match (line.first(), line.last()) {
             (Some(first), Some(last)) => format!("{first} to {last}"),
             _ => String::new(),
         };
         let parts: Vec<String> = level.lines.iter().map(part).collect();
-        place.push(format!("; the part in its middle, elements {}", parts.join(" and ")));
+        location.push(format!("; the part in its middle, elements {}", parts.join(" and ")));
     }
     if level.is_thinned() {
         let drawn: Vec<String> = level.lines.iter().map(|line| line.len().to_string()).collect();
         let elements: usize = level.lines.iter().map(Vec::len).product();
         let elements = counted(elements as u64, "element");
-        place.push(format!("; {elements} of it, evenly spread ({})", drawn.join(" \u{d7} ")));
+        location.push(format!("; {elements} of it, evenly spread ({})", drawn.join(" \u{d7} ")));
     }
-    text(&place.concat())
+    text(&location.concat())
 }
 
 /// The minimum number of pixels of the longer side. Hatching is then visible in a picture of few values, too.
@@ -200,7 +200,7 @@ pub(super) fn picture(pixels: Pixels<'_>, scale: Scale, words: &str, caption: &M
 
 /// The bar of a scale, with its ends in numbers, and what is hatched where any of the values is.
 pub(super) fn colour_bar(scale: Scale, label: &str, values: &[f64]) -> Markup {
-    let ramp: Vec<f64> = (0..COLOURS).map(|place| f64::from(place) / f64::from(COLOURS - 1)).collect();
+    let ramp: Vec<f64> = (0..COLOURS).map(|step| f64::from(step) / f64::from(COLOURS - 1)).collect();
     let shares = Scale { min: 0.0, max: 1.0, ..scale };
     let row = |values, columns| Pixels { values, columns, is_upside_down: false };
     let hatched = uri(row(&[f64::NAN; 12], 4), scale);
@@ -292,8 +292,8 @@ impl Scale {
 
     /// Returns red, green and blue of each colour, then of the two greys.
     pub(super) fn palette(self) -> Vec<u8> {
-        let of = |place: u8| {
-            let share = f64::from(place) / f64::from(COLOURS - 1);
+        let of = |step: u8| {
+            let share = f64::from(step) / f64::from(COLOURS - 1);
             if self.is_of_differences { mixed(&DIFFERENCES, share) } else { colour(share) }
         };
         (0..COLOURS).flat_map(of).chain([125; 3]).chain([176; 3]).collect()

@@ -71,10 +71,10 @@ fn summary(report: &Report<'_>) -> Markup {
         p class=[class] { bdi { (text(&report.state)) } }
         @if !report.figures.is_empty() {
             dl.figures {
-                @for (label, value, beside) in &report.figures {
+                @for (label, value, note) in &report.figures {
                     div {
                         dt { (label) }
-                        dd { (text(value)) @if !beside.is_empty() { " " small { (text(beside)) } } }
+                        dd { (text(value)) @if !note.is_empty() { " " small { (text(note)) } } }
                     }
                 }
             }
@@ -95,8 +95,8 @@ fn class(role: Role) -> &'static str {
 /// Returns words with code for text in backticks. No line is broken inside an arrow.
 fn marked(words: &str) -> Markup {
     let words = text(words).replace("->", "\u{2192}");
-    html! { bdi { @for (place, part) in words.split('`').enumerate() {
-        @if place % 2 == 1 { code { (part) } } @else { (part) }
+    html! { bdi { @for (index, part) in words.split('`').enumerate() {
+        @if index % 2 == 1 { code { (part) } } @else { (part) }
     } } }
 }
 
@@ -166,12 +166,12 @@ pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
                 } }
                 tbody { @for row in shown {
                     tr {
-                        @for (place, (cell, class)) in row.cells.iter().zip(&of_column).enumerate() {
-                            @if place == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
+                        @for (index, (cell, class)) in row.cells.iter().zip(&of_column).enumerate() {
+                            @if index == 0 { th scope="row" { (indented(cell, cell.trim_start())) } }
                             @else { td class=[class] { (marked(cell)) } }
                         }
-                        @if has_bars { td.bar { @for (place, size) in row.sizes.iter().enumerate() { @if let Some(size) = size {
-                            span class=(if place == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
+                        @if has_bars { td.bar { @for (index, size) in row.sizes.iter().enumerate() { @if let Some(size) = size {
+                            span class=(if index == 0 { "stripe" } else { "stripe after" }) style=(width(*size, greatest)) {}
                         } } } }
                     }
                     @if let Some(note) = &row.note {
@@ -321,7 +321,7 @@ fn slice(preview: &PreviewResult) -> Markup {
 /// The maximum number of findings. The number of others is shown.
 const MOST: usize = 1000;
 
-/// Returns the findings, each with severity, code, place, message and help.
+/// Returns the findings, each with severity, code, location, message and help.
 pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
     let groups = grouped(findings);
     let more = groups.len().saturating_sub(MOST);
@@ -333,7 +333,7 @@ pub(super) fn findings(findings: &[Diagnostic]) -> Markup {
                     p {
                         strong class=(finding.severity.name()) { (finding.severity.name()) } " "
                         code { (finding.code) } " " (finding.name)
-                        " " span.faint { bdi { (text(&(group.place("") + &pointer(&finding.location)))) } }
+                        " " span.faint { bdi { (text(&(group.location("") + &pointer(&finding.location)))) } }
                     }
                     p { (marked(&finding.message)) }
                     @if let Some(help) = &finding.help { p.faint { "help: " (marked(help)) } }

@@ -32,8 +32,8 @@ impl LocalStore {
     pub(super) fn make_folder(&self, path: &Path) -> io::Result<()> {
         let mode = Mode::from_raw_mode(self.modes.folder);
         let last = || held(&self.last);
-        let beside = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
-        if let (Some((_, folder)), Some(name)) = (beside, path.file_name()) {
+        let sibling = last().as_ref().filter(|(above, _)| Some(above.as_path()) == path.parent()).cloned();
+        if let (Some((_, folder)), Some(name)) = (sibling, path.file_name()) {
             match rustix::fs::mkdirat(&*folder, name, mode) {
                 // The parent may have been removed and created again.
                 Err(Errno::NOENT) => {}
@@ -213,11 +213,11 @@ fn link_error(folder: BorrowedFd<'_>, name: &OsStr, error: Errno) -> Errno {
 }
 
 /// Returns the folder of a run next to a path, and the path of the data in it. Only the user can read the folder.
-pub(crate) fn beside(place: &Path) -> (Node, PathBuf) {
+pub(crate) fn beside(target: &Path) -> (Node, PathBuf) {
     let mut name = OsString::from(".");
-    name.push(place.file_name().unwrap_or_default());
+    name.push(target.file_name().unwrap_or_default());
     name.push(".zarrcast");
-    let run = place.with_file_name(name);
+    let run = target.with_file_name(name);
     let data = run.join("data");
     let mut store = LocalStore::new(run).confined();
     store.modes.folder = 0o700;

@@ -170,16 +170,16 @@ impl Log for LogFile {
             return Ok(());
         }
         let beginning = if length > 0 { self.read_beginning(length)? } else { Vec::new() };
-        let beside = self.path.with_extension(machine::unique_name());
-        let copied = Self::opened(&beside, OpenOptions::new().create_new(true)).and_then(|mut copy| {
+        let temporary = self.path.with_extension(machine::unique_name());
+        let copied = Self::opened(&temporary, OpenOptions::new().create_new(true)).and_then(|mut copy| {
             // The lock must exist before the copy is renamed to the path of the log.
             copy.try_lock()?;
             copy.append(&beginning)?;
             copy.sync()?;
-            tree::replace_file(&beside, &self.path)?;
+            tree::replace_file(&temporary, &self.path)?;
             Ok(copy)
         });
-        self.file = copied.inspect_err(|_| drop(std::fs::remove_file(&beside)))?.file;
+        self.file = copied.inspect_err(|_| drop(std::fs::remove_file(&temporary)))?.file;
         Ok(())
     }
 

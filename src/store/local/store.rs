@@ -280,12 +280,12 @@ impl Store for LocalStore {
     }
 
     fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
-        let place = tree::resolved(&self.path(below))?;
+        let target = tree::resolved(&self.path(below))?;
         if !replaces {
-            return Ok(Destination::in_place(Node::confined(place)));
+            return Ok(Destination::in_place(Node::confined(target)));
         }
-        let (run, data) = beside(&place);
-        Ok(Destination { place: Node::confined(place), data: Node::confined(data), beside: Some(run) })
+        let (run, data) = beside(&target);
+        Ok(Destination { target: Node::confined(target), data: Node::confined(data), beside: Some(run) })
     }
 
     fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
@@ -295,7 +295,7 @@ impl Store for LocalStore {
         Ok(is_done)
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<FreeSpace> {
+    fn free_space(&self, below: &Key<'_>) -> Result<FreeSpace> {
         let root = tree::resolved(&self.path(below))?;
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
         let free = rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;

@@ -191,14 +191,14 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Compares two paths, whatever names they have.
-pub(crate) fn relation(place: &Path, other: &Path) -> Result<Relation> {
-    let (place, other) = (resolved(place)?, resolved(other)?);
+pub(crate) fn relation(path: &Path, other: &Path) -> Result<Relation> {
+    let (path, other) = (resolved(path)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
         let folder = identity(outer);
         inner.starts_with(outer)
             || folder.is_some_and(|folder| inner.ancestors().any(|path| identity(path) == Some(folder)))
     };
-    Ok(Relation::new(lies_in(&place, &other), lies_in(&other, &place)))
+    Ok(Relation::new(lies_in(&path, &other), lies_in(&other, &path)))
 }
 
 /// Returns true if a folder is a mount point, or does not exist.
@@ -251,9 +251,9 @@ mod tests {
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
         symlink(&own, &link).unwrap();
         std::fs::write(&file, "").unwrap();
-        for place in [open, link, file] {
-            let refused = make_scratch(&place).unwrap_err().to_string();
-            assert!(refused.contains(&*place.to_string_lossy()), "{refused}");
+        for folder in [open, link, file] {
+            let refused = make_scratch(&folder).unwrap_err().to_string();
+            assert!(refused.contains(&*folder.to_string_lossy()), "{refused}");
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) enum Reference {
     /// Bytes in the reference file itself.
     Inline(Box<[u8]>),
     /// A whole target or a part of it. Contains the index in the list of targets, and offset and length in bytes.
-    Target { place: usize, part: Option<(u64, u64)> },
+    Target { index: usize, part: Option<(u64, u64)> },
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Document {
         }
         let is_part = |raw| matches!(value(raw), Value::Target { part: Some(_), .. });
         let may_be_other = references.is_none() && !others.iter().any(|(_, raw)| is_part(raw));
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut document = Document::default();
         for (key, raw) in references.unwrap_or(others) {
             let reference = match value(raw) {
@@ -89,14 +89,14 @@ impl Document {
                 Value::Other(_) if may_be_other => return Ok(None),
                 Value::Other(found) => return Err(format!("{key:?} is not a reference, but {found}")),
                 Value::Target { url, part } => {
-                    let place = match places.entry(url) {
+                    let index = match indices.entry(url) {
                         Entry::Occupied(known) => *known.get(),
                         Entry::Vacant(new) => {
                             document.targets.push((filled_in(new.key(), &templates)?, OnceLock::new()));
                             *new.insert(document.targets.len() - 1)
                         }
                     };
-                    Reference::Target { place, part }
+                    Reference::Target { index, part }
                 }
             };
             if Key::new(&key).is_ok() {
@@ -206,9 +206,9 @@ mod tests {
                 (".zgroup", inline("{\"zarr_format\":2}")),
                 ("a", Reference::Inline([0, 1, 2].into())),
                 ("b/.zarray", inline("{\"fill_value\": 1.50}")),
-                ("b/0.0", Reference::Target { place: 0, part: None }),
-                ("b/0.1", Reference::Target { place: 0, part: Some((10, 20)) }),
-                ("e", Reference::Target { place: 1, part: Some((0, 0)) }),
+                ("b/0.0", Reference::Target { index: 0, part: None }),
+                ("b/0.1", Reference::Target { index: 0, part: Some((10, 20)) }),
+                ("e", Reference::Target { index: 1, part: Some((0, 0)) }),
             ]
         );
         assert!(document.targets.iter().map(|(text, _)| text).eq(["x.nc", "y.nc"]));

@@ -67,7 +67,7 @@ impl ReferenceStore {
     fn find(&self, key: &Key<'_>) -> Result<Option<(&Reference, &Document)>> {
         let Some(document) = self.opened()? else { return Ok(None) };
         match document.references.binary_search_by(|(other, _)| (**other).cmp(key.as_str())) {
-            Ok(place) => Ok(Some((&document.references[place].1, document))),
+            Ok(index) => Ok(Some((&document.references[index].1, document))),
             Err(_) if key.is_root() || document.kind(key).is_some() => {
                 Err(StoreError::NotAFile { object: self.shown(key), found: "a folder" })
             }
@@ -102,7 +102,7 @@ impl Store for ReferenceStore {
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(true);
             }
-            Reference::Target { place, part } => (self.target(document, *place, key)?, *part),
+            Reference::Target { index, part } => (self.target(document, *index, key)?, *part),
         };
         let (mut wanted, mut end) = (part, None);
         if let Some((start, object_bytes)) = range {
@@ -133,7 +133,7 @@ impl Store for ReferenceStore {
                 let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
-            Some((Reference::Target { place, part }, document)) => (self.target(document, *place, key)?, *part),
+            Some((Reference::Target { index, part }, document)) => (self.target(document, *index, key)?, *part),
         };
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };
@@ -150,8 +150,8 @@ impl Store for ReferenceStore {
         Ok(Some(match reference {
             Reference::Inline(bytes) => bytes.len() as u64,
             Reference::Target { part: Some((_, length)), .. } => *length,
-            Reference::Target { place, part: None } => {
-                let target = self.target(document, *place, key)?;
+            Reference::Target { index, part: None } => {
+                let target = self.target(document, *index, key)?;
                 target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?
             }
         }))
@@ -180,8 +180,8 @@ impl Store for ReferenceStore {
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some((Reference::Target { place, part }, document))) = self.find(key) else { continue };
-            let Ok(target) = self.target(document, *place, key) else { continue };
+            let Ok(Some((Reference::Target { index, part }, document))) = self.find(key) else { continue };
+            let Ok(target) = self.target(document, *index, key) else { continue };
             let wanted = part.map_or(*wanted, |(start, length)| {
                 let (offset, length) = wanted.within(length);
                 Part::Range { offset: start.saturating_add(offset), length }
@@ -196,8 +196,8 @@ impl Store for ReferenceStore {
 
     fn targets(&self) -> Result<Vec<Node>> {
         let Some(document) = self.opened()? else { return Ok(Vec::new()) };
-        let places = 0..document.targets.len();
-        Ok(places.filter_map(|place| self.target(document, place, &Key::ROOT).ok().cloned()).collect())
+        let indices = 0..document.targets.len();
+        Ok(indices.filter_map(|index| self.target(document, index, &Key::ROOT).ok().cloned()).collect())
     }
 
     fn container(&self) -> Option<&Node> {
@@ -209,10 +209,10 @@ impl Store for ReferenceStore {
 impl ReferenceStore {
     /// Returns the object of a target. `key` is that of its reference, for messages. Targets that may not be read are
     /// errors.
-    fn target<'d>(&self, document: &'d Document, place: usize, key: &Key<'_>) -> Result<&'d Node> {
+    fn target<'d>(&self, document: &'d Document, index: usize, key: &Key<'_>) -> Result<&'d Node> {
         let refused =
             |reason: &str| StoreError::io("read", self.shown(key), Error::new(ErrorKind::PermissionDenied, reason));
-        let (text, node) = document.targets.get(place).ok_or_else(|| refused("it points at nothing"))?;
+        let (text, node) = document.targets.get(index).ok_or_else(|| refused("it points at nothing"))?;
         node.get_or_init(|| self.open_target(text)).as_ref().map_err(|reason| refused(reason))
     }
 
@@ -236,7 +236,7 @@ impl ReferenceStore {
         match &folder {
             // Relative to the reference file, in a bucket or on a web server.
             Some(folder) if path.is_relative() => {
-                beside(folder, text).ok_or_else(|| format!("it points at `{text}`, which is outside of its store"))
+                relative_to(folder, text).ok_or_else(|| format!("it points at `{text}`, which is outside of its store"))
             }
             _ if self.options.allows_file_references => Ok(Node::new(&path)),
             _ => Err(outside(text)),
@@ -265,7 +265,7 @@ fn outside(text: &str) -> String {
 }
 
 /// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the store.
-fn beside(folder: &Node, path: &str) -> Option<Node> {
+fn relative_to(folder: &Node, path: &str) -> Option<Node> {
     let mut names: Vec<&str> = folder.prefix.as_str().split('/').filter(|name| !name.is_empty()).collect();
     for name in path.split('/') {
         match name {

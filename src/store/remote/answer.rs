@@ -31,7 +31,7 @@ const ERROR_BYTES: u64 = 64 << 10;
 /// Most bytes that are read of a body without a length, to find a part of it.
 const MOST_UNTOLD: u64 = 1 << 30;
 /// Most bytes that are reserved before any have arrived.
-const FIRST_ROOM: u64 = 1 << 20;
+const FIRST_CAPACITY: u64 = 1 << 20;
 
 pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
@@ -170,8 +170,8 @@ impl Body {
         } else {
             body.of_whole(range, most)?;
         }
-        let room = announced.unwrap_or(0).saturating_sub(body.skip).min(body.most).min(FIRST_ROOM);
-        body.answer.body.reserve(usize::try_from(room).unwrap_or(0));
+        let capacity = announced.unwrap_or(0).saturating_sub(body.skip).min(body.most).min(FIRST_CAPACITY);
+        body.answer.body.reserve(usize::try_from(capacity).unwrap_or(0));
         Ok(body)
     }
 
@@ -229,8 +229,8 @@ impl Body {
         }
         let skipped = usize::try_from(self.skip.saturating_sub(before)).unwrap_or(usize::MAX);
         let wanted = piece.get(skipped..).unwrap_or_default();
-        let room = usize::try_from(self.most - self.answer.body.len() as u64).unwrap_or(usize::MAX);
-        self.answer.body.extend_from_slice(&wanted[..wanted.len().min(room)]);
+        let capacity = usize::try_from(self.most - self.answer.body.len() as u64).unwrap_or(usize::MAX);
+        self.answer.body.extend_from_slice(&wanted[..wanted.len().min(capacity)]);
         Ok(())
     }
 
@@ -311,9 +311,9 @@ mod tests {
             assert_eq!(kept((None, 10)), Some((b"0123456789".to_vec(), 10)));
             assert_eq!(kept((None, 9)), None);
             assert_eq!(kept(part(3..7)), Some((b"3456".to_vec(), 10)));
-            let told = |kept: &[u8]| (!fields.is_empty()).then(|| (kept.to_vec(), 10));
-            assert_eq!(kept(last(2)), told(b"89"));
-            assert_eq!(kept(last(20)), told(b"0123456789"));
+            let expected = |kept: &[u8]| (!fields.is_empty()).then(|| (kept.to_vec(), 10));
+            assert_eq!(kept(last(2)), expected(b"89"));
+            assert_eq!(kept(last(20)), expected(b"0123456789"));
         }
     }
 

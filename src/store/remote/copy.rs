@@ -106,7 +106,7 @@ impl Client {
         let (mut prefix, mut after) = (folder, just_before(key));
         if is_azure {
             // Azure cannot list from a given key. Neighbours share a prefix.
-            let in_common = name.char_indices().rev().nth(1).map_or(0, |(place, _)| place);
+            let in_common = name.char_indices().rev().nth(1).map_or(0, |(offset, _)| offset);
             (prefix, after) = (&key[..folder.len() + in_common], None);
         }
         let mut listed = None;
@@ -183,22 +183,22 @@ const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 type Description = [Option<String>; 3];
 
 /// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
-pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
+pub(crate) fn relation(node: &Node, other: &Node) -> Result<Option<Relation>> {
     let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
-    let (Some(bucket), Some(web)) = (place.store.network(), file.store.network()) else { return Ok(None) };
+    let (Some(bucket), Some(web)) = (node.store.network(), file.store.network()) else { return Ok(None) };
     let (bucket, web) = (bucket.as_remote(), web.as_remote());
     if web.address.kind != Kind::Http || bucket.address.kind == Kind::Http {
         return Ok(None);
     }
-    for (below_web, below_place) in pairs(&web.path_of(&file.prefix), place.prefix.as_str()) {
+    for (below_web, below_own) in pairs(&web.path_of(&file.prefix), node.prefix.as_str()) {
         for name in DOCUMENTS.into_iter().chain([""]) {
             let web_key = below(&file.prefix, [&below_web, name])?;
-            let own_key = below(&place.prefix, [&below_place, name])?;
+            let own_key = below(&node.prefix, [&below_own, name])?;
             let Some(found) = web.describe(&web_key)? else { continue };
             // No known property may differ.
             let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
             if bucket.describe(&own_key)?.is_some_and(is_same) {
-                return Ok(Some(Relation::new(below_place.is_empty(), below_web.is_empty())));
+                return Ok(Some(Relation::new(below_own.is_empty(), below_web.is_empty())));
             }
         }
     }
@@ -207,15 +207,15 @@ pub(crate) fn relation(place: &Node, other: &Node) -> Result<Option<Relation>> {
 
 /// Returns the possible nestings of two paths with common names. Each is the rest of the web server's path, and the
 /// rest of the key in the bucket.
-fn pairs(web: &str, place: &str) -> Vec<(String, String)> {
+fn pairs(web: &str, own: &str) -> Vec<(String, String)> {
     let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    let (web, place): (Vec<String>, Vec<String>) = (names(web), names(place));
-    let may_be_same = web.is_empty() || web.last() == place.last();
+    let (web, own): (Vec<String>, Vec<String>) = (names(web), names(own));
+    let may_be_same = web.is_empty() || web.last() == own.last();
     let same = may_be_same.then(<(String, String)>::default);
-    let inside = (0..web.len()).filter_map(|first| web[first..].strip_prefix(&place[..]));
+    let inside = (0..web.len()).filter_map(|first| web[first..].strip_prefix(&own[..]));
     let inside = inside.filter(|rest| !rest.is_empty()).map(|rest| (String::new(), rest.join("/")));
-    let around = (1..place.len()).filter(|end| web.ends_with(&place[..*end]));
-    let around = around.map(|end| (place[end..].join("/"), String::new()));
+    let around = (1..own.len()).filter(|end| web.ends_with(&own[..*end]));
+    let around = around.map(|end| (own[end..].join("/"), String::new()));
     same.into_iter().chain(inside).chain(around).collect()
 }
 
@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn paths_that_may_lead_to_one_object_are_compared() {
-        let found = |web, place| {
-            let pairs = pairs(web, place);
+        let found = |web, own| {
+            let pairs = pairs(web, own);
             pairs.into_iter().map(|(a, b)| format!("{a}|{b}")).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(found("bucket/a", "a"), "|");

@@ -216,16 +216,16 @@ mod tests {
 
     #[test]
     fn certificate_error_is_found_however_deep_it_lies() {
-        let told = |error: &(dyn Error + 'static)| match untrusted(error) {
+        let shown = |error: &(dyn Error + 'static)| match untrusted(error) {
             Some(Failure::Final(why, help)) => format!("{why}; {help}"),
             _ => String::new(),
         };
         let error = rustls::Error::InvalidCertificate(CertificateError::Expired);
-        assert!(told(&error).contains("xpired"), "{}", told(&error));
+        assert!(shown(&error).contains("xpired"), "{}", shown(&error));
         let error = io::Error::other(io::Error::other(error));
-        assert!(told(&error).contains("xpired"));
+        assert!(shown(&error).contains("xpired"));
         let error = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(told(&error).contains("not signed by an authority") && told(&error).contains("SSL_CERT_FILE"));
+        assert!(shown(&error).contains("not signed by an authority") && shown(&error).contains("SSL_CERT_FILE"));
         assert!(untrusted(&io::Error::other("connection reset")).is_none());
     }
 }

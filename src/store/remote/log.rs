@@ -326,8 +326,8 @@ impl LockOwner {
 
     /// Returns true if only the owner may change a key. These are all keys of the lock's node except the lock.
     pub(super) fn guards(&self, key: &str) -> bool {
-        let place = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
-        key.starts_with(place) && self.key != key
+        let folder = self.key.rfind(".zarrcast/").map_or("", |end| &self.key[..end]);
+        key.starts_with(folder) && self.key != key
     }
 
     /// Removes the lock unless another process has it. A renewal task may keep the owner alive a little longer.

@@ -69,8 +69,8 @@ impl Client {
     pub(super) fn take(&self, key: &str, part: Option<Part>) -> Option<Result<Option<StoreResponse>>> {
         let mut asked = {
             let mut parts = held(&self.prefetched);
-            let place = parts.iter().position(|asked| asked.is_of(key, part))?;
-            parts.remove(place)
+            let index = parts.iter().position(|asked| asked.is_of(key, part))?;
+            parts.remove(index)
         };
         let fetched = self.wait(&mut asked.task).ok();
         fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
@@ -124,12 +124,12 @@ struct State {
 impl State {
     /// Returns the kept answer that contains a part, and counts the part as read.
     fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<StoreResponse>> {
-        let place = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
-        let (bytes, left) = &mut self.kept[place];
+        let index = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
+        let (bytes, left) = &mut self.kept[index];
         let bytes = bytes.clone();
         *left = left.map(|left| left.saturating_sub(length));
         if *left == Some(0) {
-            self.kept.remove(place);
+            self.kept.remove(index);
         }
         Some(bytes)
     }

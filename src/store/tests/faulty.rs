@@ -79,7 +79,7 @@ pub(crate) struct Faults {
     ahead: Option<PrefetchLimit>,
     heard: Mutex<Vec<StoreCall>>,
     /// The capacity that stores report.
-    room: Option<FreeSpace>,
+    free_space: Option<FreeSpace>,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -103,8 +103,8 @@ impl Faults {
     }
 
     /// Lets nothing fail. Stores report this capacity.
-    pub(crate) fn with_room(room: FreeSpace) -> Arc<Self> {
-        Arc::new(Faults { room: Some(room), ..Faults::default() })
+    pub(crate) fn with_free_space(free_space: FreeSpace) -> Arc<Self> {
+        Arc::new(Faults { free_space: Some(free_space), ..Faults::default() })
     }
 
     /// Returns the prefetches and reads so far.
@@ -291,7 +291,11 @@ impl Store for Faulty {
     fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
         let wrap = |node: &Node| self.faults.wrap(node);
         let found = self.call(Call::Open, below, || self.inner.destination(below, replaces))?;
-        Ok(Destination { place: wrap(&found.place), data: wrap(&found.data), beside: found.beside.as_ref().map(wrap) })
+        Ok(Destination {
+            target: wrap(&found.target),
+            data: wrap(&found.data),
+            beside: found.beside.as_ref().map(wrap),
+        })
     }
 
     fn rename(&self, from: &Key<'_>, to: &Path, exchanges: bool) -> Result<bool> {
@@ -302,8 +306,8 @@ impl Store for Faulty {
         }
     }
 
-    fn room(&self, below: &Key<'_>) -> Result<FreeSpace> {
-        self.faults.room.map_or_else(|| self.inner.room(below), Ok)
+    fn free_space(&self, below: &Key<'_>) -> Result<FreeSpace> {
+        self.faults.free_space.map_or_else(|| self.inner.free_space(below), Ok)
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {

@@ -124,11 +124,11 @@ impl Store for ZipStore {
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
         let file = self.outer.local_path().filter(|_| self.outer.is_local() && below.is_root());
         let Some(file) = file else { return Err(StoreError::unsupported("write", self.shown(below))) };
-        let place = local::resolved(&file)?;
-        let (run, data) = local::beside(&place);
+        let target = local::resolved(&file)?;
+        let (run, data) = local::beside(&target);
         let file = Node::new(data.as_path());
         let data = Node::of(Arc::new(StagedZip { file, writer: Arc::new(ZipWriter::new(data)) }));
-        Ok(Destination { place: Node::of(Arc::new(ZipStore::new(Node::new(place)))), data, beside: Some(run) })
+        Ok(Destination { target: Node::of(Arc::new(ZipStore::new(Node::new(target)))), data, beside: Some(run) })
     }
 }
 
@@ -211,8 +211,8 @@ impl Store for StagedZip {
         Ok(true)
     }
 
-    fn room(&self, _below: &Key<'_>) -> Result<FreeSpace> {
-        self.file.room()
+    fn free_space(&self, _below: &Key<'_>) -> Result<FreeSpace> {
+        self.file.free_space()
     }
 
     fn with_modes(&self, modes: Modes) -> Option<Arc<dyn Store>> {

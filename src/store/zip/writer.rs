@@ -87,7 +87,7 @@ impl ZipWriter {
     }
 
     /// Reserves the space of a member.
-    fn place(&self, key: &Key<'_>, bytes: u64) -> MemberEntry {
+    fn reserve(&self, key: &Key<'_>, bytes: u64) -> MemberEntry {
         let header_bytes = local_header(key.as_str(), bytes, 0).len() as u64;
         let mut state = self.state();
         let header = state.end;
@@ -102,15 +102,15 @@ impl ZipWriter {
     pub(super) fn put(&self, key: &Key<'_>, bytes: &[u8]) -> Result<()> {
         let mut crc = Crc::new();
         crc.update(bytes);
-        let place = MemberEntry { crc32: crc.sum(), ..self.place(key, bytes.len() as u64) };
-        let mut header = local_header(key.as_str(), place.bytes, place.crc32);
+        let entry = MemberEntry { crc32: crc.sum(), ..self.reserve(key, bytes.len() as u64) };
+        let mut header = local_header(key.as_str(), entry.bytes, entry.crc32);
         if bytes.len() <= MOST_JOINED {
             header.extend_from_slice(bytes);
         } else {
-            self.write_at(bytes, place.start)?;
+            self.write_at(bytes, entry.start)?;
         }
-        self.write_at(&header, place.header)?;
-        self.note(key, place);
+        self.write_at(&header, entry.header)?;
+        self.note(key, entry);
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl ZipWriter {
             reader.read_at(0, bytes, &mut piece)?;
             return self.put(key, &piece).map(|()| bytes);
         }
-        let (mut place, mut copied, mut crc) = (self.place(key, bytes), 0, Crc::new());
+        let (mut entry, mut copied, mut crc) = (self.reserve(key, bytes), 0, Crc::new());
         while copied < bytes {
             let most = usize::try_from(bytes - copied).unwrap_or(PIECE).min(PIECE);
             let count = reader.read_piece(copied, &mut piece[..most])?;
@@ -130,13 +130,13 @@ impl ZipWriter {
                 let short = io::Error::other(format!("{copied} of {bytes} bytes were copied"));
                 return Err(io_error("write", &self.path)(short));
             }
-            self.write_at(&piece[..count], place.start + copied)?;
+            self.write_at(&piece[..count], entry.start + copied)?;
             crc.update(&piece[..count]);
             copied += count as u64;
         }
-        place.crc32 = crc.sum();
-        self.write_at(&local_header(key.as_str(), bytes, place.crc32), place.header)?;
-        self.note(key, place);
+        entry.crc32 = crc.sum();
+        self.write_at(&local_header(key.as_str(), bytes, entry.crc32), entry.header)?;
+        self.note(key, entry);
         Ok(bytes)
     }
 

@@ -196,7 +196,10 @@ fn page_of_the_architecture_has_the_rows() {
         fs::write(&path, &expected).unwrap();
         return;
     }
-    assert!(page == expected, "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test library layers`");
+    assert!(
+        page == expected,
+        "docs/architecture.md is stale: run `UPDATE_GENERATED=1 cargo test --test library layers`"
+    );
 }
 
 /// Returns the first sentence of the documentation of a row's module.

@@ -106,9 +106,9 @@ impl BitPatterns {
                 valid.resize(patterns.len(), u8::MAX);
                 *has_missing = true;
             }
-            let place = index * size..(index + 1) * size;
-            valid[place.clone()].fill(0);
-            patterns[place].fill(0);
+            let range = index * size..(index + 1) * size;
+            valid[range.clone()].fill(0);
+            patterns[range].fill(0);
         });
     }
 }
@@ -341,20 +341,20 @@ impl PairCounter {
         for (mut first, mut second) in runs {
             while !first.is_empty() {
                 let stage = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.stage)[self.filled..];
-                let room = stage.len().min(first.len());
-                let (now, later) = first.split_at(room);
+                let count = stage.len().min(first.len());
+                let (now, later) = first.split_at(count);
                 first = later;
                 match &mut second {
-                    None => stage[..room].copy_from_slice(now),
+                    None => stage[..count].copy_from_slice(now),
                     Some(second) => {
-                        let (also, rest) = second.split_at(room.min(second.len()));
+                        let (also, rest) = second.split_at(count.min(second.len()));
                         *second = rest;
                         for ((staged, one), other) in stage.iter_mut().zip(now).zip(also) {
                             *staged = one & other;
                         }
                     }
                 }
-                self.filled += room;
+                self.filled += count;
                 if self.filled == STAGE {
                     self.flush(ones);
                 }

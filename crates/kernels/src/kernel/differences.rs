@@ -108,8 +108,8 @@ impl Differences {
             }
         }
         let mut before = C::default();
-        walk(&self.walk, [0, 0], &mut |[row, place]| {
-            elements[place] = elements[place].minus(before);
+        walk(&self.walk, [0, 0], &mut |[row, offset]| {
+            elements[offset] = elements[offset].minus(before);
             before = last[row];
         });
     }
@@ -119,8 +119,8 @@ impl Differences {
         let mut before = C::default();
         if self.inner == 1 {
             scan(elements, block);
-            walk(&self.walk, [0, 0], &mut |[_, place]| {
-                let row = &mut elements[place..place + block];
+            walk(&self.walk, [0, 0], &mut |[_, offset]| {
+                let row = &mut elements[offset..offset + block];
                 for element in &mut *row {
                     *element = element.plus(before);
                 }
@@ -134,9 +134,9 @@ impl Differences {
                 totals.iter_mut().zip(row).for_each(|(total, element)| *total = total.plus(*element));
             }
         }
-        walk(&self.walk, [0, 0], &mut |[row, place]| {
-            elements[place] = elements[place].plus(before);
-            before = elements[place].plus(totals[row]);
+        walk(&self.walk, [0, 0], &mut |[row, offset]| {
+            elements[offset] = elements[offset].plus(before);
+            before = elements[offset].plus(totals[row]);
         });
         for elements in elements.chunks_exact_mut(block.max(1)) {
             for row in 1..self.length {
@@ -169,10 +169,10 @@ fn scan<C: Code>(elements: &mut [C], length: usize) {
         let mut each = group.chunks_exact_mut(length);
         let mut rows: [&mut [C]; BESIDE] = std::array::from_fn(|_| each.next().unwrap_or_default());
         let mut sums = [C::default(); BESIDE];
-        for place in 0..length {
+        for offset in 0..length {
             for (row, sum) in rows.iter_mut().zip(&mut sums) {
-                *sum = sum.plus(row[place]);
-                row[place] = *sum;
+                *sum = sum.plus(row[offset]);
+                row[offset] = *sum;
             }
         }
     }
@@ -186,12 +186,12 @@ fn scan<C: Code>(elements: &mut [C], length: usize) {
 }
 
 /// Visits the rows in the order of their dimensions, with the number of each and the index of its first element.
-fn walk(dimensions: &[[usize; 3]], [row, place]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
+fn walk(dimensions: &[[usize; 3]], [row, offset]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
     match dimensions {
-        [] => visit([row, place]),
+        [] => visit([row, offset]),
         [[length, among_rows, in_memory], inside @ ..] => {
             for index in 0..*length {
-                walk(inside, [row + index * among_rows, place + index * in_memory], visit);
+                walk(inside, [row + index * among_rows, offset + index * in_memory], visit);
             }
         }
     }

@@ -104,8 +104,8 @@ impl KeepBits {
             let mut missing = 0;
             if !self.missing.is_empty() {
                 self.missing.each_missing(source, |index| {
-                    let place = index * size..(index + 1) * size;
-                    target[place.clone()].copy_from_slice(&source[place]);
+                    let range = index * size..(index + 1) * size;
+                    target[range.clone()].copy_from_slice(&source[range]);
                     missing += 1;
                 });
             }

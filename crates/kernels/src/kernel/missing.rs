@@ -40,11 +40,11 @@ impl<T: Element> TileLoop for CountLoop<T> {
     fn run<const ROUNDS: bool>(&self, source: &[u8], _target: &mut [u8], (): &()) -> MissingCount {
         let elements: &[T] = bytemuck::try_cast_slice(source).unwrap_or_default();
         let (mut all, mut first) = (0, 0);
-        for (place, value) in self.0.iter().enumerate() {
+        for (index, value) in self.0.iter().enumerate() {
             // A tile has few elements, and counts of the width of floats vectorise.
             let count = elements.iter().fold(0_u32, |count, element| count + u32::from(element == value));
             all += u64::from(count);
-            first = if place == 0 { u64::from(count) } else { first };
+            first = if index == 0 { u64::from(count) } else { first };
         }
         MissingCount { all, first }
     }

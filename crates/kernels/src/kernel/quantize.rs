@@ -273,8 +273,8 @@ impl Quantize {
         let code = rounded.value.unwrap_or_default();
         // Near the code its float is exact, or the value is an integer itself.
         let is_below = scaled.to_f64() < Value::from_integer(code).to_f64();
-        let beside = if is_below { code - 1 } else { code + 1 };
-        beside.max(least).min(greatest)
+        let next = if is_below { code - 1 } else { code + 1 };
+        next.max(least).min(greatest)
     }
 }
 

@@ -182,8 +182,8 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
         let extremes = (T::from_bits64(least), T::from_bits64(greatest));
         let Moments { sum, distances, squares } = T::moments(elements, divisor, extremes, self.scale);
         // The pivot is only near the mean. This corrects for the distance between them.
-        let beside = distances.value();
-        let squares = (squares - beside * beside / approximate(divisor)).max(0.0);
+        let distance = distances.value();
+        let squares = (squares - distance * distance / approximate(divisor)).max(0.0);
         Summary {
             extent,
             equal: if counted == counted { u64::from(equal) } else { extent.nan },

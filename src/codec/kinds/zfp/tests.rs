@@ -74,9 +74,9 @@ fn damaged_streams_are_errors_or_other_numbers() {
         let longer = [&stream[..], &[0; WORD]].concat();
         let error = decoded(&*codec, &longer).unwrap_err().to_string();
         assert_eq!(error, "8 bytes follow the compressed numbers");
-        for place in 0..stream.len() {
+        for offset in 0..stream.len() {
             let mut damaged = stream.clone();
-            damaged[place] ^= 0x55;
+            damaged[offset] ^= 0x55;
             if let Ok(decoded) = decoded(&*codec, &damaged) {
                 assert_eq!(decoded.len(), elements.len());
             }
@@ -127,9 +127,9 @@ fn header_decides_how_a_chunk_is_read_but_not_what_it_holds() {
     for end in 0..stream.len() {
         assert!(decoded(&*reversible, &stream[..end]).is_err(), "{end}");
     }
-    for place in 0..stream.len() {
+    for offset in 0..stream.len() {
         let mut damaged = stream.clone();
-        damaged[place] ^= 0x55;
+        damaged[offset] ^= 0x55;
         if let Ok(decoded) = decoded(&*reversible, &damaged) {
             assert_eq!(decoded.len(), 120);
         }

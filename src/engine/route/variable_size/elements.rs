@@ -6,19 +6,19 @@ use std::borrow::Cow;
 use lru::LruCache;
 
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
-use crate::codec::elements::PLACE_BYTES;
+use crate::codec::elements::RANGE_BYTES;
 use crate::codec::kinds::Contexts;
 use crate::codec::{
-    ChainFault, ChainFaultKind, OfShape, Recoding, VlenChain, VlenElements, Workspace, advance, as_index,
+    ChainFault, ChainFaultKind, ForShape, Recoding, VlenChain, VlenElements, Workspace, advance, as_index,
 };
 use crate::grid::{Region, ravel, volume};
 use crate::memory::fallibly;
 
 /// Returns the chain that splits and builds a subchunk. It is shared if all subchunks have the same shape.
-pub(super) fn chain_of<'c>(side: &StoredArray, subchunk: &[u64], chain: &'c VlenChain) -> Result<Cow<'c, VlenChain>> {
-    match side.chain_of_subchunk(subchunk)? {
-        OfShape::Same(_) => Ok(Cow::Borrowed(chain)),
-        OfShape::Made(own) => VlenChain::new(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
+pub(super) fn chain_of<'c>(array: &StoredArray, subchunk: &[u64], chain: &'c VlenChain) -> Result<Cow<'c, VlenChain>> {
+    match array.chain_of_subchunk(subchunk)? {
+        ForShape::Same(_) => Ok(Cow::Borrowed(chain)),
+        ForShape::Made(own) => VlenChain::new(&own).map(Cow::Owned).ok_or_else(not_taken_apart),
     }
 }
 
@@ -39,32 +39,32 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Creates a reader. Returns `None` if the subchunks cannot be split into elements. A thread that reads several
     /// arrays must use a different number for each.
     pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
-        let chain = VlenChain::new(source.side.subchunk_chain())?;
+        let chain = VlenChain::new(source.array.subchunk_chain())?;
         Some(ElementReader { source, chain, number })
     }
 
     /// Reads a box inside the selected part of the array. Counts the encoded bytes of its subchunks. If several boxes
     /// share a subchunk, it counts only for the box that contains its first element, from element `from` on.
     pub fn read(&self, block: &Region, from: &[u64], buffers: &mut VariableSizeBuffers) -> Result<VlenElements> {
-        let (side, skipped) = (self.source.side, &self.source.side.metadata.skipped);
+        let (array, skipped) = (self.source.array, &self.source.array.metadata.skipped);
         let block = &block.moved_by(skipped);
         let counts_it = |subchunk: &[u64]| {
-            let first = side.subchunk_grid.region_of(subchunk).start.into_iter().zip(from.iter().zip(skipped));
+            let first = array.subchunk_grid.region_of(subchunk).start.into_iter().zip(from.iter().zip(skipped));
             let first = first.map(|(start, (from, skipped))| start.max(from.saturating_add(*skipped)));
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
         let count = volume(&block.shape);
         let fill = self.chain.fill_value();
-        let subchunks = self.source.side.subchunk_grid.chunks_in(block);
-        if let Err(fault) = buffers.take(count.saturating_mul(PLACE_BYTES).saturating_add(fill.len() as u64), 0) {
+        let subchunks = self.source.array.subchunk_grid.chunks_in(block);
+        if let Err(fault) = buffers.take(count.saturating_mul(RANGE_BYTES).saturating_add(fill.len() as u64), 0) {
             // A chunk that claims more elements than it contains is a fault of the chunk, not of the memory.
             self.load(&subchunks.start, buffers)?;
             return Err(fault);
         }
-        let mut elements = VlenElements { bytes: fill.to_vec(), places: Vec::new() };
-        fallibly(|| elements.places.try_reserve_exact(as_index(count)))
-            .map_err(|_| Fault::Memory { needed: count.saturating_mul(PLACE_BYTES) })?;
-        elements.places.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
+        let mut elements = VlenElements { bytes: fill.to_vec(), ranges: Vec::new() };
+        fallibly(|| elements.ranges.try_reserve_exact(as_index(count)))
+            .map_err(|_| Fault::Memory { needed: count.saturating_mul(RANGE_BYTES) })?;
+        elements.ranges.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
         self.each_within(&subchunks, |subchunk| {
             if let Some(length) = self.load(subchunk, buffers)? {
                 buffers.source.bytes_read += if counts_it(subchunk) { length } else { 0 };
@@ -78,12 +78,12 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Visits the subchunks of a box that may exist. If fewer chunks are stored than the box contains, visits the
     /// stored ones.
     fn each_within(&self, subchunks: &Region, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        let side = self.source.side;
+        let array = self.source.array;
         let count = volume(&subchunks.shape);
-        if let Some(present) = side.present.as_ref().filter(|_| side.layout.is_none())
+        if let Some(present) = array.present.as_ref().filter(|_| array.layout.is_none())
             && present.len() < count
         {
-            let present = present.iter().map(|object| position(object, &side.metadata));
+            let present = present.iter().map(|object| position(object, &array.metadata));
             return present.filter(|subchunk| subchunks.contains(subchunk)).try_for_each(|subchunk| visit(&subchunk));
         }
         subchunks.cells().try_for_each(|subchunk| visit(&subchunk))
@@ -99,16 +99,16 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             return Ok(None);
         }
         let encoded = buffers.source.bytes.len() as u64;
-        let side = self.source.side;
+        let array = self.source.array;
         let located = |fault: Fault| self.source.located(fault, subchunk);
-        let chain = &*chain_of(side, subchunk, &self.chain)?;
+        let chain = &*chain_of(array, subchunk, &self.chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
-        let mut places = Vec::new();
-        let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(PLACE_BYTES);
+        let mut ranges = Vec::new();
+        let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(RANGE_BYTES);
         buffers.take(needed, 0)?;
-        fallibly(|| places.try_reserve_exact(as_index(needed / PLACE_BYTES))).map_err(|_| Fault::Memory { needed })?;
-        chain.places(&bytes, &mut places).map_err(|fault| located(Fault::Chain(fault)))?;
-        let elements = VlenElements { bytes, places };
+        fallibly(|| ranges.try_reserve_exact(as_index(needed / RANGE_BYTES))).map_err(|_| Fault::Memory { needed })?;
+        chain.ranges(&bytes, &mut ranges).map_err(|fault| located(Fault::Chain(fault)))?;
+        let elements = VlenElements { bytes, ranges };
         buffers.keep(key, DecodedSubchunk { elements, encoded });
         Ok(Some(encoded))
     }
@@ -121,9 +121,9 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         buffers: &mut VariableSizeBuffers,
         elements: &mut VlenElements,
     ) -> Result<()> {
-        let side = self.source.side;
-        let region = side.subchunk_grid.region_of(subchunk);
-        let strides = chain_of(side, subchunk, &self.chain)?.strides();
+        let array = self.source.array;
+        let region = array.subchunk_grid.region_of(subchunk);
+        let strides = chain_of(array, subchunk, &self.chain)?.strides();
         let common = region.common(block);
         if common.is_empty() {
             return Ok(());
@@ -156,8 +156,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             for (dimension, to) in to.iter_mut().enumerate() {
                 *to = position[dimension] + start[dimension] - block.start[dimension];
             }
-            let place = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
-            elements.places[as_index(ravel(&to, &block.shape))] = place;
+            let range = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
+            elements.ranges[as_index(ravel(&to, &block.shape))] = range;
             elements.bytes.extend_from_slice(element);
         });
         Ok(())
@@ -184,8 +184,8 @@ struct DecodedSubchunk {
 impl DecodedSubchunk {
     /// Returns the memory of the elements in bytes.
     fn element_bytes(&self) -> u64 {
-        let places = (self.elements.places.capacity() as u64).saturating_mul(PLACE_BYTES);
-        places.saturating_add(self.elements.bytes.capacity() as u64)
+        let ranges = (self.elements.ranges.capacity() as u64).saturating_mul(RANGE_BYTES);
+        ranges.saturating_add(self.elements.bytes.capacity() as u64)
     }
 
     /// Returns the memory of the subchunk in bytes, with its cache entry.
@@ -226,7 +226,7 @@ pub struct VariableSizeBuffers {
     /// Memory limit in bytes.
     most: u64,
     /// Bytes that are used for any subchunk.
-    beside: u64,
+    base: u64,
     /// Bytes that are used for the current subchunk, without the cache.
     held: u64,
     /// Most bytes that compressors have used for a subchunk.
@@ -241,9 +241,9 @@ pub struct VariableSizeBuffers {
 }
 
 impl VariableSizeBuffers {
-    /// Starts an object with a memory limit. `beside` bytes of it are used for any subchunk.
-    pub(super) fn begin(&mut self, bytes: u64, beside: u64) {
-        (self.most, self.held, self.beside) = (bytes, 0, beside);
+    /// Starts an object with a memory limit. `base` bytes of it are used for any subchunk.
+    pub(super) fn begin(&mut self, bytes: u64, base: u64) {
+        (self.most, self.held, self.base) = (bytes, 0, base);
     }
 
     /// Returns the number of free bytes.
@@ -253,7 +253,7 @@ impl VariableSizeBuffers {
 
     /// Returns `bytes` plus the used bytes.
     fn with_held(&self, bytes: u64) -> u64 {
-        [self.held, self.beside, self.subchunks.bytes].into_iter().fold(bytes, u64::saturating_add)
+        [self.held, self.base, self.subchunks.bytes].into_iter().fold(bytes, u64::saturating_add)
     }
 
     /// Starts a subchunk.
@@ -294,7 +294,7 @@ impl VariableSizeBuffers {
     /// Reads an encoded subchunk. Returns false if it is absent.
     pub fn read(&mut self, source: &SubchunkSource<'_>, subchunk: &[u64]) -> Result<bool> {
         loop {
-            self.source.workspace.room = Some(self.left());
+            self.source.workspace.limit = Some(self.left());
             match source.read(subchunk, &mut self.source) {
                 Err(fault) if fault.is_of_memory() && self.subchunks.drop_first(0) => {}
                 Err(fault) => return Err(self.in_all(fault)),
@@ -333,15 +333,15 @@ impl VariableSizeBuffers {
         undo: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
     ) -> Result<()> {
         loop {
-            self.source.workspace.room = Some(self.left() / buffers);
+            self.source.workspace.limit = Some(self.left() / buffers);
             let Err(fault) = undo(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
                 let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);
                 return self.take(cost, 0);
             };
-            let ChainFaultKind::Room { room, found } = fault.kind else { return Err(fault.into()) };
+            let ChainFaultKind::Limit { limit, found } = fault.kind else { return Err(fault.into()) };
             if !self.subchunks.drop_first(0) {
                 // If the codec does not report the size, twice the memory may be enough.
-                let bytes = found.unwrap_or_else(|| room.saturating_mul(2));
+                let bytes = found.unwrap_or_else(|| limit.saturating_mul(2));
                 let cost = self.cost(bytes, buffers, context_bytes);
                 return Err(Fault::Memory { needed: self.with_held(cost) });
             }

@@ -37,7 +37,7 @@ impl Output {
         let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
         let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
         for other in std::iter::once(source).chain(&targets) {
-            check_apart(&destination.place, other, &shown)?;
+            check_apart(&destination.target, other, &shown)?;
         }
         let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
         let mut existing = existing(&destination)?;
@@ -51,7 +51,7 @@ impl Output {
         }
         let mut resumes = run.resume && destination.keeps_unfinished();
         if run.overwrite {
-            refuse_unreplaceable(existing, (&destination.place, source), &shown)?;
+            refuse_unreplaceable(existing, (&destination.target, source), &shown)?;
         } else if run.partitions.is_some() {
             let folder = destination.run();
             let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
@@ -63,7 +63,7 @@ impl Output {
             refuse_existing(existing, resumes, &shown)
                 .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
         } else {
-            let plan = || destination.place.below(&RUN_FOLDER).kind_of(PLAN);
+            let plan = || destination.target.below(&RUN_FOLDER).kind_of(PLAN);
             if existing == Existing::Unfinished && matches!(plan(), Ok(Some(EntryKind::File))) {
                 let help = "`--status` shows what is missing, `--finish` publishes it, `--overwrite` replaces it";
                 let message = format!("`{shown}` is an unfinished job in parts");
@@ -87,12 +87,12 @@ fn unreadable(error: StoreError) -> OperationError {
 }
 
 /// Fails unless SOURCE and DEST are separate, neither inside the other, with all links resolved.
-fn check_apart(place: &Node, other: &Node, shown: &str) -> Result<()> {
-    let (message, help) = match place.relation(other).map_err(unreadable)? {
+fn check_apart(target: &Node, other: &Node, shown: &str) -> Result<()> {
+    let (message, help) = match target.relation(other).map_err(unreadable)? {
         Relation::Apart => return Ok(()),
         Relation::Same => (format!("`{shown}` is SOURCE itself"), "choose another path for DEST"),
         Relation::Nested => {
-            let names = format!("`{}` and `{}`", other.name(), place.name());
+            let names = format!("`{}` and `{}`", other.name(), target.name());
             let help = "choose a DEST outside SOURCE that does not contain it";
             (format!("one of SOURCE and DEST is inside the other: {names}"), help)
         }
@@ -120,7 +120,7 @@ fn refuse_existing(existing: Existing, resumes: bool, shown: &str) -> Result<()>
 
 /// Fails unless DEST is a node, an unfinished run or an empty folder. Also fails if it cannot be replaced or SOURCE
 /// needs it.
-fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), shown: &str) -> Result<()> {
+fn refuse_unreplaceable(existing: Existing, (target, source): (&Node, &Node), shown: &str) -> Result<()> {
     let refused = |message: String, help| Err(OperationError::environment(message).with_help(help));
     if existing == Existing::Nothing {
         return Ok(());
@@ -129,10 +129,10 @@ fn refuse_unreplaceable(existing: Existing, (place, source): (&Node, &Node), sho
         let help = "`--overwrite` replaces only arrays, groups, unfinished runs and empty folders; choose another path";
         return refused(format!("`{shown}` is not a Zarr store and is not replaced"), help);
     }
-    if place.is_mount_point() {
+    if target.is_mount_point() {
         return refused(format!("`{shown}` is a mount point and cannot be replaced"), "name a folder inside it");
     }
-    if let Some(link) = place.link_from(source).map_err(unreadable)? {
+    if let Some(link) = target.link_from(source).map_err(unreadable)? {
         let message = format!("`{link}` of SOURCE is a link into `{shown}`, which would be removed");
         return refused(message, "copy the target of the link first");
     }
@@ -220,7 +220,7 @@ fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
 
 /// Returns what exists at the path of DEST.
 fn existing(destination: &Destination) -> Result<Existing> {
-    let node = &destination.place;
+    let node = &destination.target;
     match node.kind() {
         Ok(Some(EntryKind::Folder)) => {}
         Ok(Some(_)) => return Ok(Existing::Other),

@@ -38,12 +38,12 @@ pub(crate) fn with_copies(
 ) -> Result<Vec<(String, String)>> {
     // From the lowest level up: a group's copy of a group in it contains no copies.
     let mut of_groups: Vec<&GroupReading> = groups.iter().collect();
-    of_groups.sort_by_key(|group| std::cmp::Reverse(group.place.path.len()));
+    of_groups.sort_by_key(|group| std::cmp::Reverse(group.node_path.path.len()));
     for group in of_groups {
         let writing = Writing { group, nodes: &nodes, consolidates: group.has_copies && !options.no_consolidate };
         let format = options.change.zarr_format.unwrap_or(group.documents.zarr_format);
         let documents = if format == 2 { writing.version_2()? } else { writing.version_3() };
-        nodes.insert(group.place.path.clone(), documents);
+        nodes.insert(group.node_path.path.clone(), documents);
     }
     let root = nodes.remove("/").unwrap_or_default();
     let below = nodes.into_iter().flat_map(|(path, documents)| {
@@ -67,7 +67,7 @@ struct Writing<'a> {
 impl<'a> Writing<'a> {
     /// Returns the nodes below, by their paths relative to the group.
     fn below(&self) -> impl Iterator<Item = (&'a str, &'a NodeDocuments)> {
-        let prefix = format!("{}/", self.group.place.path.trim_end_matches('/'));
+        let prefix = format!("{}/", self.group.node_path.path.trim_end_matches('/'));
         self.nodes.iter().filter_map(move |(path, documents)| Some((path.strip_prefix(&prefix)?, documents)))
     }
 
@@ -92,7 +92,7 @@ impl<'a> Writing<'a> {
         let copied: BTreeMap<String, &Json> = own.chain(below).collect();
         let document = if let Some(consolidated) = self.group.consolidated.as_ref().filter(|_| *zarr_format == 2) {
             let bytes = self.group.node.read_document(CONSOLIDATED_KEY).map_err(|error| {
-                let key = self.group.place.key(CONSOLIDATED_KEY);
+                let key = self.group.node_path.key(CONSOLIDATED_KEY);
                 OperationError::environment(format!("`{key}` cannot be read")).because(error)
             })?;
             let Some(bytes) = bytes else { return Ok(documents) };
@@ -149,7 +149,7 @@ impl<'a> Writing<'a> {
         const EXPRESSED: [&str; 4] = ["zarr_format", "node_type", "attributes", MEMBER];
         let members = self.group.documents.document.as_object();
         if let Some(other) = members.and_then(|members| members.names().find(|name| !EXPRESSED.contains(name))) {
-            let name = self.group.place.name();
+            let name = self.group.node_path.name();
             return Err(OperationError::data(format!("Zarr v2 has no place for the member `{other}` of `{name}`"))
                 .with_help("remove it, or keep Zarr v3"));
         }

@@ -25,7 +25,7 @@ pub(crate) fn keep_members(attributes: &mut Object, members: Object) -> Vec<Diag
 
 /// Replaces the findings about such members in v2 by those about their form in v3.
 pub(crate) fn tell_of_members(
-    place: &NodePath,
+    node_path: &NodePath,
     Documents { key, document, .. }: &Documents,
     attributes: &Object,
     diagnostics: &mut Vec<Diagnostic>,
@@ -36,7 +36,7 @@ pub(crate) fn tell_of_members(
     let is_about = |known: &Diagnostic| known.location.pointer.as_ref().is_some_and(|at| pointers.contains(at));
     diagnostics.retain(|known| !(known.is(code::V2_MEMBER_UNKNOWN) && is_about(known)));
     let mut found = keep_members(&mut attributes.clone(), members);
-    place.locate(&mut found, key);
+    node_path.locate(&mut found, key);
     diagnostics.extend(found);
 }
 
@@ -68,15 +68,15 @@ pub(crate) fn leave_quantize(draft: &mut Draft) {
         let astype = type_of(codec, "astype");
         codec.name == "numcodecs.quantize" && astype.is_some() && astype != type_of(codec, "dtype")
     };
-    let Some(place) = draft.codecs.iter().position(changes_type) else { return };
+    let Some(index) = draft.codecs.iter().position(changes_type) else { return };
     let mut codecs = draft.codecs.clone();
-    let follower = codecs.get(place + 1).and_then(|codec| codec_kind(&codec.name));
+    let follower = codecs.get(index + 1).and_then(|codec| codec_kind(&codec.name));
     if follower == Some(CodecKind::ArrayToArray) {
-        let member = |name: &str| codecs[place].member(name).cloned().unwrap_or(Json::Null);
+        let member = |name: &str| codecs[index].member(name).cloned().unwrap_or(Json::Null);
         let configuration = Object::new().with("encode_dtype", member("astype")).with("decode_dtype", member("dtype"));
-        codecs[place] = CodecMetadata::new("numcodecs.astype", Some(configuration));
+        codecs[index] = CodecMetadata::new("numcodecs.astype", Some(configuration));
     } else {
-        codecs.remove(place);
+        codecs.remove(index);
         draft::follow_data_type(&mut codecs, &draft.data_type);
     }
     draft.keep_codecs(codecs);

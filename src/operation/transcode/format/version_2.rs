@@ -301,7 +301,7 @@ impl Writer<'_> {
         // A fill value without an attribute form in v3 keeps its v2 attribute.
         let is_kept =
             source.documents.zarr_format == 2 && fill.is_none_or(|fill| xarray::encode(data_type, fill).is_none());
-        let beside = self.fill_value_attribute(masked);
+        let attribute = self.fill_value_attribute(masked);
         let mut is_null = false;
         if fill.is_some_and(is_fill) {
             let is_new = options.fill_value.is_some() && draft.fill_value != source.fill_value;
@@ -312,13 +312,13 @@ impl Writer<'_> {
                     &before.map_or_else(String::new, |fill| format!(", those that equal {} no more", fill.excerpt()));
                 warnings.push(found);
             }
-            match beside {
-                Some(beside) => attributes.insert(FILL_VALUE, beside),
+            match attribute {
+                Some(attribute) => attributes.insert(FILL_VALUE, attribute),
                 None => drop(attributes.remove(FILL_VALUE)),
             }
         } else if !is_kept {
-            if let Some(beside) = beside.or_else(|| data_type.fill_value_to_json(masked?).ok()) {
-                attributes.insert(FILL_VALUE, beside);
+            if let Some(attribute) = attribute.or_else(|| data_type.fill_value_to_json(masked?).ok()) {
+                attributes.insert(FILL_VALUE, attribute);
             }
             // Readers read null as 0, but as NaT for times.
             is_null = is_zero(draft) && !self.is_fill_given && !matches!(data_type, DataType::Time(_));
@@ -332,9 +332,9 @@ impl Writer<'_> {
     /// Returns the attributes with the names of the dimensions in their former position.
     fn with_names(&self, attributes: Object, names: Json) -> Object {
         let read = self.source.documents.attributes.as_ref().and_then(Json::as_object);
-        let place = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
+        let index = read.and_then(|read| read.names().position(|name| name == DIMENSIONS));
         let mut members: Vec<_> = attributes.into_iter().filter(|(name, _)| name != DIMENSIONS).collect();
-        members.insert(place.unwrap_or(usize::MAX).min(members.len()), (DIMENSIONS.to_owned(), names));
+        members.insert(index.unwrap_or(usize::MAX).min(members.len()), (DIMENSIONS.to_owned(), names));
         members.into_iter().collect()
     }
 

@@ -29,7 +29,7 @@ fn part_of(name: &str) -> Option<u64> {
 
 /// The completed parts of a job. Each pass is listed only once.
 pub(super) struct DoneParts<'a> {
-    pub place: &'a Node,
+    pub target: &'a Node,
     /// The folder of all notes of the job.
     folder: String,
     passes: RefCell<BTreeMap<&'static str, ChunkSet>>,
@@ -37,8 +37,8 @@ pub(super) struct DoneParts<'a> {
 
 impl<'a> DoneParts<'a> {
     /// Returns the completed parts of a job in DEST. A pass is listed at its first use.
-    pub(super) fn at(place: &'a Node, plan: &PartsPlan) -> Self {
-        DoneParts { place, folder: plan.folder(), passes: RefCell::default() }
+    pub(super) fn at(target: &'a Node, plan: &PartsPlan) -> Self {
+        DoneParts { target, folder: plan.folder(), passes: RefCell::default() }
     }
 
     /// Returns the key of the note of a part.
@@ -55,16 +55,16 @@ impl<'a> DoneParts<'a> {
     fn publish(&self, key: &str, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_vec(value)
             .map_err(|error| OperationError::environment(format!("`{key}` cannot be written down")).because(error))?;
-        self.place.publish_new(key, &text).map(drop).map_err(cannot_write)
+        self.target.publish_new(key, &text).map(drop).map_err(cannot_write)
     }
 
     /// Removes the note of a part, so that it is done again.
     pub(super) fn forget(&self, pass: PassName, part: u64) -> Result<()> {
-        self.place.remove(&self.key(pass, part)).map(drop).map_err(cannot_write)
+        self.target.remove(&self.key(pass, part)).map(drop).map_err(cannot_write)
     }
 
     pub(super) fn is_done(&self, pass: PassName, part: u64) -> Result<bool> {
-        Ok(self.place.size(&self.key(pass, part)).map_err(cannot_write)?.is_some())
+        Ok(self.target.size(&self.key(pass, part)).map_err(cannot_write)?.is_some())
     }
 
     fn of(&self, pass: PassName) -> Result<ChunkSet> {
@@ -72,7 +72,7 @@ impl<'a> DoneParts<'a> {
             return Ok(known.clone());
         }
         let (folder, mut parts) = (format!("{}/done/{pass}", self.folder), Vec::new());
-        let listed = self.place.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
+        let listed = self.target.each_entry(&folder, |key, _, _| parts.extend(part_of(&key[folder.len() + 1..])));
         listed.map_err(cannot_write)?;
         let parts = ChunkSet::from_iter(parts);
         self.passes.borrow_mut().insert(pass.name(), parts.clone());
@@ -86,16 +86,16 @@ impl<'a> DoneParts<'a> {
 
     /// Returns the notes of the parts of a pass.
     pub(super) fn noted<T: DeserializeOwned>(&self, pass: PassName) -> Result<Noted<T>> {
-        let place = self.place;
+        let target = self.target;
         let parts: Vec<u64> = self.of(pass)?.iter().collect();
         let mut noted = Noted::new();
         // Notes that are fetched together are requested together.
-        for parts in parts.chunks(place.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
+        for parts in parts.chunks(target.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
             let keys: Vec<_> = parts.iter().map(|part| (self.key(pass, *part), Part::Whole)).collect();
-            place.prefetch(&keys);
+            target.prefetch(&keys);
             for (part, (key, _)) in parts.iter().zip(&keys) {
                 let mut text = Vec::new();
-                place.read_into(key, MAX_DOCUMENT_BYTES, &mut text).map_err(cannot_write)?;
+                target.read_into(key, MAX_DOCUMENT_BYTES, &mut text).map_err(cannot_write)?;
                 let arrays = serde_json::from_slice(&text).map_err(|error| {
                     OperationError::environment(format!("`{key}` is not what a part notes when it is done"))
                         .because(error)
@@ -115,7 +115,7 @@ impl<'a> DoneParts<'a> {
             return Ok(between);
         }
         let key = format!("{}/between.json", self.folder);
-        if let Some(text) = self.place.read_document(&key).map_err(cannot_write)? {
+        if let Some(text) = self.target.read_document(&key).map_err(cannot_write)? {
             let damaged = || OperationError::environment(format!("`{key}` cannot be read"));
             let between = serde_json::from_slice(&text).map_err(|error| damaged().because(error));
             return between.map_err(|error| error.with_help("remove it, and run the part again"));
@@ -202,8 +202,8 @@ mod tests {
     use crate::store::MemoryStore;
     use crate::store::tests::faulty::{Call, Failure, Faults};
 
-    fn done(place: &Node) -> DoneParts<'_> {
-        DoneParts { place, folder: "7f".to_owned(), passes: RefCell::default() }
+    fn done(target: &Node) -> DoneParts<'_> {
+        DoneParts { target, folder: "7f".to_owned(), passes: RefCell::default() }
     }
 
     #[test]
@@ -216,17 +216,17 @@ mod tests {
     #[test]
     fn parts_are_listed_with_what_they_noted_first() {
         let folder = tempfile::tempdir().unwrap();
-        for place in [Node::new(folder.path()), Node::of(Arc::new(MemoryStore::new("m")))] {
-            assert!(done(&place).noted::<String>(PassName::Write).unwrap().is_empty());
+        for target in [Node::new(folder.path()), Node::of(Arc::new(MemoryStore::new("m")))] {
+            assert!(done(&target).noted::<String>(PassName::Write).unwrap().is_empty());
             let texts = [(3, "a"), (0, ""), (12, "two words"), (3, "b")];
             for (part, text) in texts {
-                done(&place).note(PassName::Write, part, &[(5, text)]).unwrap();
+                done(&target).note(PassName::Write, part, &[(5, text)]).unwrap();
             }
             for name in ["x.json", "03.json", ".json", "+4.json", "5", "0~a1"] {
-                place.write(&format!("7f/done/write/{name}"), b"").unwrap();
+                target.write(&format!("7f/done/write/{name}"), b"").unwrap();
             }
-            done(&place).note(PassName::Range, 5, &[(0, "b")]).unwrap();
-            let noted = done(&place).noted::<String>(PassName::Write).unwrap();
+            done(&target).note(PassName::Range, 5, &[(0, "b")]).unwrap();
+            let noted = done(&target).noted::<String>(PassName::Write).unwrap();
             let found: Vec<_> = noted.iter().map(|(part, arrays)| (*part, arrays[0].1.as_str())).collect();
             assert_eq!(found, [(0, ""), (3, "a"), (12, "two words")]);
             assert!(noted.values().all(|arrays| arrays.len() == 1 && arrays[0].0 == 5));
@@ -235,20 +235,20 @@ mod tests {
 
     #[test]
     fn part_that_cannot_note_that_it_is_done_is_not_and_does_so_again() {
-        let place = Node::of(Arc::new(MemoryStore::new("m")));
-        let is_done = |part| done(&place).is_done(PassName::Write, part).unwrap();
+        let target = Node::of(Arc::new(MemoryStore::new("m")));
+        let is_done = |part| done(&target).is_done(PassName::Write, part).unwrap();
         for failure in [Failure::Error(Errno::NOSPC), Failure::Late] {
-            let faulty = Faults::of_kind(Call::Publish, failure).wrap(&place);
+            let faulty = Faults::of_kind(Call::Publish, failure).wrap(&target);
             assert!(done(&faulty).note(PassName::Write, 1, &[(0, 1)]).is_err());
             assert_eq!(is_done(1), failure == Failure::Late);
         }
-        done(&place).note(PassName::Write, 1, &[(0, 2)]).unwrap();
-        done(&place).note(PassName::Write, 11, &[(0, 3)]).unwrap();
-        assert_eq!(done(&place).noted::<u8>(PassName::Write).unwrap()[&1], [(0, 1)]);
-        done(&place).forget(PassName::Write, 1).unwrap();
+        done(&target).note(PassName::Write, 1, &[(0, 2)]).unwrap();
+        done(&target).note(PassName::Write, 11, &[(0, 3)]).unwrap();
+        assert_eq!(done(&target).noted::<u8>(PassName::Write).unwrap()[&1], [(0, 1)]);
+        done(&target).forget(PassName::Write, 1).unwrap();
         assert!(!is_done(1) && is_done(11));
-        place.write("7f/done/write/2.json", b"[[0]]").unwrap();
-        let error = done(&place).noted::<u8>(PassName::Write).unwrap_err();
+        target.write("7f/done/write/2.json", b"[[0]]").unwrap();
+        let error = done(&target).noted::<u8>(PassName::Write).unwrap_err();
         assert!(error.to_string().contains("7f/done/write/2.json"), "{error}");
     }
 

@@ -35,17 +35,17 @@ pub enum Finished {
 /// error, but [`Finished::Missing`].
 pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &Interrupt) -> Result<Finished> {
     let begun = Instant::now();
-    let (place, plan) = job_under_way(options)?;
-    let others = left_by_others(&place, plan.as_ref())?;
+    let (target, plan) = job_under_way(options)?;
+    let others = left_by_others(&target, plan.as_ref())?;
     let Some(plan) = plan else {
         // The folder is left by a finish that was killed, or by a late part. A plain run has a journal.
-        if !place.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
-            clear_run_folder(&place).map_err(cannot_write)?;
+        if !target.below(&RUN_FOLDER).below(&JOURNAL).exists().map_err(cannot_write)? {
+            clear_run_folder(&target).map_err(cannot_write)?;
         }
         return Ok(Finished::Before(status_of(options, Vec::new(), others)));
     };
     // The job as its parts were planned. The memory in the report depends on this, too.
-    let parts_job = PartsJob::new(plan, &place, options, progress, interrupt)?;
+    let parts_job = PartsJob::new(plan, &target, options, progress, interrupt)?;
     let PartsJob { plan, done, .. } = &parts_job;
     let found = status_of(options, done.status(plan)?, others.clone());
     if found.is_missing_any() {
@@ -58,8 +58,8 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     if !lost.is_empty() {
         for part in lost {
             // With its log the part knows that there may be objects to remove.
-            let folder = place.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
-            let begun = Journal::open_part((&folder, &place), &plan.sealed.fingerprint(), Assignment::new());
+            let folder = target.child(&plan.log(PassName::Write, part)).map_err(cannot_write)?;
+            let begun = Journal::open_part((&folder, &target), &plan.sealed.fingerprint(), Assignment::new());
             let failed = || OperationError::environment(format!("part {part} cannot be started again"));
             drop(begun.map_err(|error| failed().because(error))?);
             done.forget(PassName::Write, part)?;
@@ -107,13 +107,13 @@ impl PartsJob<'_> {
     fn lost(&self, job: &JobPlan<'_>, reports: &[PartReport], counted: &Noted<PartReport>) -> Result<BTreeSet<u64>> {
         let mut lost = BTreeSet::new();
         let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
-        let stored = writing::stored(self.done.place, &job.arrays, &job.driver)?;
+        let stored = writing::stored(self.done.target, &job.arrays, &job.driver)?;
         for ((array, report), (present, bytes)) in job.arrays.iter().zip(reports).zip(stored) {
             if !report.counted.is_of(&present) || bytes != report.counted.bytes_written {
                 let parts = parts_without(pass, array, &present, counted, &job.driver)?;
                 if parts.is_empty() {
-                    let place = array.target.name();
-                    return Err(OperationError::environment(format!("`{place}` has chunks that no part wrote"))
+                    let name = array.target.name();
+                    return Err(OperationError::environment(format!("`{name}` has chunks that no part wrote"))
                         .with_help("something else writes there: remove what it wrote, and run `--finish` again"));
                 }
                 lost.extend(parts);

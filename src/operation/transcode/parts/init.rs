@@ -1,5 +1,5 @@
 //! `--init`: plans the job once, and seals the plan in DEST. Also the pass for the range of quantised values: the
-//! results of its parts are merged, and settle what the plan left open. The result is the same in every process.
+//! results of its parts are merged, and resolve what the plan left open. The result is the same in every process.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -43,8 +43,8 @@ pub fn init(
     options.run.partitions = Some(partitions);
     // A separate pass determines the values that depend on the data.
     options.run.dry_run = true;
-    let place = super::place(&options)?;
-    let mut before = PartsPlan::find(&place, KEY)?;
+    let target = super::target(&options)?;
+    let mut before = PartsPlan::find(&target, KEY)?;
     // An existing plan is checked like a resumed run: it stays as it is.
     options.run.resume = before.is_some();
     let mut job = JobPlan::new(&options, |_| Ok(()), |_| true, progress, interrupt)?;
@@ -75,7 +75,7 @@ pub fn init(
     if before.is_none() {
         output.make_root()?;
         // Another process may have been faster.
-        before = if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&place, KEY)? };
+        before = if plan.write(output.data(), KEY)? { None } else { PartsPlan::find(&target, KEY)? };
     }
     if before.as_ref().is_some_and(|before| !before.is_same(&plan)) {
         let shown = options.destination.display();
@@ -183,12 +183,12 @@ impl PartsJob<'_> {
         Ok((found, bytes_read))
     }
 
-    /// Settles the plan with the results of its first pass, once all its parts are done.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    /// Resolves the plan with the results of its first pass, once all its parts are done.
+    pub(super) fn resolve(&mut self) -> Result<()> {
         let Some(range) = self.plan.pass(PassName::Range).cloned() else { return Ok(()) };
-        let (place, key) = (self.done.place, self.plan.settled());
-        if let Some(settled) = PartsPlan::find(place, &key)? {
-            self.plan = settled;
+        let (target, key) = (self.done.target, self.plan.resolved());
+        if let Some(resolved) = PartsPlan::find(target, &key)? {
+            self.plan = resolved;
             return Ok(());
         }
         if self.done.parts(&range)?.len() < range.partitions() {
@@ -212,7 +212,7 @@ impl PartsJob<'_> {
         plan.memory_bytes = memory(&job.arrays);
         plan.bytes = largest_part(&job.arrays, plan.partitions);
         plan.sealed = job.seal();
-        plan.write(place, &key).map(drop)
+        plan.write(target, &key).map(drop)
     }
 }
 

@@ -31,17 +31,17 @@ pub use script::Engine;
 use script::{ScriptedJob, script};
 
 /// Returns the node of DEST, to which all parts write.
-fn place(options: &TranscodeOptions) -> Result<Node> {
+fn target(options: &TranscodeOptions) -> Result<Node> {
     let destination = options.destination.node().destination(false).map_err(cannot_write)?;
-    Ok(destination.place)
+    Ok(destination.target)
 }
 
 /// Returns DEST, and the plan of its unfinished job in parts. `None` if DEST is published. Fails if no such job was
 /// begun there, or it has another SOURCE. A complete DEST does not record its SOURCE.
 fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)> {
-    let place = place(options)?;
-    let is_published = is_node(&place).map_err(cannot_write)?;
-    let plan = PartsPlan::find(&place, KEY)?;
+    let target = target(options)?;
+    let is_published = is_node(&target).map_err(cannot_write)?;
+    let plan = PartsPlan::find(&target, KEY)?;
     match &plan {
         Some(plan) => plan.sealed.check_source(&NodePath::new(&options.source, None)?.node(&options.source)?)?,
         None if is_published => {}
@@ -51,7 +51,7 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
                 .with_help("start one with `--init --partitions N` and the options of the job"));
         }
     }
-    Ok((place, plan.filter(|_| !is_published)))
+    Ok((target, plan.filter(|_| !is_published)))
 }
 
 /// An unfinished job in parts, and the command that works on it.
@@ -65,17 +65,17 @@ struct PartsJob<'a> {
 }
 
 impl<'a> PartsJob<'a> {
-    /// Creates the job of a command. Its plan is settled if all parts of the first pass are done.
+    /// Creates the job of a command. Its plan is resolved if all parts of the first pass are done.
     fn new(
         plan: PartsPlan,
-        place: &'a Node,
+        target: &'a Node,
         options: &TranscodeOptions,
         progress: &'a dyn Progress,
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
-        let (done, options) = (DoneParts::at(place, &plan), plan.options(options));
+        let (done, options) = (DoneParts::at(target, &plan), plan.options(options));
         let mut job = PartsJob { plan, done, options, progress, interrupt };
-        job.settle()?;
+        job.resolve()?;
         Ok(job)
     }
 
@@ -104,12 +104,12 @@ pub fn print_script(
     first_index: u64,
     access: Vec<String>,
 ) -> Result<String> {
-    let (place, plan) = job_under_way(options)?;
+    let (target, plan) = job_under_way(options)?;
     let plan = plan.ok_or_else(|| {
         let shown = options.destination.display();
         OperationError::environment(format!("`{shown}` is complete: nothing is left to do"))
     })?;
-    let plan = PartsPlan::find(&place, &plan.settled())?.unwrap_or(plan);
+    let plan = PartsPlan::find(&target, &plan.resolved())?.unwrap_or(plan);
     // Scripts run in other folders.
     let named = |location: &Location| {
         let node = location.node();
@@ -132,15 +132,15 @@ pub fn print_script(
 ///
 /// If no job was begun in DEST, or its plan cannot be read.
 pub fn status(options: &TranscodeOptions) -> Result<StatusResult> {
-    let (place, plan) = job_under_way(options)?;
-    let warnings = left_by_others(&place, plan.as_ref())?;
+    let (target, plan) = job_under_way(options)?;
+    let warnings = left_by_others(&target, plan.as_ref())?;
     let Some(plan) = plan else { return Ok(status_of(options, Vec::new(), warnings)) };
-    let plan = PartsPlan::find(&place, &plan.settled())?.unwrap_or(plan);
-    Ok(status_of(options, DoneParts::at(&place, &plan).status(&plan)?, warnings))
+    let plan = PartsPlan::find(&target, &plan.resolved())?.unwrap_or(plan);
+    Ok(status_of(options, DoneParts::at(&target, &plan).status(&plan)?, warnings))
 }
 
 /// Returns a warning if DEST has notes of another job than the unfinished one. They are ignored.
-fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>> {
+fn left_by_others(target: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnostic>> {
     let own = plan.map(|plan| plan.id.as_str());
     let mut left = Vec::new();
     let each = |key: &str, kind, _: Option<u64>| {
@@ -148,7 +148,7 @@ fn left_by_others(place: &Node, plan: Option<&PartsPlan>) -> Result<Vec<Diagnost
         let is_others = kind == EntryKind::Folder && key != "staging" && Some(key) != own;
         left.extend(is_others.then(|| key.to_owned()));
     };
-    place.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
+    target.below(&RUN_FOLDER).each_entry("", each).map_err(cannot_write)?;
     let warning = |job: String| {
         let message = format!("`.zarrcast/{job}` belongs to another job and is ignored");
         let help = "make sure that nothing of the other job still runs; `--finish` removes the folder";

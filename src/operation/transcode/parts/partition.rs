@@ -50,7 +50,7 @@ pub fn partition(
     interrupt: &Interrupt,
 ) -> Result<PartResult> {
     let begun = Instant::now();
-    let (place, plan) = job_under_way(options)?;
+    let (target, plan) = job_under_way(options)?;
     let mut result = PartResult {
         source: options.source.display().to_string(),
         destination: options.destination.display().to_string(),
@@ -60,7 +60,7 @@ pub fn partition(
         ..PartResult::default()
     };
     let Some(plan) = plan else { return Ok(result) };
-    let job = PartsJob::new(plan, &place, options, progress, interrupt)?;
+    let job = PartsJob::new(plan, &target, options, progress, interrupt)?;
     let partitions = job.plan.most_parts();
     if wanted.index >= partitions {
         let message = format!("there is no part {}: there are {partitions}", wanted.index);
@@ -87,7 +87,7 @@ pub fn partition(
         if let Some(counted) = &counted {
             job.done.note(part.pass, part.index, counted)?;
         }
-        part.clear(&job.plan, &place)?;
+        part.clear(&job.plan, &target)?;
         let Some(counted) = counted else { return Ok(PartResult { was_done: true, ..result }) };
         for (_, report) in &counted {
             all += report.counted;
@@ -101,7 +101,7 @@ pub fn partition(
 /// Returns the requested pass. All passes before it must be complete. Without a request: the first pass that is not
 /// complete, or the last.
 fn pass_of<'p>(PartsJob { plan, done, .. }: &'p PartsJob<'_>, wanted: PartitionRequest) -> Result<&'p PassPlan> {
-    let place = match wanted.pass {
+    let index = match wanted.pass {
         Some(wanted) => plan.passes.iter().position(|pass| pass.name == wanted).ok_or_else(|| {
             let names: Vec<&str> = plan.passes.iter().map(|pass| pass.name.name()).collect();
             OperationError::usage(format!("the job has no pass `{wanted}`"))
@@ -110,7 +110,7 @@ fn pass_of<'p>(PartsJob { plan, done, .. }: &'p PartsJob<'_>, wanted: PartitionR
         // No plan is read that has none.
         None => plan.passes.len().saturating_sub(1),
     };
-    for pass in &plan.passes[..place] {
+    for pass in &plan.passes[..index] {
         let missing = pass.partitions().saturating_sub(done.parts(pass)?.len());
         match (missing, wanted.pass) {
             (0, _) => {}
@@ -122,7 +122,7 @@ fn pass_of<'p>(PartsJob { plan, done, .. }: &'p PartsJob<'_>, wanted: PartitionR
             }
         }
     }
-    Ok(&plan.passes[place])
+    Ok(&plan.passes[index])
 }
 
 struct Part {
@@ -140,7 +140,7 @@ impl Part {
         let is_own = |number| !units_between(self.bounds, number).is_empty();
         let job = parts_job.plan_again(is_own)?;
         let left = format!("part {} is unfinished: run `--partition {}` again to continue", self.index, self.index);
-        let unfinished = interrupt.begin(left.clone(), Some(job.output.clearing(Weak::new())))?;
+        let unfinished = interrupt.begin(left.clone(), Some(job.output.cleanup(Weak::new())))?;
         let is_first = self.pass == PassName::Staging;
         let assigned = job.arrays.iter().map(|array| {
             let name = if is_first { journal::name_of_pass(&array.path, FIRST_PASS) } else { array.path.clone() };
@@ -149,7 +149,7 @@ impl Part {
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());
         let claim = job.output.clone().claim_part(&log, &fingerprint, assigned.collect(), left)?;
-        unfinished.cleared_by(claim.clearing());
+        unfinished.set_cleanup(claim.cleanup());
         result.warnings.extend(claim.unlocked_warning());
         // The job may have been removed and planned again while this process was stopped.
         if PartsPlan::find(claim.output.data(), KEY)?.is_none_or(|now| now.id != plan.id) {
@@ -174,7 +174,7 @@ impl Part {
     }
 
     /// Removes its log, after the part is noted as done.
-    fn clear(&self, plan: &PartsPlan, place: &Node) -> Result<()> {
-        place.child(&plan.log(self.pass, self.index)).and_then(|folder| folder.remove_root()).map_err(cannot_write)
+    fn clear(&self, plan: &PartsPlan, target: &Node) -> Result<()> {
+        target.child(&plan.log(self.pass, self.index)).and_then(|folder| folder.remove_root()).map_err(cannot_write)
     }
 }

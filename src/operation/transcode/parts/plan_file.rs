@@ -1,4 +1,4 @@
-//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/4`).
+//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/5`).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::store::Node;
 /// The key of the plan in DEST.
 pub(super) const KEY: &str = ".zarrcast/plan.json";
 
-const SCHEMA: &str = "zarrcast.parts/4";
+const SCHEMA: &str = "zarrcast.parts/5";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartsPlan {
@@ -212,8 +212,8 @@ impl PartsPlan {
     }
 
     /// Returns the key of the plan that includes the results of its first pass.
-    pub(super) fn settled(&self) -> String {
-        format!("{}/settled.json", self.folder())
+    pub(super) fn resolved(&self) -> String {
+        format!("{}/resolved.json", self.folder())
     }
 
     /// Returns whether another plan is the same job with the same parts.
@@ -225,18 +225,18 @@ impl PartsPlan {
 
     /// Writes the plan to a node. Returns false if another plan exists there, perhaps a new one. With the results of
     /// the first pass, a second writer has the same plan and keeps the existing one.
-    pub(super) fn write(&self, place: &Node, key: &str) -> Result<bool> {
+    pub(super) fn write(&self, target: &Node, key: &str) -> Result<bool> {
         let document = Json::Object(sealed::document_of(SCHEMA, self)).to_document();
-        place.publish_new(key, &document).map_err(cannot_write)
+        target.publish_new(key, &document).map_err(cannot_write)
     }
 
     /// Returns the plan with a key in a node. `None` if there is none.
-    pub(super) fn find(place: &Node, key: &str) -> Result<Option<Self>> {
+    pub(super) fn find(target: &Node, key: &str) -> Result<Option<Self>> {
         let unreadable = |error: &dyn std::fmt::Display| {
-            OperationError::environment(format!("`{key}` of `{}` cannot be read: {error}", place.name()))
+            OperationError::environment(format!("`{key}` of `{}` cannot be read: {error}", target.name()))
                 .with_help("remove DEST, and begin again with `--init`")
         };
-        let Some(bytes) = place.read_document(key).map_err(cannot_write)? else { return Ok(None) };
+        let Some(bytes) = target.read_document(key).map_err(cannot_write)? else { return Ok(None) };
         let (plan, is_intact) = sealed::read_document::<Self>(SCHEMA, &bytes).map_err(|fault| unreadable(&fault))?;
         let fault = (!is_intact).then_some("it was changed after it was sealed").or(plan.fault());
         fault.map_or(Ok(Some(plan)), |fault| Err(unreadable(&fault)))

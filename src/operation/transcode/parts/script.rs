@@ -99,8 +99,8 @@ impl ScriptedJob {
         let words = self.access.iter().map(String::as_str).chain(["--", &self.source, &self.destination]);
         // Kubernetes would expand `$(NAME)` as a variable.
         let line = |word: &str| format!("            - {}\n", in_quotes(&word.replace('$', "$$")));
-        let is_remote = |place: &&String| place.contains("://") && !place.starts_with("file://");
-        let num_remote = [&self.source, &self.destination].iter().filter(|place| is_remote(place)).count();
+        let is_remote = |name: &&String| name.contains("://") && !name.starts_with("file://");
+        let num_remote = [&self.source, &self.destination].iter().filter(|name| is_remote(name)).count();
         let secrets = if num_remote > 0 { include_str!("script/kubernetes-secrets.yaml.tmpl") } else { "" };
         let volumes = if num_remote < 2 { include_str!("script/kubernetes-volumes.yaml.tmpl") } else { "" };
         let (names, places) = (names.join(" "), words.map(line).collect::<String>());

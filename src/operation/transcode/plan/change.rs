@@ -213,7 +213,7 @@ pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
     }
     // The least codes and the greatest: precision is lost there first.
     let (count, signs) = (1_u64 << codes.bits(), u64::from(codes.element().is_signed_integer()) << (codes.bits() - 1));
-    let ends = (0..count.min(16)).chain(count.saturating_sub(16)..count).map(|place| place ^ signs);
+    let ends = (0..count.min(16)).chain(count.saturating_sub(16)..count).map(|code| code ^ signs);
     #[expect(clippy::cast_possible_truncation, reason = "the one rounding to float32")]
     let values = ends.map(|code| unpack.value_of_bits(code)).map(|value| (value, value as f32));
     let values: Vec<(f64, f32)> = values.filter(|(value, _)| value.is_finite()).collect();

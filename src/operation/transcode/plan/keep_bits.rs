@@ -93,8 +93,8 @@ pub(super) fn apply(
         chain.retain(|codec| !is_bitround(codec));
         let configuration = Object::new().with("keepbits", u64::from(bits));
         let is_order = |codec: &&CodecMetadata| has_order && codec.name == "transpose";
-        let place = chain.iter().take_while(is_order).count();
-        chain.insert(place, CodecMetadata::new(&name, Some(configuration)));
+        let index = chain.iter().take_while(is_order).count();
+        chain.insert(index, CodecMetadata::new(&name, Some(configuration)));
     });
     describe(container, bits, draft);
     // Values that mark missing elements, and the value of absent chunks, must stay recognisable.
@@ -181,7 +181,7 @@ pub(crate) fn name_containers(arrays: &mut [SourceArray], groups: &[GroupReading
         says(ALGORITHM, BITROUND) && says(IMPLEMENTATION, ZARRCAST)
     };
     let of_arrays = arrays.iter().map(|array| (array.path.clone(), says_the_same(array)));
-    let of_groups = groups.iter().map(|group| (group.place.path.clone(), false));
+    let of_groups = groups.iter().map(|group| (group.node_path.path.clone(), false));
     let taken: HashMap<String, bool> = of_arrays.chain(of_groups).collect();
     for array in arrays.iter_mut().filter(|array| array.change.keep_bits.is_some()) {
         let group = group_of(&array.path);

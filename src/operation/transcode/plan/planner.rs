@@ -45,7 +45,7 @@ impl Planner<'_> {
             self.array.change.keep_bits = Some(kept);
         }
         let mut plan = self.assemble(listing, quantization)?;
-        if let Some(repacking) = plan.changed.repacking.as_mut().filter(|_| finds && self.array.settled.is_none()) {
+        if let Some(repacking) = plan.changed.repacking.as_mut().filter(|_| finds && self.array.resolved.is_none()) {
             let driver = new_driver(self.budget.threads(), self.driver.interrupt())?;
             repacking.measure(&plan.source, plan.listing.known(), &driver, progress)?;
         }
@@ -76,7 +76,7 @@ impl Planner<'_> {
             return Ok(true);
         }
         // With a given range or scale there is no first pass to determine whether the fill value is an element.
-        let Some(quantize) = change.quantize.as_ref().filter(|_| self.array.settled.is_none()) else {
+        let Some(quantize) = change.quantize.as_ref().filter(|_| self.array.resolved.is_none()) else {
             return Ok(false);
         };
         let request = Request::new(source, change, quantize)?;
@@ -85,10 +85,10 @@ impl Planner<'_> {
 
     /// Returns the quantisation, if it was requested. In a plan that reads no chunk, it lacks what depends on the data.
     fn quantization(&self, listing: &Listing, progress: &dyn Progress) -> Result<Option<Quantization>> {
-        let SourceArray { opened: source, change, settled, surveyed, .. } = &self.array;
+        let SourceArray { opened: source, change, resolved, surveyed, .. } = &self.array;
         let Some(quantize) = &change.quantize else { return Ok(None) };
-        if let Some(settled) = settled {
-            return Ok(settled.quantization.clone());
+        if let Some(resolved) = resolved {
+            return Ok(resolved.quantization.clone());
         }
         let request = Request::new(source, change, quantize)?;
         let lacks_chunks = listing.present.len() < source.metadata.num_chunks();
@@ -128,7 +128,7 @@ impl Planner<'_> {
         let (mut draft, changed) = self.draft(quantization, &mut warnings)?;
         let is_open = changed.quantization.as_ref().is_some_and(|quantization| quantization.is_open);
         metadata::check(&self.array, is_open, &mut draft, &mut warnings)?;
-        let (mut documents, mut told) = self.documents(&draft, false)?;
+        let (mut documents, mut found) = self.documents(&draft, false)?;
         let written = documents.last().and_then(|(_, document)| document.json.get("fill_value"));
         if source.documents.zarr_format == 3 && written.is_some_and(Json::is_null) {
             set_member(&mut draft.document, "fill_value", Json::Null);
@@ -168,12 +168,12 @@ impl Planner<'_> {
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
         // If readers disagree about a fill value, its interpretation is written once it is an element like others.
-        let is_settled = job.objects().is_some_and(ObjectJob::makes_elements)
+        let is_resolved = job.objects().is_some_and(ObjectJob::makes_elements)
             && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
-        if is_settled {
-            (documents, told) = self.documents(draft, true)?;
+        if is_resolved {
+            (documents, found) = self.documents(draft, true)?;
         }
-        warnings.extend(told);
+        warnings.extend(found);
         if let Job::Objects(job) = &mut job {
             job.transfer.source.cache = self.own_cache.clone();
         }
@@ -199,11 +199,11 @@ impl Planner<'_> {
 
     /// Fails if the blocks or passes of an earlier plan do not fit the grids of the array.
     fn check_blocks(&self, job: &Job) -> Result<()> {
-        let SourceArray { opened, settled, .. } = &self.array;
-        let Some(settled) = settled.as_ref().filter(|settled| settled.blocks != Blocks::new(job)) else {
+        let SourceArray { opened, resolved, .. } = &self.array;
+        let Some(resolved) = resolved.as_ref().filter(|resolved| resolved.blocks != Blocks::new(job)) else {
             return Ok(());
         };
-        let what = match &settled.blocks {
+        let what = match &resolved.blocks {
             Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
             Some(Blocks { shapes, staging: Some(staging) }) => format!(
                 "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
@@ -301,18 +301,18 @@ impl Planner<'_> {
             let wide = if narrow.element().is_signed_integer() { "int16" } else { "uint16" };
             let cast = CodecMetadata::new("cast_value", Some(Object::new().with("data_type", wide)));
             draft.edit_innermost(|chain| {
-                if let Some(place) = chain.iter().position(|codec| codec.name == draft::PCODEC) {
-                    chain.insert(place, cast);
+                if let Some(index) = chain.iter().position(|codec| codec.name == draft::PCODEC) {
+                    chain.insert(index, cast);
                 }
             });
         }
     }
 
     /// Returns the documents of DEST, and warnings about them. `zarr.json` keeps its bytes if nothing changed.
-    fn documents(&self, draft: &Draft, is_settled: bool) -> Result<(NodeDocuments, Vec<Diagnostic>)> {
+    fn documents(&self, draft: &Draft, is_resolved: bool) -> Result<(NodeDocuments, Vec<Diagnostic>)> {
         let SourceArray { opened: source, change: options, .. } = &self.array;
         if draft.zarr_format == 2 {
-            let is_fill_given = options.fill_value.is_some() || is_settled;
+            let is_fill_given = options.fill_value.is_some() || is_resolved;
             return version_2::documents(source, draft, options, is_fill_given);
         }
         let Documents { zarr_format, document: read, bytes, .. } = &source.documents;

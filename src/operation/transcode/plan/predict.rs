@@ -21,15 +21,15 @@ pub(super) fn apply(draft: &mut Draft, source: &OpenedArray, options: &ChangeOpt
             .with_help("leave --predict out: the differences stay as they are"));
     }
     let names = Names { source: &source.metadata, asked: options.dimension_names.as_deref() };
-    let places = options.predicted().iter().map(|dimension| names.place_or_number("--predict", dimension));
-    let mut places = places.collect::<Result<Vec<usize>, _>>()?;
+    let dimensions = options.predicted().iter().map(|dimension| names.dimension_or_number("--predict", dimension));
+    let mut dimensions = dimensions.collect::<Result<Vec<usize>, _>>()?;
     let (_, pipeline, _) = build(draft)?;
     let mut chain = &pipeline;
     while let Some((stages, sharding)) = chain.sharding() {
         for stage in &chain.stages[..stages] {
             if let Effect::Transpose(order) = stage.configuration.effect() {
-                for place in &mut places {
-                    *place = order.iter().position(|dimension| dimension == place).unwrap_or(*place);
+                for dimension in &mut dimensions {
+                    *dimension = order.iter().position(|other| other == dimension).unwrap_or(*dimension);
                 }
             }
         }
@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &mut Draft, source: &OpenedArray, options: &ChangeOpt
             .with_help("differences are exact for integers only: add --max-error, --step or --quantize for floats"));
     };
     let restores = chain.stages.iter().any(|stage| stage.name == PCODEC);
-    let codecs = differences(&dtype, chain.input.shape.len(), &places, restores);
+    let codecs = differences(&dtype, chain.input.shape.len(), &dimensions, restores);
     if !codecs.is_empty() {
         draft.edit_innermost(|chain| drop(chain.splice(first..first, codecs)));
     }
@@ -74,21 +74,21 @@ fn differences(dtype: &Json, rank: usize, dimensions: &[usize], restores: bool) 
     let mut order: Vec<usize> = (0..rank).collect();
     let mut chain = Vec::new();
     let transpose = |order: Vec<usize>| {
-        let order = order.into_iter().map(|place| Json::from(place as u64)).collect();
+        let order = order.into_iter().map(|dimension| Json::from(dimension as u64)).collect();
         CodecMetadata::new("transpose", Some(Object::new().with("order", Json::Array(order))))
     };
-    let place_in = |order: &[usize], dimension| order.iter().position(|other| *other == dimension);
+    let index_in = |order: &[usize], dimension| order.iter().position(|other| *other == dimension);
     for dimension in dimensions {
-        let Some(place) = place_in(&order, *dimension) else { continue };
-        if place + 1 < rank {
-            let turned: Vec<usize> = (0..rank).filter(|other| *other != place).chain([place]).collect();
-            order = turned.iter().map(|place| order[*place]).collect();
+        let Some(index) = index_in(&order, *dimension) else { continue };
+        if index + 1 < rank {
+            let turned: Vec<usize> = (0..rank).filter(|other| *other != index).chain([index]).collect();
+            order = turned.iter().map(|index| order[*index]).collect();
             chain.push(transpose(turned));
         }
         chain.push(CodecMetadata::new(DELTA, Some(Object::new().with("dtype", dtype.clone()))));
     }
     if restores && !order.is_sorted() {
-        chain.push(transpose((0..rank).filter_map(|dimension| place_in(&order, dimension)).collect()));
+        chain.push(transpose((0..rank).filter_map(|dimension| index_in(&order, dimension)).collect()));
     }
     chain
 }
@@ -103,7 +103,7 @@ pub(super) fn keep_readable(draft: &mut Draft) -> Result<()> {
     let has_one_shape = metadata.grid.uniform().is_some() || pipeline.sharding().is_some();
     let copies = copies(innermost(&pipeline), has_one_shape);
     if !copies.is_empty() {
-        draft.edit_innermost(|chain| copies.into_iter().rev().for_each(|(place, copy)| chain.insert(place, copy)));
+        draft.edit_innermost(|chain| copies.into_iter().rev().for_each(|(index, copy)| chain.insert(index, copy)));
     }
     Ok(())
 }
@@ -112,10 +112,10 @@ pub(super) fn keep_readable(draft: &mut Draft) -> Result<()> {
 fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> {
     let mut copies = Vec::new();
     let mut since: Option<(usize, &ArrayRepresentation, Vec<usize>)> = None;
-    for (place, stage) in chain.stages.iter().enumerate() {
+    for (index, stage) in chain.stages.iter().enumerate() {
         match (stage.configuration.effect(), &mut since) {
             (Effect::Transpose(turned), Some((.., order))) => {
-                *order = turned.iter().map(|place| order[*place]).collect();
+                *order = turned.iter().map(|index| order[*index]).collect();
                 continue;
             }
             (Effect::ScaleOffset(_), _) => continue,
@@ -123,7 +123,7 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
         }
         if let Some((behind, array, order)) = since.take() {
             let long: Vec<usize> =
-                order.into_iter().filter(|place| !has_one_shape || array.shape[*place] > 1).collect();
+                order.into_iter().filter(|index| !has_one_shape || array.shape[*index] > 1).collect();
             let is_reversed = long.windows(2).all(|pair| pair[0] > pair[1]);
             let may_be = if has_one_shape { is_reversed } else { !long.is_sorted() };
             if long.len() > 1 && may_be {
@@ -132,7 +132,7 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
             }
         }
         let array = stage.output.as_ref().and_then(Representation::array).filter(|_| stage.name == DELTA);
-        since = array.map(|array| (place + 1, array, (0..array.shape.len()).collect()));
+        since = array.map(|array| (index + 1, array, (0..array.shape.len()).collect()));
     }
     copies
 }

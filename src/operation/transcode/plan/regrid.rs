@@ -152,7 +152,7 @@ fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
 }
 
 struct Shards {
-    place: usize,
+    index: usize,
     /// The array's dimension for each dimension of a shard.
     order: Vec<usize>,
     /// The inner chunk shape, in the array's dimensions.
@@ -163,11 +163,11 @@ struct Shards {
 
 impl Shards {
     fn new(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>> {
-        let Some(place) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
+        let Some(index) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
             return Ok(None);
         };
         let unreadable = || OperationError::data("the configuration of `sharding_indexed` has errors");
-        let codec = &draft.codecs[place];
+        let codec = &draft.codecs[index];
         let codecs = codec.member("codecs").and_then(|json| extension::read_codecs(json, "", &mut Vec::new()));
         let codecs = codecs.ok_or_else(unreadable)?;
         if codecs.iter().any(|codec| codec.name == SHARDING) {
@@ -175,7 +175,7 @@ impl Shards {
                 .with_help("give the whole chain with --codecs"));
         }
         let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
-        for stage in &pipeline.stages[..place] {
+        for stage in &pipeline.stages[..index] {
             if let Effect::Transpose(permutation) = stage.configuration.effect() {
                 order = permutation.iter().map(|dimension| order[*dimension]).collect();
             }
@@ -187,13 +187,13 @@ impl Shards {
         }
         let mut inner = lengths.clone();
         lengths.iter().zip(&order).for_each(|(length, dimension)| inner[*dimension] = *length);
-        Ok(Some(Shards { place, order, inner, codecs }))
+        Ok(Some(Shards { index, order, inner, codecs }))
     }
 
     /// Returns the chain with another inner chunk shape.
     fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
         let mut codecs = codecs.to_vec();
-        if let Some(configuration) = codecs[self.place].configuration.as_mut().filter(|_| inner != self.inner) {
+        if let Some(configuration) = codecs[self.index].configuration.as_mut().filter(|_| inner != self.inner) {
             let permuted: Vec<u64> = self.order.iter().map(|dimension| inner[*dimension]).collect();
             configuration.insert("chunk_shape", Json::from(permuted));
         }
@@ -202,7 +202,7 @@ impl Shards {
 
     /// Returns the chain without shards. Codecs before and after the shard remain for the inner chunk.
     fn taken_out(&self, codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
-        let (before, after) = (&codecs[..self.place], &codecs[self.place + 1..]);
+        let (before, after) = (&codecs[..self.index], &codecs[self.index + 1..]);
         before.iter().chain(&self.codecs).chain(after).cloned().collect()
     }
 }
@@ -244,7 +244,7 @@ impl Names<'_> {
             ShapeRequest::Named(named) => {
                 let mut lengths = present.to_vec();
                 for (name, length) in named {
-                    lengths[self.place(option, name)?] = *length;
+                    lengths[self.dimension(option, name)?] = *length;
                 }
                 lengths
             }
@@ -272,23 +272,23 @@ impl Names<'_> {
     }
 
     /// Returns the dimension with a name, or else with a number.
-    pub(crate) fn place_or_number(&self, option: &str, dimension: &str) -> Result<usize> {
+    pub(crate) fn dimension_or_number(&self, option: &str, dimension: &str) -> Result<usize> {
         let number = dimension.parse().ok().filter(|number: &usize| *number < self.source.shape.len());
-        self.place(option, dimension).or_else(|error| number.ok_or(error))
+        self.dimension(option, dimension).or_else(|error| number.ok_or(error))
     }
 
     /// Returns the dimension with a name.
-    fn place(&self, option: &str, name: &str) -> Result<usize> {
+    fn dimension(&self, option: &str, name: &str) -> Result<usize> {
         let present: Vec<&str> = match (self.asked, &self.source.dimension_names) {
             (Some(asked), _) => asked.iter().map(String::as_str).collect(),
             (None, Some(names)) => names.iter().map(|name| name.as_deref().unwrap_or("")).collect(),
             (None, None) => Vec::new(),
         };
-        let mut places = present.iter().enumerate().filter(|(_, known)| **known == name);
+        let mut named = present.iter().enumerate().filter(|(_, known)| **known == name);
         let refused =
             |why| OperationError::data(format!("{option} names the dimension `{name}`, which the array {why}"));
-        match (places.next(), places.next()) {
-            (Some((place, _)), None) if place < self.source.shape.len() => Ok(place),
+        match (named.next(), named.next()) {
+            (Some((dimension, _)), None) if dimension < self.source.shape.len() => Ok(dimension),
             (Some(_), Some(_)) => Err(refused("has more than once").with_help(match option {
                 "--select" => "give the number of the dimension, such as 0=10:20",
                 "--predict" => "give the number of the dimension, such as 0",

@@ -16,7 +16,7 @@ use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEn
 use crate::grid::num_elements;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
-use crate::operation::stored::{opaque_array, side};
+use crate::operation::stored::{bound_array, opaque_array};
 use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
@@ -60,13 +60,13 @@ impl<'a> Choice<'a> {
         if self.is_copy(keeps_fill) {
             return Ok(Job::Copy(Box::new(self.copy())));
         }
-        let (from, to) = match self.sides() {
-            Ok(sides) => sides,
+        let (from, to) = match self.arrays() {
+            Ok(arrays) => arrays,
             Err(error) => return self.opaque_work(error),
         };
         let quantization = changed.quantization.as_ref();
         let surveyed =
-            quantization.map_or(0, |settled| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, settled)));
+            quantization.map_or(0, |resolved| BASE_BYTES.saturating_add(first_pass_bytes(&from, &to, resolved)));
         let writes_absent = quantization.is_some_and(|quantization| quantization.writes_absent);
         let absent = changed.absent.as_ref().filter(|_| writes_absent || !keeps_fill);
         let code = changed.repacking.as_ref().and_then(|repacking| repacking.absent.as_ref());
@@ -75,7 +75,7 @@ impl<'a> Choice<'a> {
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         let compared = if planner.run.verify { least_bytes(&transfer) } else { 0 };
         self.elsewhere = surveyed.max(compared);
-        let job = ObjectJob { route: self.way(&transfer.source, &transfer.destination)?, transfer };
+        let job = ObjectJob { route: self.route(&transfer.source, &transfer.destination)?, transfer };
         let is_told = conversion::depends_on_one_element(job.transfer.destination.subchunk_chain(), losses::kept(&job));
         if planner.run.verify && planner.array.change.codecs.is_some() && !is_told {
             let message =
@@ -131,7 +131,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Returns both arrays with bound chains. Fails if elements have no fixed size.
-    fn sides(&self) -> Result<(StoredArray, StoredArray)> {
+    fn arrays(&self) -> Result<(StoredArray, StoredArray)> {
         let (source, Choice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs;
         let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
@@ -145,7 +145,7 @@ impl<'a> Choice<'a> {
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
-        let mut to = side(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
+        let mut to = bound_array(self.planner.target.clone(), metadata, &pipeline, &source.store, hoisted, empty)?;
         if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
@@ -159,8 +159,8 @@ impl<'a> Choice<'a> {
 
     /// Fails if chunks of variable-length elements have too many elements. Such a chunk begins with its number of
     /// elements in 32 bits. No stored chunk can contain more, whatever its shape claims, and none can be written.
-    fn check_counts(&self, sides: [&StoredArray; 2]) -> Result<()> {
-        let counts = sides.map(|side| num_elements(side.subchunk_shape()).unwrap_or(u64::MAX));
+    fn check_counts(&self, arrays: [&StoredArray; 2]) -> Result<()> {
+        let counts = arrays.map(|array| num_elements(array.subchunk_shape()).unwrap_or(u64::MAX));
         let store = &self.source().store;
         let is_too_many =
             |count: &u64| *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty());
@@ -193,15 +193,15 @@ impl<'a> Choice<'a> {
         let is_taken_apart = encoder.is_some()
             && VlenChain::new(read).is_some()
             && read.decoded().data_type == written.decoded().data_type;
-        let way = match Recoding::new(read, written).filter(|_| are_whole) {
+        let change = match Recoding::new(read, written).filter(|_| are_whole) {
             Some(recoding) => SubchunkChange::Recode(Box::new(recoding)),
             None if is_taken_apart => SubchunkChange::Compose,
             None => return Err(refusal),
         };
-        let beside = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(&from), &to)];
-        let memory_share = budget.memory_share(beside.into_iter().fold(0, u64::saturating_add));
+        let base = [BASE_BYTES, BETWEEN_SUBCHUNKS, shard_bytes(Some(&from), &to)];
+        let memory_share = budget.memory_share(base.into_iter().fold(0, u64::saturating_add));
         let memory_share = memory_share.map_err(|least| self.too_small(least, &to))?;
-        if matches!(way, SubchunkChange::Compose) {
+        if matches!(change, SubchunkChange::Compose) {
             self.check_counts([&from, &to])?;
         }
         let fill = &destination.pipeline.input.fill_value;
@@ -213,7 +213,7 @@ impl<'a> Choice<'a> {
             return Err(refusal);
         }
         let write_empty = self.planner.array.change.write_empty_chunks;
-        let route = VariableSize { way, destination: encoder, write_empty, memory_share };
+        let route = VariableSize { change, destination: encoder, write_empty, memory_share };
         let source = from.with_present(self.present);
         let transfer = Transfer { source, destination: to, absent_element, origin: None };
         Ok(Job::Objects(Box::new(ObjectJob { transfer, route: Route::VariableSize(Box::new(route)) })))
@@ -221,14 +221,14 @@ impl<'a> Choice<'a> {
 
     /// Returns the blocks of an earlier plan.
     fn given(&self) -> Option<&Blocks> {
-        self.planner.array.settled.as_ref()?.blocks.as_ref()
+        self.planner.array.resolved.as_ref()?.blocks.as_ref()
     }
 
     /// Returns the route of the objects.
-    pub(super) fn way(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
+    pub(super) fn route(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let store = &self.source().store;
-        let nested = |side: &StoredArray| {
-            side.layout.is_none() && side.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
+        let nested = |array: &StoredArray| {
+            array.layout.is_none() && array.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
         };
         if nested(to) && self.changed.change.num_codecs > 0 {
             let what = "that are compressed, inside others or behind other codecs";
@@ -243,7 +243,7 @@ impl<'a> Choice<'a> {
         if !are_kept || !from.skips_whole_subchunks() {
             return self.blocks(from, to);
         }
-        let [source, destination] = [from, to].map(|side| side.subchunk_chain().clone());
+        let [source, destination] = [from, to].map(|array| array.subchunk_chain().clone());
         let write_empty = self.planner.array.change.write_empty_chunks;
         let conversion = Conversion::new(source, destination, &self.changed.change, write_empty);
         Ok(Route::Move(Box::new(conversion.map_err(|error| self.unsupported(error))?)))
@@ -371,7 +371,7 @@ impl<'a> Choice<'a> {
 
 pub(crate) fn name_of(job: &Job) -> RouteName {
     let Job::Objects(job) = job else { return RouteName::Copy };
-    let [source, destination] = [&job.transfer.source, &job.transfer.destination].map(|side| &side.metadata);
+    let [source, destination] = [&job.transfer.source, &job.transfer.destination].map(|array| &array.metadata);
     let has_same_grid = || !source.skips() && source.grid.has_chunks_of(&destination.grid);
     match &job.route {
         Route::Move(conversion) if conversion.is_copy() && job.moves_subchunks() => RouteName::Reshard,
@@ -396,19 +396,19 @@ enum Begun {
 fn begun(destination: &Node, from: &StoredArray) -> Result<Begun> {
     let unreadable =
         |error: StoreError| OperationError::environment("the unfinished DEST cannot be read").because(error);
-    let (place, is_outside) = folder(destination);
+    let (left, is_outside) = folder(destination);
     if !is_outside && !destination.is_local() {
         // A zip file is written from the beginning.
         return Ok(Begun::Nothing);
     }
-    let Some(text) = left_document(&place).map_err(unreadable)? else {
+    let Some(text) = left_document(&left).map_err(unreadable)? else {
         // Outside, they may be on another machine: this counts as not begun.
         let is_begun = !is_outside && destination.below(&RUN_FOLDER).exists().map_err(unreadable)?;
         return Ok(if is_begun { Begun::InOnePass } else { Begun::Nothing });
     };
     let shape = Json::parse(&text).ok().and_then(|document| shape_of(&document, &from.metadata));
     shape.map(Begun::InTwoPasses).ok_or_else(|| {
-        OperationError::environment(format!("the intermediate data at `{}` are not of this array", place.name()))
+        OperationError::environment(format!("the intermediate data at `{}` are not of this array", left.name()))
             .with_help("remove the unfinished destination, and begin again")
     })
 }
@@ -434,7 +434,7 @@ fn staging(from: &StoredArray, folder: Node, shape: &StagingShape, store: &str) 
     let (metadata, document) = found.ok_or_else(|| OperationError::data("the array cannot be held in between"))?;
     let input = ArrayRepresentation { shape: shape.shard.clone(), ..from.chain.decoded().clone() };
     let pipeline = Pipeline::build(input, &metadata.codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    Ok((side(folder, metadata, &pipeline, store, 0, true)?, document))
+    Ok((bound_array(folder, metadata, &pipeline, store, 0, true)?, document))
 }
 
 /// Returns the error for an earlier plan of `store` with something that does not fit its grids.

@@ -40,9 +40,9 @@ const TURNS: u64 = 4;
 impl Geometry {
     /// Returns the pieces of arrays of `shape`. Fails if the budget is too small for any.
     pub(super) fn new(transfer: &Transfer, budget: Budget) -> Result<Self> {
-        let sides = [&transfer.source, &transfer.destination];
+        let arrays = [&transfer.source, &transfer.destination];
         let shape = &*transfer.destination.metadata.shape;
-        let element_bytes: u64 = sides.iter().map(|side| side.fill_value().len() as u64).sum();
+        let element_bytes: u64 = arrays.iter().map(|array| array.fill_value().len() as u64).sum();
         let rank = shape.len();
         let no_levels = match shape {
             [.., rows, columns] if *rows.min(columns) < WINDOW as u64 => {
@@ -55,13 +55,13 @@ impl Geometry {
         // A thread reads one chunk of each side at a time. Its band of levels has three bytes per element and two rows
         // of floats.
         let band = width.saturating_mul((BAND + 2 * RADIUS as u64) * 3 + 16);
-        let reading = sides.iter().map(|side| reading_bytes(side, true));
+        let reading = arrays.iter().map(|array| reading_bytes(array, true));
         let unit = reading.fold(budget::BASE_BYTES.saturating_add(band), u64::saturating_add);
         // One half for pieces, the other half for the threads.
         let half = budget.bytes() / 2;
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
         let bytes_of = |piece: &[u64]| element_bytes.saturating_mul(volume(piece));
-        let length = |dimension| if whole(dimension) { shape[dimension] } else { aligned(sides, shape, dimension) };
+        let length = |dimension| if whole(dimension) { shape[dimension] } else { aligned(arrays, shape, dimension) };
         let mut piece: Vec<u64> = (0..rank).map(length).collect();
         // A thread reads a piece into one buffer, and may cut it into another.
         let most = (half / 8).min(half.saturating_sub(unit) / 2);
@@ -173,8 +173,8 @@ impl Geometry {
 
     /// Returns the index of a piece.
     pub(super) fn number_of(&self, piece: &Region) -> u64 {
-        let place: Vec<u64> = piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
-        ravel(&place, &self.grid)
+        let cell: Vec<u64> = piece.start.iter().zip(&self.piece).map(|(start, length)| start / length).collect();
+        ravel(&cell, &self.grid)
     }
 
     /// Returns the region of a piece, cut at the edge of the array.
@@ -183,9 +183,9 @@ impl Geometry {
     }
 
     /// Returns the index of a level, from a piece and the level's index in it.
-    fn level_of(&self, piece: u64, place: u64) -> usize {
+    fn level_of(&self, piece: u64, index: u64) -> usize {
         let region = self.region(piece);
-        let inside = unravel(place, leading(&region.shape));
+        let inside = unravel(index, leading(&region.shape));
         let at: Vec<u64> = inside.iter().zip(&region.start).map(|(inside, start)| inside + start).collect();
         as_index(ravel(&at, leading(&self.shape)))
     }
@@ -206,9 +206,9 @@ impl Geometry {
             // the pieces of the overlap.
             let skipped = if number == 0 { 0 } else { ((number + self.overlap()) * piece_rows).min(rows) - 2 * radius };
             let count = leading(&self.region(first_piece).shape).iter().product::<u64>();
-            for place in 0..count {
-                let level = self.level_of(first_piece, place);
-                let Some((least, greatest)) = range(level, as_index(place)).filter(|(least, most)| least <= most)
+            for index in 0..count {
+                let level = self.level_of(first_piece, index);
+                let Some((least, greatest)) = range(level, as_index(index)).filter(|(least, most)| least <= most)
                 else {
                     continue;
                 };
@@ -216,7 +216,7 @@ impl Geometry {
                 let firsts = (skipped + radius..last_row.saturating_sub(radius)).step_by(as_index(BAND));
                 bands.extend(firsts.map(|first| {
                     let middles = first..(first + BAND).min(last_row - radius);
-                    LevelBand { level, range, first_piece, place, middles }
+                    LevelBand { level, range, first_piece, index, middles }
                 }));
             }
             piece = end;
@@ -227,8 +227,8 @@ impl Geometry {
 
 /// Returns the length of a piece along a dimension. It has whole chunks of both sides, if at most four times the longer
 /// chunk.
-fn aligned(sides: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
-    let [a, b] = sides.map(|side| side.subchunk_shape()[dimension]);
+fn aligned(arrays: [&StoredArray; 2], shape: &[u64], dimension: usize) -> u64 {
+    let [a, b] = arrays.map(|array| array.subchunk_shape()[dimension]);
     let greater = a.max(b).max(1);
     let joint = lcm(a.max(1), b.max(1)).filter(|length| *length <= greater.saturating_mul(4)).unwrap_or(greater);
     joint.min(shape[dimension]).max(1)
@@ -249,7 +249,7 @@ pub(super) struct LevelBand {
     pub range: LevelRange,
     /// Its first piece, and its index among the levels that begin there.
     pub first_piece: u64,
-    pub place: u64,
+    pub index: u64,
     /// The middle rows of the windows.
     pub middles: Range<u64>,
 }
@@ -263,8 +263,8 @@ impl<'a> Levels<'a> {
 
     /// Widens the ranges by those of the levels in a piece.
     pub(super) fn widen(&mut self, piece: u64, ranges: &[(f64, f64)]) {
-        for (place, found) in ranges.iter().enumerate() {
-            let level = self.geometry.level_of(piece, place as u64);
+        for (index, found) in ranges.iter().enumerate() {
+            let level = self.geometry.level_of(piece, index as u64);
             if let Some(range) = self.ranges.get_mut(level) {
                 *range = (range.0.min(found.0), range.1.max(found.1));
             }

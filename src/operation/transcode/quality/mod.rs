@@ -52,10 +52,10 @@ pub(super) fn measure(
     let transfer = &job.transfer;
     let geometry = &Geometry::new(transfer, budget)?;
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
-    let sides = [&transfer.source, &transfer.destination];
+    let arrays = [&transfer.source, &transfer.destination];
     let quantization = plan.changed.quantization.as_ref();
-    let values = [Values::of_source(sides[0], &plan.changed.change), Values::of_destination(sides[1], quantization)];
-    let fills = sides.map(StoredArray::fill_value);
+    let values = [Values::of_source(arrays[0], &plan.changed.change), Values::of_destination(arrays[1], quantization)];
+    let fills = arrays.map(StoredArray::fill_value);
     let mut absent = Vec::new();
     values[0].convert(&fills[0], &mut absent, &mut DecodingBuffers::default());
     let walk = QualityWalk {
@@ -231,7 +231,7 @@ impl<'a> QualityWalk<'a> {
             }
             if self.geometry.compares_pieces() {
                 let index = self.geometry.number_of(pair.region);
-                let own = self.geometry.bands(&(index..index + 1), |_, place| measured.ranges.get(place).copied());
+                let own = self.geometry.bands(&(index..index + 1), |_, level| measured.ranges.get(level).copied());
                 for band in own {
                     let similarity = self.similarity(&band, (index, &[piece]), (rows, numbers));
                     measured.compared.push((band, similarity));
@@ -326,9 +326,9 @@ impl<'a> QualityWalk<'a> {
             let until = end.min((number + 1) * piece_rows);
             let shape = geometry.region(index).shape;
             let own_rows = shape[shape.len() - 2];
-            let element = |row: u64| region::as_index((band.place * own_rows + row - number * piece_rows) * width);
+            let element = |row: u64| region::as_index((band.index * own_rows + row - number * piece_rows) * width);
             let own = element(row)..element(until);
-            match index.checked_sub(first).and_then(|place| kept.get(region::as_index(place))) {
+            match index.checked_sub(first).and_then(|nth| kept.get(region::as_index(nth))) {
                 Some(piece) if !piece[0].is_empty() => {
                     self.each_stretch(*piece, own, numbers, |x, y| {
                         rows.append(&self.similarity, x, y, band.range);
@@ -352,18 +352,18 @@ struct Values {
 
 impl Values {
     /// Returns the conversion of SOURCE, with the unpacking of a change.
-    fn of_source(side: &StoredArray, change: &ValueChange) -> Self {
-        let Some(unpack) = change.unpacking() else { return Self::of_destination(side, None) };
+    fn of_source(array: &StoredArray, change: &ValueChange) -> Self {
+        let Some(unpack) = change.unpacking() else { return Self::of_destination(array, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
         decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);
         Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
     }
 
     /// Returns the conversion of DEST, with or without a quantisation.
-    fn of_destination(side: &StoredArray, quantization: Option<&Quantization>) -> Self {
+    fn of_destination(array: &StoredArray, quantization: Option<&Quantization>) -> Self {
         let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
         let (decoding, float) = packed.map(Quantization::reader).unzip();
-        let number_type = float.map(|float| float.0).or_else(|| side.chain.decoded().data_type.real_number());
+        let number_type = float.map(|float| float.0).or_else(|| array.chain.decoded().data_type.real_number());
         Values { decoding, number_type, widening: Widening::default() }
     }
 

@@ -61,8 +61,8 @@ impl Population {
             SampleSize::Chunks(asked) | SampleSize::Always(asked) => asked.div_ceil(chunks),
         };
         let held = self.unit_bytes.saturating_add(chunks.saturating_mul(CHUNK_OVERHEAD));
-        let room = self.memory / held;
-        wanted.min(room).clamp(1, self.units.max(1)).min(self.units)
+        let most = self.memory / held;
+        wanted.min(most).clamp(1, self.units.max(1)).min(self.units)
     }
 
     /// Returns the default number of units. It is divided by the amplification, if units need more of SOURCE than they

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, plain, shape, transcode, two_passes, write};
+use super::{ChangeOptions, Files, Kind, TestJob, changing, each_route, plain, shape, transcode, two_passes, write};
 use crate::array::Interrupt;
 use crate::engine::{Progress, Silent};
 use crate::operation::TranscodeOptions;
@@ -17,9 +17,9 @@ use crate::store::{MemoryStore, Node, Part, PrefetchLimit};
 fn try_hearing(route: &str, source: &Files, change: &TranscodeOptions) {
     for (requests, threads) in [(0, 1), (3, 1), (1000, 3)] {
         let case = format!("{route}, {requests} ahead, {threads} threads");
-        let scene = Scene::new(Kind::Local, source, change, false);
+        let test_job = TestJob::new(Kind::Local, source, change, false);
         let hearing = Faults::hearing(PrefetchLimit { requests, bytes: u64::MAX });
-        let mut options = scene.options.clone();
+        let mut options = test_job.options.clone();
         options.source = hearing.wrap(&in_memory(source)).into();
         options.run.common.threads = NonZeroUsize::new(threads);
         transcode(&options, &Silent, &Interrupt::default()).unwrap();
@@ -57,18 +57,18 @@ fn check(source: &Files, heard: &[StoreCall], case: &str) {
                     continue; // A document, or reads after the index of a shard.
                 }
                 let length = source[key].len() as u64;
-                let is_it = |told: &Part| match (*told, *part) {
+                let is_it = |hinted: &Part| match (*hinted, *part) {
                     (Part::Last(last), Part::Range { offset, length: of }) => of == last && offset + of == length,
-                    (told, part) => told == Part::Whole || told == part,
+                    (hinted, part) => hinted == Part::Whole || hinted == part,
                 };
-                let told = expected.get(key).map(Vec::as_slice).unwrap_or_default();
-                assert!(told.iter().any(is_it), "{case}: {part:?} of {name} was not told of: {told:?}");
+                let hinted = expected.get(key).map(Vec::as_slice).unwrap_or_default();
+                assert!(hinted.iter().any(is_it), "{case}: {part:?} of {name} was not announced: {hinted:?}");
             }
         }
     }
     assert!(!begun.is_empty(), "{case}: nothing was read");
     let unread: Vec<_> = expected.keys().filter(|key| !begun.contains(*key)).collect();
-    assert!(unread.is_empty(), "{case}: {unread:?} were told of, and not read");
+    assert!(unread.is_empty(), "{case}: {unread:?} were announced, and not read");
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn what_every_route_reads_is_told_before() {
 #[test]
 fn first_of_two_passes_is_told_before() {
     let (source, change) = two_passes();
-    let scene = Scene::new(Kind::Local, &source, &change, false);
+    let test_job = TestJob::new(Kind::Local, &source, &change, false);
     let hearing = Faults::hearing(PrefetchLimit { requests: 3, bytes: u64::MAX });
-    let mut options = scene.options.clone();
+    let mut options = test_job.options.clone();
     options.source = hearing.wrap(&in_memory(&source)).into();
     transcode(&options, &Silent, &Interrupt::default()).unwrap();
     check(&source, &hearing.heard(), "two passes");
@@ -107,10 +107,10 @@ impl Progress for CountedProgress {
 #[test]
 fn block_that_is_all_of_an_array_moves_the_bar_with_each_chunk_that_is_read() {
     let change = changing(ChangeOptions { chunk_shape: Some(shape(&[4, 4])), ..ChangeOptions::default() });
-    let scene = Scene::new(Kind::Local, &plain(""), &change, false);
-    let told = CountedProgress::default();
-    let result = transcode(&scene.options, &told, &Interrupt::default()).unwrap();
+    let test_job = TestJob::new(Kind::Local, &plain(""), &change, false);
+    let counted = CountedProgress::default();
+    let result = transcode(&test_job.options, &counted, &Interrupt::default()).unwrap();
     assert_eq!(result.nodes[0].units, Some(1));
-    let (bytes, times) = (told.0.into_inner(), told.1.into_inner());
+    let (bytes, times) = (counted.0.into_inner(), counted.1.into_inner());
     assert_eq!((bytes, times >= 5), (64, true), "{times} times");
 }

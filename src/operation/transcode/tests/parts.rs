@@ -33,8 +33,8 @@ impl Progress for RecordedProgress {
 impl RecordedProgress {
     /// Returns the bytes of all work with a name. The completed length of each piece must equal its length.
     fn length(self, name: &str, case: &str) -> u64 {
-        let told = self.0.into_inner().unwrap();
-        let pieces = told.into_iter().filter(|(of, ..)| of == name);
+        let recorded = self.0.into_inner().unwrap();
+        let pieces = recorded.into_iter().filter(|(of, ..)| of == name);
         pieces.map(|(_, length, done)| (length == Some(done)).then_some(done).expect(case)).sum()
     }
 }
@@ -43,39 +43,39 @@ impl RecordedProgress {
 fn room_for_the_whole_job_is_asked_for_when_it_is_planned_alone() {
     let fill_value = Some(Json::parse_str("7").unwrap());
     let change = changing(ChangeOptions { fill_value, ..ChangeOptions::default() });
-    let scene = Scene::new(Kind::Local, &plain(""), &change, false);
-    let none = Faults::with_room(FreeSpace { blocks: 0, block_bytes: 512, files: 0 });
-    let full = || none.wrap(&scene.node("b"));
+    let test_job = TestJob::new(Kind::Local, &plain(""), &change, false);
+    let none = Faults::with_free_space(FreeSpace { blocks: 0, block_bytes: 512, files: 0 });
+    let full = || none.wrap(&test_job.node("b"));
     let interrupt = Interrupt::default();
-    let refused = TranscodeOptions { destination: full().into(), ..scene.options.clone() };
+    let refused = TranscodeOptions { destination: full().into(), ..test_job.options.clone() };
     let error = init(&refused, 2, &Silent, &interrupt).unwrap_err();
     assert!(error.to_string().contains("1 absent chunk would be written"), "{error}");
-    assert!(transcode(&refused, &Silent, &interrupt).is_err() && scene.destination().is_empty());
+    assert!(transcode(&refused, &Silent, &interrupt).is_err() && test_job.destination().is_empty());
 
-    init(&scene.options, 2, &Silent, &interrupt).unwrap();
+    init(&test_job.options, 2, &Silent, &interrupt).unwrap();
     // A second `init`, the parts and the finish work, although others have filled the disk.
     assert!(init(&refused, 2, &Silent, &interrupt).unwrap().was_there);
-    let options = of_part(&scene.options, full());
+    let options = of_part(&test_job.options, full());
     for index in [1, 0] {
         partition(&options, part(index), &Silent, &interrupt).unwrap();
     }
     let finished = finish(&options, &Silent, &interrupt).unwrap();
-    assert!(matches!(finished, Finished::Now(_)) && scene.destination().contains_key("c/1/0"));
+    assert!(matches!(finished, Finished::Now(_)) && test_job.destination().contains_key("c/1/0"));
 }
 
 /// Runs each part of a job, the last one first, after it was killed repeatedly at different calls.
 fn try_killed(route: &str, source: &Files, change: &TranscodeOptions) {
-    let (scene, interrupt) = (Scene::new(Kind::Local, source, change, false), Interrupt::default());
-    let whole = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
+    let (test_job, interrupt) = (TestJob::new(Kind::Local, source, change, false), Interrupt::default());
+    let whole = TranscodeOptions { destination: test_job.node("whole").into(), ..test_job.options.clone() };
     let result = transcode(&whole, &Silent, &interrupt).unwrap();
-    let options = of_part(&scene.options, scene.node("b"));
-    for pass in init(&scene.options, 3, &Silent, &interrupt).unwrap().passes {
+    let options = of_part(&test_job.options, test_job.node("b"));
+    for pass in init(&test_job.options, 3, &Silent, &interrupt).unwrap().passes {
         for index in (0..pass.partitions).rev() {
             let name = if pass.name == "staging" { PassName::Staging } else { PassName::Write };
             let wanted = PartitionRequest { index, pass: Some(name) };
             for at in (0..400).step_by(23) {
                 let faults = Faults::new([(at, Failure::Kill)]);
-                let faulty = of_part(&scene.with(&faults), faults.wrap(&scene.node("b")));
+                let faulty = of_part(&test_job.with(&faults), faults.wrap(&test_job.node("b")));
                 let _ = partition(&faulty, wanted, &Silent, &interrupt);
                 assert!(!faults.calls().is_empty());
             }
@@ -84,7 +84,7 @@ fn try_killed(route: &str, source: &Files, change: &TranscodeOptions) {
     }
     let Finished::Now(finished) = finish(&options, &Silent, &interrupt).unwrap() else { panic!("{route}") };
     assert_eq!(finished.nodes[0].counts.bytes_written, result.nodes[0].counts.bytes_written, "{route}");
-    assert!(scene.destination() == files(&scene.node("whole")), "{route}: {:?}", scene.destination().keys());
+    assert!(test_job.destination() == files(&test_job.node("whole")), "{route}: {:?}", test_job.destination().keys());
 }
 
 #[test]
@@ -112,44 +112,44 @@ fn progress_of_a_part_is_that_of_its_own_objects() {
     for (route, change) in
         [("copy", ChangeOptions::default()), ("recode", recode()), ("rechunk", rechunk), ("reshard", reshard)]
     {
-        let scene = Scene::new(Kind::Local, &full(""), &changing(change), false);
+        let test_job = TestJob::new(Kind::Local, &full(""), &changing(change), false);
         let interrupt = Interrupt::default();
-        let told = RecordedProgress::default();
-        let options = TranscodeOptions { destination: scene.node("whole").into(), ..scene.options.clone() };
-        transcode(&options, &told, &interrupt).unwrap();
-        let whole = told.length("transcode", route);
-        let planned = init(&verified(scene.options.clone()), 2, &Silent, &interrupt).unwrap();
+        let recorded = RecordedProgress::default();
+        let options = TranscodeOptions { destination: test_job.node("whole").into(), ..test_job.options.clone() };
+        transcode(&options, &recorded, &interrupt).unwrap();
+        let whole = recorded.length("transcode", route);
+        let planned = init(&verified(test_job.options.clone()), 2, &Silent, &interrupt).unwrap();
         assert_eq!((planned.partitions, whole), (2, 64), "{route}");
-        let options = of_part(&scene.options, scene.node("b"));
+        let options = of_part(&test_job.options, test_job.node("b"));
         for index in 0..2 {
-            let told = RecordedProgress::default();
-            partition(&options, part(index), &told, &interrupt).unwrap();
-            let pieces = told.0.lock().unwrap().clone();
+            let recorded = RecordedProgress::default();
+            partition(&options, part(index), &recorded, &interrupt).unwrap();
+            let pieces = recorded.0.lock().unwrap().clone();
             let lengths: Vec<_> = pieces.iter().map(|(name, length, _)| (name.as_str(), *length)).collect();
             assert_eq!(lengths, [("transcode", Some(32)), ("verify", Some(32))], "{route}");
-            assert_eq!(told.length("transcode", route), 32, "{route}");
+            assert_eq!(recorded.length("transcode", route), 32, "{route}");
         }
         assert!(matches!(finish(&options, &Silent, &interrupt).unwrap(), Finished::Now(_)), "{route}");
     }
 }
 
 #[test]
-fn some_arrays_of_a_hierarchy_are_settled_as_among_all() {
+fn some_arrays_of_a_hierarchy_are_resolved_as_among_all() {
     let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
     let mut source = Files::from([("zarr.json".into(), group.to_vec())]);
     for name in ["a", "b", "c"] {
         source.extend(plain("").into_iter().map(|(key, bytes)| (format!("{name}/{key}"), bytes)));
     }
     let change = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
-    let scene = Scene::new(Kind::Local, &source, &change, false);
-    let (options, interrupt) = (&scene.options, Interrupt::default());
-    let settled =
+    let test_job = TestJob::new(Kind::Local, &source, &change, false);
+    let (options, interrupt) = (&test_job.options, Interrupt::default());
+    let resolved =
         |is_wanted: &dyn Fn(usize) -> bool| JobPlan::new(options, |_| Ok(()), is_wanted, &Silent, &interrupt).unwrap();
-    let all = settled(&|_| true);
-    let sealed = settled(&|_| true).seal();
+    let all = resolved(&|_| true);
+    let sealed = resolved(&|_| true).seal();
     for number in 0..3 {
         let is_own = |other| other == number;
-        let one = settled(&is_own);
+        let one = resolved(&is_own);
         assert_eq!(one.arrays.len(), 1);
         one.check_same(&sealed, is_own).unwrap();
         assert!(one.check_same(&sealed, |other| other != number).is_err());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{KINDS, Kind, Scene, changing, plain, transcode, try_all, zstd};
+use super::{KINDS, Kind, TestJob, changing, plain, transcode, try_all, zstd};
 use crate::array::Interrupt;
 use crate::element::{ElementType, NumberType};
 use crate::engine::Silent;
@@ -29,17 +29,17 @@ fn measuring_survives_every_failure() {
 fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
     for kind in KINDS {
         for overwrites in [false, true] {
-            let scene = Scene::new(kind, &plain(""), &measured("max_abs_error<=0.1"), overwrites);
-            let error = scene.run(false).unwrap_err();
+            let test_job = TestJob::new(kind, &plain(""), &measured("max_abs_error<=0.1"), overwrites);
+            let error = test_job.run(false).unwrap_err();
             assert_eq!(error.class(), FaultClass::Data, "{error}");
             assert!(error.to_string().contains("max_abs_error<=0.1: max_abs_error is "), "{error}");
-            let is_kept = scene.old.as_ref().is_some_and(|old| scene.destination() == *old);
+            let is_kept = test_job.old.as_ref().is_some_and(|old| test_job.destination() == *old);
             if overwrites {
                 assert!(is_kept, "{kind:?}");
             } else {
-                assert!(scene.destination().is_empty(), "{kind:?}: {:?}", scene.destination().keys());
+                assert!(test_job.destination().is_empty(), "{kind:?}: {:?}", test_job.destination().keys());
             }
-            assert!(is_kept || open_documents(&scene.node("b"), "b").is_err(), "{kind:?}");
+            assert!(is_kept || open_documents(&test_job.node("b"), "b").is_err(), "{kind:?}");
         }
     }
 }
@@ -47,7 +47,7 @@ fn contract_that_is_not_kept_leaves_nothing_in_any_store() {
 #[test]
 fn verified_and_measured_together_each_chunk_is_read_once_more() {
     let packing = changing(ChangeOptions { compress: Some(zstd(1)), ..ChangeOptions::default() });
-    let packed = Scene::new(Kind::Local, &plain(""), &packing, false);
+    let packed = TestJob::new(Kind::Local, &plain(""), &packing, false);
     packed.run(false).unwrap();
     let quantize = QuantizeOptions {
         data_type: Some(NumberType::of(ElementType::UInt8)),
@@ -56,9 +56,9 @@ fn verified_and_measured_together_each_chunk_is_read_once_more() {
     };
     let mut options = changing(ChangeOptions { quantize: Some(quantize), ..ChangeOptions::default() });
     (options.run.verify, options.run.quality) = (true, true);
-    let scene = Scene::new(Kind::Local, &packed.destination(), &options, false);
+    let test_job = TestJob::new(Kind::Local, &packed.destination(), &options, false);
     let hearing = Faults::hearing(PrefetchLimit { requests: 0, bytes: 0 });
-    let result = transcode(&scene.with(&hearing), &Silent, &Interrupt::default()).unwrap();
+    let result = transcode(&test_job.with(&hearing), &Silent, &Interrupt::default()).unwrap();
     let verified = result.nodes[0].verify.as_ref().unwrap();
     assert_eq!((verified.equal, verified.elements), (true, 16));
     let mut reads = BTreeMap::<String, usize>::new();

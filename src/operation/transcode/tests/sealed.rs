@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{ChangeOptions, Files, Kind, Scene, changing, each_route, files, plain, sharded, shards, two_passes};
+use super::{ChangeOptions, Files, Kind, TestJob, changing, each_route, files, plain, sharded, shards, two_passes};
 use crate::array::Interrupt;
 use crate::data_type::DataType;
 use crate::element::{ElementType, NumberType};
@@ -23,7 +23,7 @@ use crate::operation::{
 
 const SCHEMA: &str = "zarrcast.plan/2";
 
-/// Settles the plan of a job, and writes nothing.
+/// Resolves the plan of a job, and writes nothing.
 pub(super) fn seal(options: &TranscodeOptions) -> Result<SealedPlan, OperationError> {
     let mut job = JobPlan::new(options, |_| Ok(()), |_| true, &Silent, &Interrupt::default())?;
     job.check_room()?;
@@ -55,23 +55,23 @@ pub(super) fn transcode_sealed(
 
 /// Seals a plan, reads it again, runs it, and compares it with a run without a sealed plan.
 fn try_sealed(route: &str, source: &Files, change: &TranscodeOptions) {
-    let scene = Scene::new(Kind::Local, source, change, false);
-    let options = &scene.options;
+    let test_job = TestJob::new(Kind::Local, source, change, false);
+    let options = &test_job.options;
     let sealed = seal(options).unwrap();
     let written = to_document(&sealed);
     let read = from_document(&written).unwrap();
     let again = to_document(&read);
     assert!(again == written, "{route}:\n{}", String::from_utf8_lossy(&again));
-    assert!(!scene.node("b").exists().unwrap(), "{route}: sealing writes nothing");
+    assert!(!test_job.node("b").exists().unwrap(), "{route}: sealing writes nothing");
     transcode(options, &Silent, &Interrupt::default()).unwrap();
 
     let mut elsewhere = options.clone();
-    elsewhere.destination = scene.node("c").into();
+    elsewhere.destination = test_job.node("c").into();
     // The changes are only those of the plan.
     elsewhere.change = ChangeOptions::default();
     transcode_sealed(&elsewhere, &read).unwrap();
-    let written = files(&scene.node("c"));
-    assert!(written == scene.destination(), "{route}: another DEST");
+    let written = files(&test_job.node("c"));
+    assert!(written == test_job.destination(), "{route}: another DEST");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn sealed_plan_that_is_read_again_makes_the_same_destination() {
 }
 
 #[test]
-fn sealed_quantisation_is_not_settled_again() {
+fn sealed_quantisation_is_not_resolved_again() {
     for form in [QuantizeForm::Codecs, QuantizeForm::Cf, QuantizeForm::Plain] {
         let data_type = Some(NumberType::of(ElementType::UInt8));
         let to_type = QuantizeOptions { data_type, form, ..QuantizeOptions::default() };
@@ -105,36 +105,36 @@ fn sealed_quantisation_is_not_settled_again() {
 #[test]
 fn sealed_plan_keeps_its_passes_and_blocks_in_other_memory() {
     let (source, change) = two_passes();
-    let scene = Scene::new(Kind::Local, &source, &change, false);
-    let mut options = scene.options.clone();
+    let test_job = TestJob::new(Kind::Local, &source, &change, false);
+    let mut options = test_job.options.clone();
     let sealed = seal(&options).unwrap();
     let document = Json::parse_str(std::str::from_utf8(&to_document(&sealed)).unwrap()).unwrap();
-    let blocks = document.pointer("/arrays/0/settled/blocks").unwrap().clone();
+    let blocks = document.pointer("/arrays/0/resolved/blocks").unwrap().clone();
     assert_eq!(blocks.get("shapes").and_then(Json::as_array).map(<[Json]>::len), Some(2), "two passes");
     options.run.common.max_memory = None;
     transcode_sealed(&options, &sealed).unwrap();
-    let own = Scene::new(Kind::Local, &source, &changing(options.change.clone()), false);
+    let own = TestJob::new(Kind::Local, &source, &changing(options.change.clone()), false);
     transcode(&own.options, &Silent, &Interrupt::default()).unwrap();
-    assert!(own.destination() == scene.destination());
+    assert!(own.destination() == test_job.destination());
 }
 
 #[test]
 fn sealed_plan_of_another_source_is_refused() {
-    let scene = Scene::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
-    let sealed = seal(&scene.options).unwrap();
-    let source = scene.node("a");
+    let test_job = TestJob::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
+    let sealed = seal(&test_job.options).unwrap();
+    let source = test_job.node("a");
     let mut document = source.read_document("zarr.json").unwrap().unwrap();
     document.push(b'\n');
     source.replace("zarr.json", &document).unwrap();
-    let error = transcode_sealed(&scene.options, &sealed).unwrap_err();
+    let error = transcode_sealed(&test_job.options, &sealed).unwrap_err();
     assert!(error.to_string().contains("SOURCE has changed"), "{error}");
-    assert!(!scene.node("b").exists().unwrap());
+    assert!(!test_job.node("b").exists().unwrap());
 }
 
 #[test]
 fn document_that_is_no_plan_is_refused_with_its_member() {
-    let scene = Scene::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
-    let text = String::from_utf8(to_document(&seal(&scene.options).unwrap())).unwrap();
+    let test_job = TestJob::new(Kind::Local, &plain(""), &TranscodeOptions::default(), false);
+    let text = String::from_utf8(to_document(&seal(&test_job.options).unwrap())).unwrap();
     for (from, to, member) in [
         ("zarrcast.plan/2", "zarrcast.plan/9", "`schema`"),
         ("\"path\"", "\"place\"", "`path`"),
@@ -211,17 +211,17 @@ fn altered(json: &Json, way: &str, each: &mut dyn FnMut(String, Json)) {
         }
         Json::Array(elements) => {
             for (index, element) in elements.iter().enumerate() {
-                altered(element, &format!("{way}/{index}"), &mut |place, other| {
+                altered(element, &format!("{way}/{index}"), &mut |path, other| {
                     let mut elements = elements.clone();
                     elements[index] = other;
-                    each(place, Json::Array(elements));
+                    each(path, Json::Array(elements));
                 });
             }
         }
         Json::Object(members) => {
             for (name, member) in members.iter() {
-                altered(member, &format!("{way}/{name}"), &mut |place, other| {
-                    each(place, Json::Object(members.clone().with(name, other)));
+                altered(member, &format!("{way}/{name}"), &mut |path, other| {
+                    each(path, Json::Object(members.clone().with(name, other)));
                 });
             }
         }
@@ -230,7 +230,7 @@ fn altered(json: &Json, way: &str, each: &mut dyn FnMut(String, Json)) {
 }
 
 struct Sealed {
-    scene: Scene,
+    test_job: TestJob,
     plan: Json,
     /// DEST of the plan before any change.
     whole: Files,
@@ -238,18 +238,18 @@ struct Sealed {
 
 impl Sealed {
     fn new(source: &Files, change: &TranscodeOptions) -> Self {
-        let scene = Scene::new(Kind::Local, source, change, false);
-        let plan = seal(&scene.options).unwrap();
+        let test_job = TestJob::new(Kind::Local, source, change, false);
+        let plan = seal(&test_job.options).unwrap();
         let plan = Json::parse_str(std::str::from_utf8(&to_document(&plan)).unwrap()).unwrap();
-        transcode(&scene.options, &Silent, &Interrupt::default()).unwrap();
-        let whole = scene.destination();
-        Sealed { scene, plan, whole }
+        transcode(&test_job.options, &Silent, &Interrupt::default()).unwrap();
+        let whole = test_job.destination();
+        Sealed { test_job, plan, whole }
     }
 
     /// Runs a plan. Returns DEST, and removes it.
     fn carry_out(&self, plan: &Json) -> Result<Files, OperationError> {
-        let node = self.scene.node("c");
-        let mut options = self.scene.options.clone();
+        let node = self.test_job.node("c");
+        let mut options = self.test_job.options.clone();
         options.destination = node.clone().into();
         options.change = ChangeOptions::default();
         let plan = from_document(plan.to_string().as_bytes())?;
@@ -270,20 +270,20 @@ fn try_altered(route: &str, source: &Files, change: &TranscodeOptions) {
     let sealed = Sealed::new(source, change);
     assert!(sealed.carry_out(&sealed.plan).unwrap() == sealed.whole, "{route}");
     let mut count = 0;
-    altered(&sealed.plan, "", &mut |place, plan| {
+    altered(&sealed.plan, "", &mut |path, plan| {
         count += 1;
-        let error = sealed.carry_out(&plan).expect_err(&place);
-        assert!(!text(&error).contains("internal error"), "{route}, {place}: {}", text(&error));
+        let error = sealed.carry_out(&plan).expect_err(&path);
+        assert!(!text(&error).contains("internal error"), "{route}, {path}: {}", text(&error));
         // A plan that is sealed again is another plan, and must be consistent.
-        let Json::Object(members) = plan else { panic!("{place}") };
+        let Json::Object(members) = plan else { panic!("{path}") };
         let plan = Json::Object(members.clone().with("seal", seal_of(&members)));
         match sealed.carry_out(&plan) {
             Err(error) => {
-                assert!(!text(&error).contains("internal error"), "{route}, {place}: {}", text(&error));
+                assert!(!text(&error).contains("internal error"), "{route}, {path}: {}", text(&error));
             }
             Ok(found) => {
-                let is_free = place.contains("/quantization/");
-                assert!(found == sealed.whole || is_free, "{route}, {place}: another DEST");
+                let is_free = path.contains("/quantization/");
+                assert!(found == sealed.whole || is_free, "{route}, {path}: another DEST");
             }
         }
     });
@@ -314,20 +314,20 @@ fn quantisation_with_another_number_is_refused_or_carried_out() {
 fn sealed_in_two_passes() -> Sealed {
     let (source, options) = two_passes();
     let mut sealed = Sealed::new(&source, &options);
-    sealed.scene.options.run.common.max_memory = None;
+    sealed.test_job.options.run.common.max_memory = None;
     sealed
 }
 
 /// Returns an array of a plan with other blocks.
 fn with_blocks(array: Object, blocks: Json) -> Object {
-    let settled = array.get("settled").and_then(Json::as_object).unwrap().clone();
-    array.with("settled", settled.with("blocks", blocks))
+    let resolved = array.get("resolved").and_then(Json::as_object).unwrap().clone();
+    array.with("resolved", resolved.with("blocks", blocks))
 }
 
 #[test]
 fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
     let sealed = sealed_in_two_passes();
-    let blocks = sealed.plan.pointer("/arrays/0/settled/blocks").unwrap().clone();
+    let blocks = sealed.plan.pointer("/arrays/0/resolved/blocks").unwrap().clone();
     assert_eq!(blocks.get("shapes").and_then(Json::as_array).map(<[Json]>::len), Some(2), "two passes");
     let with = |blocks: Json| {
         let array = sealed.plan.pointer("/arrays/0").unwrap().as_object().unwrap().clone();
@@ -335,15 +335,15 @@ fn blocks_that_do_not_fit_are_refused_with_the_name_of_the_array() {
         let plan = plan.with("arrays", Json::Array(vec![with_blocks(array, blocks).into()]));
         Json::Object(plan.clone().with("seal", seal_of(&plan)))
     };
-    let check = |place: &str, blocks: Json| match sealed.carry_out(&with(blocks)) {
-        Ok(found) => assert!(found == sealed.whole, "{place}"),
+    let check = |path: &str, blocks: Json| match sealed.carry_out(&with(blocks)) {
+        Ok(found) => assert!(found == sealed.whole, "{path}"),
         Err(error) => {
             // Reading finds values that are no shape. Shapes that fit make other units of work.
             let names = ["/a`", "line ", "`/` is to be done by rechunk in"];
-            assert!(names.iter().any(|name| error.to_string().contains(name)), "{place}: {}", text(&error));
+            assert!(names.iter().any(|name| error.to_string().contains(name)), "{path}: {}", text(&error));
         }
     };
-    altered(&blocks, "", &mut |place, blocks| check(&place, blocks));
+    altered(&blocks, "", &mut |path, blocks| check(&path, blocks));
     for blocks in [
         r#"{"shapes":[]}"#,
         r#"{"shapes":[[16,32,64]]}"#,

@@ -137,8 +137,8 @@ impl PossibleValues {
                 self.count_far(x, y, counts);
                 continue;
             }
-            for place in &found[..x.len()] {
-                if let Some(count) = counts.near.get_mut(*place as usize) {
+            for counter in &found[..x.len()] {
+                if let Some(count) = counts.near.get_mut(*counter as usize) {
                     *count += 1;
                 }
             }
@@ -165,8 +165,8 @@ impl PossibleValues {
     pub fn distance(&self, counts: PairCounts) -> u64 {
         let (mut bins, counters) = (counts.far, self.counters());
         bins.resize(counters + 1, 0);
-        for (place, count) in counts.near.iter().take(self.copies() * counters).enumerate() {
-            let (number, is_above) = (place % counters / 2, place % 2);
+        for (counter, count) in counts.near.iter().take(self.copies() * counters).enumerate() {
+            let (number, is_above) = (counter % counters / 2, counter % 2);
             bins[2 * number + 2 * is_above] += count.cast_signed();
             bins[2 * number + 1] -= count.cast_signed();
         }
@@ -193,7 +193,7 @@ impl PairCounts {
 struct PlaceLoop;
 
 impl BlockLoop for PlaceLoop {
-    /// The pairs, the possible values with their least distance, and the places of the counters.
+    /// The pairs, the possible values with their least distance, and the indices of the counters.
     type Work<'a> = (&'a [f64], &'a [f64], (&'a PossibleValues, f64), &'a mut [u32; PAIRS]);
     type Outcome = bool;
 
@@ -208,7 +208,7 @@ impl BlockLoop for PlaceLoop {
 }
 
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "places are few, and the integer is in the last bits")]
+#[expect(clippy::cast_possible_truncation, reason = "indices are few, and the integer is in the last bits")]
 fn find(scale: Scale, (x, y, (possible, least_distance), found): <PlaceLoop as BlockLoop>::Work<'_>) -> bool {
     // A float64 so large that it has no fraction: adding it rounds to an integer, in the last bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -216,7 +216,7 @@ fn find(scale: Scale, (x, y, (possible, least_distance), found): <PlaceLoop as B
     let last = f64::from(counters / 2 - 1);
     let unread = counters * copies;
     let mut is_any_far = false;
-    for (index, ((x, y), place)) in (0_u32..).zip(x.iter().zip(y).zip(found)) {
+    for (index, ((x, y), counter)) in (0_u32..).zip(x.iter().zip(y).zip(found)) {
         let position = scale.position(*y);
         let at = if position > 0.0 { position } else { 0.0 };
         let at = (if at < last { at } else { last }) + ROUNDER;
@@ -228,7 +228,7 @@ fn find(scale: Scale, (x, y, (possible, least_distance), found): <PlaceLoop as B
             | !is_counted;
         is_any_far |= !is_near;
         let own = at.to_bits() as u32 * 2 + u32::from(x > y) + (index & (copies - 1)) * counters;
-        *place = if is_counted { own } else { unread + index % UNREAD as u32 };
+        *counter = if is_counted { own } else { unread + index % UNREAD as u32 };
     }
     is_any_far
 }

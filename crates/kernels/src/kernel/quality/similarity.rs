@@ -321,8 +321,8 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
 ) -> Similarity {
     let (rows, num_windows) = (band.rows(), columns.len() - 2 * RADIUS);
     let mut is_window = [0_u8; TILE];
-    for (place, is_window) in is_window.iter_mut().enumerate() {
-        *is_window = u8::from(place % LANES * BLOCK + place / LANES < num_windows);
+    for (index, is_window) in is_window.iter_mut().enumerate() {
+        *is_window = u8::from(index % LANES * BLOCK + index / LANES < num_windows);
     }
     maps.rows.fill(usize::MAX);
     let differs = differing_rows(band, columns.clone());
@@ -358,18 +358,18 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
             let (x, d, counting) = (&x[middle].0, &d[middle].0, &counting[middle].0);
             let (d_squared, squares) = (&d_squared[middle].0, &squares[middle].0);
             let mut count = 0;
-            for place in 0..TILE {
-                let share = if GAPS { 1.0 / counting[place] } else { 1.0 };
-                let (x, d) = (x[place] * share, d[place] * share);
-                let (d_squared, squares) = (d_squared[place] * share, squares[place] * share);
+            for index in 0..TILE {
+                let share = if GAPS { 1.0 / counting[index] } else { 1.0 };
+                let (x, d) = (x[index] * share, d[index] * share);
+                let (d_squared, squares) = (d_squared[index] * share, squares[index] * share);
                 let y = x - d;
                 let means = x * x + y * y;
                 let (first, second) = (means + CONSTANT, squares - means + CONSTANT);
                 // One fraction instead of two needs only one division.
                 let similar = (first - d * d) * (second - (d_squared - d * d)) / (first * second);
-                let is_window = is_window[place] & if GAPS { counts[place] } else { 1 };
+                let is_window = is_window[index] & if GAPS { counts[index] } else { 1 };
                 count += u32::from(is_window);
-                sums[place] += if is_window == 1 { similar } else { 0.0 };
+                sums[index] += if is_window == 1 { similar } else { 0.0 };
             }
             all.windows += u64::from(count);
         }
@@ -392,9 +392,9 @@ fn in_blocks(bytes: &[u8]) -> [u8; BLOCK_REACH * LANES] {
     let mut own = [0_u8; SPAN];
     own[..bytes.len()].copy_from_slice(bytes);
     let mut ordered = [0_u8; BLOCK_REACH * LANES];
-    for place in 0..BLOCK_REACH {
+    for index in 0..BLOCK_REACH {
         for lane in 0..LANES {
-            ordered[place * LANES + lane] = own[lane * BLOCK + place];
+            ordered[index * LANES + lane] = own[lane * BLOCK + index];
         }
     }
     ordered
@@ -420,13 +420,13 @@ fn fill<const ROUNDS: bool, const GAPS: bool>(
             *counting = f64::from(counts);
         }
     }
-    for place in 0..BLOCK_REACH * LANES {
-        let (x, y) = (f64::from(x[place]), f64::from(y[place]));
+    for index in 0..BLOCK_REACH * LANES {
+        let (x, y) = (f64::from(x[index]), f64::from(y[index]));
         let d = x - y;
-        values.0[place] = x;
-        differences.0[place] = d;
-        squared.0[place] = d * d;
-        squares.0[place] = x * x + y * y;
+        values.0[index] = x;
+        differences.0[index] = d;
+        squared.0[index] = d * d;
+        squares.0[index] = x * x + y * y;
     }
     for (points, means) in maps.points.iter().zip(&mut maps.across[slot]).take(if GAPS { MAPS } else { MAPS - 1 }) {
         across::<ROUNDS>(points, weights, means);
@@ -437,8 +437,8 @@ fn fill<const ROUNDS: bool, const GAPS: bool>(
 #[inline(always)]
 fn across<const ROUNDS: bool>(WideRow(points): &WideRow, weights: &Weights, Row(means): &mut Row) {
     for lane in 0..LANES {
-        for place in 0..BLOCK {
-            let at = place * LANES + lane;
+        for index in 0..BLOCK {
+            let at = index * LANES + lane;
             means[at] = weighted::<ROUNDS>(weights, |offset| points[at + offset * LANES]);
         }
     }

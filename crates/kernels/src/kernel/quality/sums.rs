@@ -374,7 +374,7 @@ impl<const N: usize> Lanes<N> {
         let total = |lanes: &[u64; N]| lanes.iter().sum::<u64>();
         let least = |side: usize| self.least[side].iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = |side: usize| self.greatest[side].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum = |place: usize| self.sums[place].iter().sum::<f64>();
+        let sum = |index: usize| self.sums[index].iter().sum::<f64>();
         let points = total(&self.points);
         let count = approximate(points);
         let (distances, errors) = (sum(0), sum(1));
