@@ -46,8 +46,8 @@ impl Job {
     }
 
     /// Runs only the first of two passes. Its units are those of the pass
-    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `context`. Returns what it and the runs that it continues have
-    /// written. That is nothing for a job with one pass.
+    /// [`FIRST_PASS`](super::route::staged::FIRST_PASS) of `context`. Returns what it and the runs that it continues
+    /// have written. That is nothing for a job with one pass.
     pub fn run_first(&self, context: PassContext<'_>, fold: &mut Reports<'_>) -> ChunkResult<Intermediate> {
         match self.objects() {
             Some(ObjectJob { transfer, route: Route::Staged(staged) }) => staged.run_first(transfer, context, fold),

@@ -80,8 +80,8 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes findings: severity, code, message, location, help. A finding about many nodes is reported once. On a terminal,
-/// location and help have separate lines. Otherwise a finding is one line.
+/// Writes findings: severity, code, message, location, help. A finding about many nodes is reported once. On a
+/// terminal, location and help have separate lines. Otherwise a finding is one line.
 pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();

@@ -156,8 +156,8 @@ impl Coder for Blosc {
         reserve(out.bytes, capacity)?;
         let shuffle = c_int::try_from(self.shuffle).unwrap_or(0);
         let name = NAMES[self.compressor];
-        // SAFETY: `decoded` is read within its length, and `out` has `capacity` bytes to write to. They do not overlap. The
-        // name of the compressor ends with a zero, and no pointer is kept.
+        // SAFETY: `decoded` is read within its length, and `out` has `capacity` bytes to write to. They do not overlap.
+        // The name of the compressor ends with a zero, and no pointer is kept.
         let written = unsafe {
             blosc_compress_ctx(
                 c_int::from(self.level),
