@@ -37,14 +37,14 @@ impl ReadBuffers {
         self.bytes_read += self.bytes.len() as u64;
         let array = subchunks.array;
         let chain = array.chain_of_subchunk(position)?;
-        self.undo(&chain, chain.bytes_index()..chain.codecs().len())?;
+        self.decode(&chain, chain.bytes_index()..chain.codecs().len())?;
         Ok(Some(self.elements(&chain, subchunk, || array.subchunk_grid.start_of(position))?))
     }
 
     /// Decodes the other codecs, and crops the elements to `subchunk`. `start` returns the start of the stored
     /// subchunk.
     fn elements(&mut self, chain: &BoundChain, subchunk: &Region, start: impl Fn() -> Vec<u64>) -> Result<&[u8]> {
-        self.undo(chain, chain.num_noop_codecs()..chain.bytes_index()).map_err(|fault| fault.moved_by(&start()))?;
+        self.decode(chain, chain.num_noop_codecs()..chain.bytes_index()).map_err(|fault| fault.moved_by(&start()))?;
         let bytes = &mut self.bytes;
         chain.check_before(0, bytes.len())?;
         let array = chain.decoded();
@@ -57,7 +57,7 @@ impl ReadBuffers {
     }
 
     /// Decodes some codecs, with alternating buffers.
-    fn undo(&mut self, chain: &BoundChain, range: Range<usize>) -> Result<(), ChainFault> {
+    fn decode(&mut self, chain: &BoundChain, range: Range<usize>) -> Result<(), ChainFault> {
         let ReadBuffers { bytes, spare, workspace, .. } = self;
         for index in range.rev() {
             chain.decode_codec(index, bytes, spare, workspace)?;
@@ -165,7 +165,7 @@ impl OpenedObject<'_> {
             }
             let stored = buffers.bytes.len() as u64;
             buffers.bytes_read += stored;
-            buffers.undo(chain, chain.bytes_index()..chain.codecs().len())?;
+            buffers.decode(chain, chain.bytes_index()..chain.codecs().len())?;
             cache.keep(position, chain, &buffers.bytes, stored);
         }
         Ok(Some(buffers.elements(chain, subchunk, || self.array.subchunk_grid.start_of(position))?))

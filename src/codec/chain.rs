@@ -41,7 +41,7 @@ impl Codec {
             Codec::Array(codec) => codec.context_bytes(decoded),
             Codec::Sharding(sharding) => {
                 let inner = sharding.inner();
-                inner.context_bytes().saturating_add(inner.passage_bytes(inner.codecs.len()))
+                inner.context_bytes().saturating_add(inner.buffer_bytes(inner.codecs.len()))
             }
             Codec::Other => 0,
         }
@@ -324,7 +324,7 @@ impl BoundChain {
     }
 
     /// Returns the bytes of the buffers between `steps` codecs that run one by one.
-    pub(super) fn passage_bytes(&self, steps: usize) -> u64 {
+    pub(super) fn buffer_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;
         let spare = if self.takes_differences() { 2 } else { 0 };
         self.max_representation_bytes().saturating_mul(between + spare)
@@ -336,7 +336,7 @@ impl BoundChain {
         let decoded = self.decoded_bytes();
         let copies = u64::from(!self.is_plain()) + u64::from(has_edges);
         let chunk = self.encoded_bytes().saturating_add(decoded.saturating_mul(copies));
-        chunk.saturating_add(self.passage_bytes(self.codecs.len())).saturating_add(self.context_bytes())
+        chunk.saturating_add(self.buffer_bytes(self.codecs.len())).saturating_add(self.context_bytes())
     }
 
     /// Encodes with the codec at `index`.

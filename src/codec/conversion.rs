@@ -21,7 +21,7 @@ pub use steps::{beyond_edge, depends_on_one_element, push_change, round_trip, ro
 
 /// The change of values between the two chains. By default there is none.
 #[derive(Debug, Clone, Default)]
-pub struct ValueChange {
+pub struct ValueConversion {
     /// The steps from values of the source to those of the destination: the unpacking of integers by CF attributes, and
     /// then a change of the data type, or a kernel with error figures.
     pub steps: Vec<ValueStep>,
@@ -30,10 +30,10 @@ pub struct ValueChange {
     pub num_codecs: usize,
 }
 
-impl ValueChange {
+impl ValueConversion {
     /// Makes a change of one step that replaces no codec.
     pub fn of(step: ValueStep) -> Self {
-        ValueChange { steps: vec![step], num_codecs: 0 }
+        ValueConversion { steps: vec![step], num_codecs: 0 }
     }
 
     /// Returns true if no value changes.
@@ -46,7 +46,7 @@ impl ValueChange {
     pub fn then(mut self, kernel: ValueStep, num_codecs: usize) -> Self {
         self.steps.retain(|step| matches!(step, ValueStep::Unpack(_)));
         self.steps.push(kernel);
-        ValueChange { num_codecs, ..self }
+        ValueConversion { num_codecs, ..self }
     }
 
     /// Returns the unpacking of integers to floats, if there is one.
@@ -88,7 +88,7 @@ pub struct Conversion {
     resets_padding: bool,
     write_empty: bool,
     /// The change of values, to make conversions for chunks of other shapes.
-    change: ValueChange,
+    change: ValueConversion,
     by_shape: PerShape<Conversion>,
 }
 
@@ -108,7 +108,7 @@ impl Conversion {
     pub fn new(
         source: BoundChain,
         destination: BoundChain,
-        change: &ValueChange,
+        change: &ValueConversion,
         write_empty: bool,
     ) -> Result<Self, BindError> {
         check_applied(&destination, change)?;
@@ -184,26 +184,26 @@ impl Conversion {
         let (source, destination) = (&self.source, &self.destination);
         let (longest_source, longest_destination) = (source.codecs().len(), destination.codecs().len());
         let elements = source.decoded_bytes().max(destination.decoded_bytes());
-        let passage = |undone, done| source.passage_bytes(undone).max(destination.passage_bytes(done));
+        let buffers = |decoded_steps, done| source.buffer_bytes(decoded_steps).max(destination.buffer_bytes(done));
         let parts = match self.path_of(has_edges) {
             ConversionPath::Bytes { keep } => {
-                let passage = passage(longest_source - keep, longest_destination - keep);
-                [source.max_representation_bytes(), passage, 0, 0]
+                let buffers = buffers(longest_source - keep, longest_destination - keep);
+                [source.max_representation_bytes(), buffers, 0, 0]
             }
             ConversionPath::Fused(pass) => {
-                let undone = longest_source - pass.decoded_to + 1;
+                let decoded_steps = longest_source - pass.decoded_to + 1;
                 let done = longest_destination - pass.encoded_from + 1;
-                let first = if undone > 1 { source.max_representation_bytes() } else { 0 };
+                let first = if decoded_steps > 1 { source.max_representation_bytes() } else { 0 };
                 let permuted = if pass.transpose.is_some() { elements } else { 0 };
                 let second = if done > 1 || pass.transpose.is_some() { elements } else { 0 };
                 // `bytes` is part of the pass, so one codec less runs by itself.
-                let passage = if undone.max(done) > 2 { passage(undone, done) } else { 0 };
-                [first, second, permuted, passage]
+                let buffers = if decoded_steps.max(done) > 2 { buffers(decoded_steps, done) } else { 0 };
+                [first, second, permuted, buffers]
             }
             ConversionPath::Whole => {
                 let cropped = if has_edges { elements } else { 0 };
-                let passage = passage(longest_source, longest_destination);
-                [source.decoded_bytes(), destination.decoded_bytes(), cropped, passage]
+                let buffers = buffers(longest_source, longest_destination);
+                [source.decoded_bytes(), destination.decoded_bytes(), cropped, buffers]
             }
         };
         let sides = [source, destination].map(|chain| chain.encoded_bytes().saturating_add(chain.context_bytes()));
@@ -379,7 +379,7 @@ pub struct ConversionBuffers {
 }
 
 /// Checks that a change's kernel can replace the leading codecs of a chain.
-fn check_applied(chain: &BoundChain, change: &ValueChange) -> Result<(), BindError> {
+fn check_applied(chain: &BoundChain, change: &ValueConversion) -> Result<(), BindError> {
     let rounds = matches!(change.steps.last(), Some(ValueStep::KeepBits(_)));
     for index in 0..change.num_codecs {
         let codec = chain.codecs().get(index);

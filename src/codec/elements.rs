@@ -78,7 +78,7 @@ impl VlenChain {
     }
 
     /// Decodes the bytes->bytes codecs.
-    pub fn undo(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
+    pub fn decode(&self, encoded: &[u8], framed: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.decode_to(self.index + 1, encoded, framed, workspace)
     }
 
@@ -126,7 +126,7 @@ impl VlenChain {
     }
 
     /// Encodes the bytes->bytes codecs.
-    pub fn redo(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
+    pub fn encode(&self, framed: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.chain.encode_from(self.index + 1, framed, encoded, workspace)
     }
 
@@ -187,8 +187,8 @@ mod tests {
             let mut workspace = Workspace::default();
             chain.frame(&elements, &[2, 2], chain.fill_value(), &mut framed).unwrap();
             assert_eq!(framed.len() as u64, chain.framed_bytes(&elements, chain.fill_value()));
-            chain.redo(&framed, &mut encoded, &mut workspace).unwrap();
-            chain.undo(&encoded, &mut back, &mut workspace).unwrap();
+            chain.encode(&framed, &mut encoded, &mut workspace).unwrap();
+            chain.decode(&encoded, &mut back, &mut workspace).unwrap();
             let mut read = VlenElements { bytes: back, ranges: Vec::new() };
             chain.ranges(&read.bytes, &mut read.ranges).unwrap();
             let found: Vec<_> = (0..6).map(|index| read.element(index)).collect();

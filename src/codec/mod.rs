@@ -17,7 +17,9 @@ pub mod value_check;
 pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};
-pub use conversion::{Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueChange, beyond_edge, num_rounded};
+pub use conversion::{
+    Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueConversion, beyond_edge, num_rounded,
+};
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
 pub use recoding::Recoding;
 pub(crate) use region::as_index;

@@ -36,7 +36,7 @@ impl Recoding {
     }
 
     /// Decodes the differing codecs of either side's chunk. Then checks that the rest is complete, if possible.
-    pub fn undo(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
+    pub fn decode(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
         let index = self.keep - 1;
@@ -46,7 +46,7 @@ impl Recoding {
     }
 
     /// Encodes with the destination's own codecs.
-    pub fn redo(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
+    pub fn encode(&self, kept: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         self.destination.encode_from(self.keep, kept, encoded, workspace)
     }
 

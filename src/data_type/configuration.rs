@@ -19,7 +19,7 @@ const UNITS: [&str; 15] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs",
 /// Reads a data type that needs a configuration. `None` for any other name, and for elements larger than this program
 /// reads.
 pub(super) fn read(name: &str, configuration: Option<&Object>, notes: &mut Vec<Diagnostic>) -> Configured {
-    let members = |known| Members::new(name, configuration, known);
+    let members = |known| TypeConfiguration::new(name, configuration, known);
     match name {
         "numpy.datetime64" => time("numpy.datetime64", &members(&["unit", "scale_factor"])?),
         "numpy.timedelta64" => time("numpy.timedelta64", &members(&["unit", "scale_factor"])?),
@@ -36,7 +36,7 @@ pub(super) fn read(name: &str, configuration: Option<&Object>, notes: &mut Vec<D
 }
 
 /// Reads `zarrs.optional`. `None` if the type of the values is not decoded, or has no fixed size.
-fn optional(members: &Members<'_>) -> Configured {
+fn optional(members: &TypeConfiguration<'_>) -> Configured {
     let mut inner = Object::new().with("name", members.require("name")?.clone());
     let of_inner = members.require("configuration")?;
     if of_inner.as_object().is_none_or(|of_inner| !of_inner.is_empty()) {
@@ -46,7 +46,7 @@ fn optional(members: &Members<'_>) -> Configured {
     Ok(inner.size().map(|_| DataType::Optional(Box::new(inner))))
 }
 
-fn time(name: &'static str, members: &Members<'_>) -> Configured {
+fn time(name: &'static str, members: &TypeConfiguration<'_>) -> Configured {
     let unit = members.require("unit")?;
     let found = UNITS.into_iter().find(|known| unit.as_str() == Some(known));
     let unit = found.ok_or_else(|| members.fault("unit", format!("one of {}", UNITS.join(", ")), unit))?;
@@ -58,17 +58,17 @@ fn time(name: &'static str, members: &Members<'_>) -> Configured {
     Ok(Some(DataType::Time(TimeType { name, unit, scale_factor })))
 }
 
-fn fixed_bytes(name: &'static str, members: &Members<'_>) -> Configured {
+fn fixed_bytes(name: &'static str, members: &TypeConfiguration<'_>) -> Configured {
     let size = members.length(1)?;
     Ok(size.map(|size| DataType::FixedBytes(FixedBytes { name, size })))
 }
 
-pub(super) struct Members<'a> {
+pub(super) struct TypeConfiguration<'a> {
     pub(super) name: &'a str,
     object: &'a Object,
 }
 
-impl<'a> Members<'a> {
+impl<'a> TypeConfiguration<'a> {
     /// Fails if there is no configuration, or if a member is not `known`.
     pub(super) fn new(
         name: &'a str,
@@ -77,7 +77,7 @@ impl<'a> Members<'a> {
     ) -> Result<Self, DataTypeError> {
         let object = configuration.ok_or_else(|| missing(name, known[0]))?;
         match object.names().find(|member| !known.contains(member)) {
-            None => Ok(Members { name, object }),
+            None => Ok(TypeConfiguration { name, object }),
             Some(member) => {
                 let (member, known) = (Json::from(member).excerpt(), known.join(" and "));
                 let message = format!("the configuration of {name:?} has no member {member}, only {known}");
@@ -199,7 +199,7 @@ impl StructType {
 }
 
 /// Reads the fields. `None` if one has a type that is not decoded, or if the element is larger than this program reads.
-fn read_structure(members: &Members<'_>, notes: &mut Vec<Diagnostic>) -> Configured {
+fn read_structure(members: &TypeConfiguration<'_>, notes: &mut Vec<Diagnostic>) -> Configured {
     let is_legacy = members.name == "structured";
     if is_legacy {
         let message = "`structured` is the old name of `struct`: new arrays should use `struct`";
@@ -238,7 +238,7 @@ const MAX_NOTES: usize = 100;
 
 /// Returns the name and the type of a field. A pair is valid only for the legacy name, but is read for both.
 fn read_entry<'a>(
-    members: &Members<'_>,
+    members: &TypeConfiguration<'_>,
     (index, entry): (usize, &'a Json),
     notes: &mut Vec<Diagnostic>,
 ) -> Result<(&'a str, &'a Json), DataTypeError> {

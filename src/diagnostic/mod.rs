@@ -4,7 +4,7 @@
 //! are in one table, [`code`]. The [`Profile`] of a command decides what it makes of a finding.
 
 pub mod code;
-mod judgement;
+mod severity;
 mod page;
 mod profile;
 #[doc(hidden)]

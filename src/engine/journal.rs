@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::{Line, Noted, OwnLock, PreviousRuns, Run, to_line};
+use lines::{FinishedUnits, Line, OwnLock, PreviousRuns, Run, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -84,7 +84,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(known: &BTreeMap<String, Noted>) -> Self {
+    fn new(known: &BTreeMap<String, FinishedUnits>) -> Self {
         let noted = known.iter().map(|(pass, (_, report))| (pass.clone(), *report)).collect();
         let num_units = known.values().map(|(units, _)| units.len()).fold(0, u64::saturating_add);
         let bytes_written = known.values().map(|(_, report)| report.bytes_written).fold(0, u64::saturating_add);

@@ -8,7 +8,7 @@ use super::{Buffers, Filling, ObjectReport, PADDING, Workers};
 use crate::array::shard::ShardWriter;
 use crate::array::{Result, StoredArray, position};
 use crate::codec::{
-    BindError, BoundChain, ChainFault, Conversion, Converted, PartlyDecoded, ValueChange, as_index, beyond_edge,
+    BindError, BoundChain, ChainFault, Conversion, Converted, PartlyDecoded, ValueConversion, as_index, beyond_edge,
     is_filled_with, num_rounded, repeat,
 };
 use crate::grid::Region;
@@ -183,7 +183,7 @@ impl SubchunkEncoder {
     pub fn new(
         [source, origin]: [&StoredArray; 2],
         destination: &StoredArray,
-        change: &ValueChange,
+        change: &ValueConversion,
         write_empty: bool,
     ) -> Result<Self, BindError> {
         let (from, to) = (source.chain.decoded(), destination.subchunk_chain());

@@ -3,7 +3,7 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
 
 use super::{ArrayRepresentation, BytesSize, Completeness, Pipeline, Representation, ShardingStage};
-use crate::codec::kinds::members::{Absent, Form, Member, Members, shown, wrong};
+use crate::codec::kinds::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown, wrong};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
@@ -22,10 +22,10 @@ pub enum IndexLocation {
 }
 
 const MEMBERS: &[Member] = &[
-    Member::required("chunk_shape", Form::Any),
-    Member::required("codecs", Form::Any),
-    Member::required("index_codecs", Form::Any),
-    Member::new("index_location", Form::Choice(&["start", "end"]), Absent::Text("end")),
+    Member::required("chunk_shape", MemberType::Any),
+    Member::required("codecs", MemberType::Any),
+    Member::required("index_codecs", MemberType::Any),
+    Member::new("index_location", MemberType::Choice(&["start", "end"]), MemberDefault::Text("end")),
 ];
 
 /// Reads the configuration, and the chains inside if the input is an array. `None` after a fault.
@@ -34,7 +34,7 @@ pub(super) fn bind(
     array: Option<&ArrayRepresentation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<ShardingStage> {
-    let mut members = Members::of_codec(codec, MEMBERS);
+    let mut members = ConfigurationReader::of_codec(codec, MEMBERS);
     let chunk_shape = members.get("chunk_shape").and_then(|json| shape(&mut members, json));
     let [codecs, index_codecs] = ["codecs", "index_codecs"].map(|name| {
         let pointer = members.pointer_to(name);
@@ -78,7 +78,7 @@ fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
     Ok(shard.iter().zip(inner).map(|(extent, inner)| extent / inner).collect())
 }
 
-fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<u64>> {
+fn shape(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<Vec<u64>> {
     let Some(entries) = json.as_array() else {
         return members.unexpected(code::CONFIGURATION_TYPE, "chunk_shape", "an array of positive integers", json);
     };

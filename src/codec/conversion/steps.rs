@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::ValueChange;
+use super::ValueConversion;
 use crate::codec::fault::number_value;
 use crate::codec::{
     BindError, BoundChain, BoundCodec, Effect, StepOrigin, Tiles, ValueProgram, ValueStep, element_bits,
@@ -14,7 +14,7 @@ use crate::kernel::transpose::Transpose;
 use crate::pipeline::ArrayRepresentation;
 
 /// Appends the change of values between two chains.
-pub fn push_change(program: &mut ValueProgram, change: &ValueChange) {
+pub fn push_change(program: &mut ValueProgram, change: &ValueConversion) {
     change.steps.iter().for_each(|step| program.push(step.clone(), StepOrigin::DataType));
 }
 
@@ -181,7 +181,12 @@ fn pass_end(chain: &BoundChain, index: usize) -> Option<usize> {
 
 impl Pass {
     /// Plans a pass in the shape of the array. Values do not pass the `rounded` leading codecs again.
-    pub(super) fn whole(source: &BoundChain, destination: &BoundChain, change: &ValueChange, rounded: usize) -> Self {
+    pub(super) fn whole(
+        source: &BoundChain,
+        destination: &BoundChain,
+        change: &ValueConversion,
+        rounded: usize,
+    ) -> Self {
         let ArrayRepresentation { data_type, shape, .. } = source.decoded();
         let mut program = ValueProgram::new(data_type.size().unwrap_or(1));
         push_change(&mut program, change);
@@ -203,7 +208,7 @@ impl Pass {
     pub(super) fn fused(
         source: &BoundChain,
         destination: &BoundChain,
-        change: &ValueChange,
+        change: &ValueConversion,
         keep: usize,
     ) -> Result<Option<Self>, BindError> {
         let (first, last) = (source.num_in_one_pass(), destination.num_in_one_pass());

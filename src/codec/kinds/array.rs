@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use super::error::{CodecError, reserve};
-use super::members::{Member, Members};
+use super::members::{ConfigurationReader, Member};
 use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Representation, V2Form};
 use crate::data_type::{DataType, FillValue, FillValueError, Read, value_to_json};
@@ -67,7 +67,7 @@ impl ArrayKind {
         array: Option<&ArrayRepresentation>,
         found: &mut Vec<Diagnostic>,
     ) -> BoundArray {
-        let members = Members::of_codec(codec, (self.members)(codec));
+        let members = ConfigurationReader::of_codec(codec, (self.members)(codec));
         // An unknown type has its own diagnostic.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
         let taken = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
@@ -89,7 +89,7 @@ pub(crate) struct Binding<'a> {
     /// The codec, as in the document.
     pub(crate) codec: &'a CodecMetadata,
     /// The members of the configuration, and all diagnostics.
-    pub(crate) members: Members<'a>,
+    pub(crate) members: ConfigurationReader<'a>,
     array: Option<&'a ArrayRepresentation>,
     /// The number of diagnostics of the configuration, once it is read.
     num_read: Option<usize>,

@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, copy};
 use super::error::CodecError;
-use super::members::{Form, Member};
+use super::members::{Member, MemberType};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
@@ -20,8 +20,8 @@ pub(crate) static BITROUND: ArrayKind = ArrayKind {
 
 /// Returns the members. numcodecs accepts 0 as well.
 fn members(codec: &CodecMetadata) -> &'static [Member] {
-    const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", Form::Integer(0, 64))];
-    const OF_V3: &[Member] = &[Member::required("keepbits", Form::Integer(1, 64))];
+    const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", MemberType::Integer(0, 64))];
+    const OF_V3: &[Member] = &[Member::required("keepbits", MemberType::Integer(1, 64))];
     if codec.name == "numcodecs.bitround" { OF_NUMCODECS } else { OF_V3 }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use blosc_src::{BLOSC_MAX_OVERHEAD, blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx};
 
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::{BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::diagnostic::code;
 use crate::diagnostic::spelling::{alternatives, near};
@@ -37,27 +37,27 @@ const ZSTD: usize = 5;
 const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
 
 const MEMBERS: &[Member] = &[
-    Member::required("cname", Form::Choice(&COMPRESSORS)),
-    Member::required("clevel", Form::Integer(0, 9)),
-    Member::required("shuffle", Form::Choice(&SHUFFLES)),
-    Member::new("typesize", Form::Integer(1, u32::MAX as i64), Absent::Nothing),
-    Member::required("blocksize", Form::Integer(0, i32::MAX as i64)),
+    Member::required("cname", MemberType::Choice(&COMPRESSORS)),
+    Member::required("clevel", MemberType::Integer(0, 9)),
+    Member::required("shuffle", MemberType::Choice(&SHUFFLES)),
+    Member::new("typesize", MemberType::Integer(1, u32::MAX as i64), MemberDefault::Nothing),
+    Member::required("blocksize", MemberType::Integer(0, i32::MAX as i64)),
 ];
 
 /// The members of `numcodecs.blosc`. The shuffles are numbers, and -1 chooses one by the size of an element.
 const NUMCODECS_MEMBERS: &[Member] = &[
-    Member::new("cname", Form::Choice(&COMPRESSORS), Absent::Text("lz4")),
-    Member::new("clevel", Form::Integer(0, 9), Absent::Integer(5)),
-    Member::new("shuffle", Form::Integer(-1, 2), Absent::Integer(1)),
-    Member::new("blocksize", Form::Integer(0, i32::MAX as i64), Absent::Integer(0)),
-    Member::new("typesize", Form::Integer(1, i32::MAX as i64), Absent::Nothing),
+    Member::new("cname", MemberType::Choice(&COMPRESSORS), MemberDefault::Text("lz4")),
+    Member::new("clevel", MemberType::Integer(0, 9), MemberDefault::Integer(5)),
+    Member::new("shuffle", MemberType::Integer(-1, 2), MemberDefault::Integer(1)),
+    Member::new("blocksize", MemberType::Integer(0, i32::MAX as i64), MemberDefault::Integer(0)),
+    Member::new("typesize", MemberType::Integer(1, i32::MAX as i64), MemberDefault::Nothing),
 ];
 
 fn index_of(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
 
-fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
+fn make(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     let shuffle = index_of(&SHUFFLES, members.text_value("shuffle"))?;
     if shuffle > 0 && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
@@ -67,11 +67,11 @@ fn make(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
 }
 
 /// Makes `numcodecs.blosc`. The shuffle -1 depends on the size of an element. Bytes have none, so it is 1 here.
-fn make_numbered(members: &mut Members<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
+fn make_numbered(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
     with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
 }
 
-fn with_shuffle(members: &Members<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
+fn with_shuffle(members: &ConfigurationReader<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
     Some(Arc::new(Blosc {
         compressor: index_of(&COMPRESSORS, members.text_value("cname"))?,
         level: members.integer_value("clevel"),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::members::{Absent, Form, Member, Members, shown};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
 use crate::diagnostic::spelling::alternatives;
@@ -34,17 +34,19 @@ const ROUNDINGS: [(&str, Rounding); 5] = [
 const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
 
 const MEMBERS: &[Member] = &[
-    Member::required("data_type", Form::Any),
-    Member::new("rounding", Form::Any, Absent::Nothing),
-    Member::new("out_of_range", Form::Any, Absent::Nothing),
-    Member::new("scalar_map", Form::Any, Absent::Nothing),
+    Member::required("data_type", MemberType::Any),
+    Member::new("rounding", MemberType::Any, MemberDefault::Nothing),
+    Member::new("out_of_range", MemberType::Any, MemberDefault::Nothing),
+    Member::new("scalar_map", MemberType::Any, MemberDefault::Nothing),
 ];
 
-const OF_SCALAR_MAP: &[Member] =
-    &[Member::new("encode", Form::Any, Absent::Nothing), Member::new("decode", Form::Any, Absent::Nothing)];
+const OF_SCALAR_MAP: &[Member] = &[
+    Member::new("encode", MemberType::Any, MemberDefault::Nothing),
+    Member::new("decode", MemberType::Any, MemberDefault::Nothing),
+];
 
 /// Returns the type of the encoded values.
-fn target(members: &mut Members<'_>, json: &Json) -> Option<NumberType> {
+fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberType> {
     let pointer = members.pointer_to("data_type");
     let read = DataType::read(json).map_err(|error| {
         members.report(code::DATA_TYPE_INVALID, "data_type", format!("`data_type` of `cast_value`: {error}"));
@@ -198,7 +200,7 @@ pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
 const MOST_ERRORS: usize = 2 * MAX_FAULTS;
 
 /// An entry whose side of type `data_type` has been read.
-struct HalfRead<'a> {
+struct MapEntry<'a> {
     /// Its position in the list.
     index: usize,
     /// The bits of the side that has been read.
@@ -208,17 +210,17 @@ struct HalfRead<'a> {
 }
 
 /// Reads `encode` and `decode`. Invalid entries are left out.
-fn read_map<'a>(members: &mut Members<'a>, target: Option<NumberType>) -> [Vec<HalfRead<'a>>; 2] {
+fn read_map<'a>(members: &mut ConfigurationReader<'a>, target: Option<NumberType>) -> [Vec<MapEntry<'a>>; 2] {
     let Some(json) = members.get("scalar_map") else { return Default::default() };
     let object = json.as_object();
     let object = object.or_else(|| members.unexpected(code::CONFIGURATION_TYPE, "scalar_map", "an object", json));
-    let mut map = Members::new("scalar_map", object, members.pointer_to("scalar_map"), OF_SCALAR_MAP);
+    let mut map = ConfigurationReader::new("scalar_map", object, members.pointer_to("scalar_map"), OF_SCALAR_MAP);
     let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
     members.diagnostics.append(&mut map.diagnostics);
     lists
 }
 
-fn read_list<'a>(map: &mut Members<'a>, name: &str, target: Option<NumberType>) -> Vec<HalfRead<'a>> {
+fn read_list<'a>(map: &mut ConfigurationReader<'a>, name: &str, target: Option<NumberType>) -> Vec<MapEntry<'a>> {
     let Some(json) = map.get(name) else { return Vec::new() };
     let list = json.as_array().or_else(|| map.unexpected(code::CONFIGURATION_TYPE, name, "an array of pairs", json));
     let mut entries = Vec::new();
@@ -235,7 +237,7 @@ fn read_list<'a>(map: &mut Members<'a>, name: &str, target: Option<NumberType>) 
         let (read, unread) = if name == "encode" { (value, key) } else { (key, value) };
         let Some(target) = target else { continue };
         if let Some(bits) = side((target, read), &what, &pointer, (0, &mut map.diagnostics)) {
-            entries.push(HalfRead { index, bits, unread });
+            entries.push(MapEntry { index, bits, unread });
         }
     }
     entries
@@ -249,16 +251,16 @@ fn what(name: &str, index: usize) -> String {
 /// Reads the other side of each entry of a list, and keeps the first entry of each key. `None` if a side is not a value
 /// of `decoded`.
 fn bind_map(
-    (name, entries): (&str, &[HalfRead<'_>]),
+    (name, entries): (&str, &[MapEntry<'_>]),
     decoded: NumberType,
-    members: &mut Members<'_>,
+    members: &mut ConfigurationReader<'_>,
 ) -> Option<Vec<(u64, u64)>> {
     let pointer = members.pointer_to("scalar_map");
     let pointer_to = |index| format!("{pointer}/{name}/{index}");
     let diagnostics = &mut members.diagnostics;
     let before = diagnostics.len();
     let mut read = Vec::with_capacity(entries.len());
-    for HalfRead { index, bits, unread } in entries {
+    for MapEntry { index, bits, unread } in entries {
         let rest = side((decoded, unread), &what(name, *index), &pointer_to(*index), (before, diagnostics));
         let pair = rest.map(|rest| if name == "encode" { (rest, *bits) } else { (*bits, rest) });
         read.extend(pair.map(|pair| (*index, pair)));

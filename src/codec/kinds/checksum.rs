@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use super::array::copy;
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
 /// Makes the member for the location of the checksum, before or after the bytes.
 const fn location(default: &'static str) -> Member {
-    Member::new("location", Form::Choice(&["start", "end"]), Absent::Text(default))
+    Member::new("location", MemberType::Choice(&["start", "end"]), MemberDefault::Text(default))
 }
 
 const AT_START: &[Member] = &[location("start")];
 const AT_END: &[Member] = &[location("end")];
 const OF_JENKINS: &[Member] = &[
-    Member::new("initval", Form::Integer(0, u32::MAX as i64), Absent::Integer(0)),
-    Member::new("prefix", Form::Any, Absent::Nothing),
+    Member::new("initval", MemberType::Integer(0, u32::MAX as i64), MemberDefault::Integer(0)),
+    Member::new("prefix", MemberType::Any, MemberDefault::Nothing),
 ];
 
 /// `crc32c`, the CRC of Castagnoli. It has no members.
@@ -55,7 +55,7 @@ const fn kind(members: &'static [Member], make: Make) -> BytesKind {
     BytesKind { stores_checksum: |_| true, ..BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)) }
 }
 
-fn checksum(members: &Members<'_>, sum: fn(&[u8], u32) -> u32) -> Arc<dyn Coder> {
+fn checksum(members: &ConfigurationReader<'_>, sum: fn(&[u8], u32) -> u32) -> Arc<dyn Coder> {
     let is_first = members.text_value("location") == "start";
     Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first })
 }

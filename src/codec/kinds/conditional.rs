@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::array::copy;
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -18,7 +18,7 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
 
 const MEMBERS: &[Member] =
-    &[Member::required("codecs", Form::Any), Member::new("header_bits", Form::Any, Absent::Nothing)];
+    &[Member::required("codecs", MemberType::Any), Member::new("header_bits", MemberType::Any, MemberDefault::Nothing)];
 
 #[derive(Debug)]
 struct Conditional {
@@ -30,7 +30,7 @@ struct Conditional {
     header_bytes: usize,
 }
 
-fn make(members: &mut Members<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
+fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
     let pointer = members.pointer_to("codecs");
     let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
     for codec in &metadata {

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::representation::size;
 use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 
-const MEMBERS: &[Member] = &[Member::required("level", Form::Integer(0, 9))];
+const MEMBERS: &[Member] = &[Member::required("level", MemberType::Integer(0, 9))];
 
 /// The compression level of numcodecs. -1 is zlib's own default, 6.
-const ZLIB_LEVEL: &[Member] = &[Member::new("level", Form::Integer(-1, 9), Absent::Integer(1))];
+const ZLIB_LEVEL: &[Member] = &[Member::new("level", MemberType::Integer(-1, 9), MemberDefault::Integer(1))];
 
-fn level(members: &Members<'_>) -> u32 {
+fn level(members: &ConfigurationReader<'_>) -> u32 {
     u32::try_from(members.integer_value::<i32>("level")).unwrap_or(6)
 }
 

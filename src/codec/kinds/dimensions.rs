@@ -9,7 +9,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, zeroed};
 use super::error::CodecError;
-use super::members::{Form, Member, Members, shown};
+use super::members::{ConfigurationReader, Member, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{MAX_RANK, num_elements};
@@ -20,13 +20,13 @@ use crate::metadata::json::{Json, Object};
 /// `transpose`. v2 has the `order` of the array instead, which allows two permutations.
 pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
     takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("order", Form::Any)] }, bind_transpose)
+    ..ArrayKind::new(|_| const { &[Member::required("order", MemberType::Any)] }, bind_transpose)
 };
 
 const PERMUTATION: &str = "a permutation of the dimensions";
 
 /// Reads "C" or "F". Returns true if the dimensions are reversed.
-fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> {
+fn letter(members: &mut ConfigurationReader<'_>, letter: &str, json: &Json) -> Option<bool> {
     if !["C", "F"].contains(&letter) {
         return members.unexpected(code::TRANSPOSE_ORDER, "order", PERMUTATION, json);
     }
@@ -37,7 +37,7 @@ fn letter(members: &mut Members<'_>, letter: &str, json: &Json) -> Option<bool> 
     Some(letter == "F")
 }
 
-fn permutation(members: &mut Members<'_>, entries: &[Json]) -> Option<Vec<usize>> {
+fn permutation(members: &mut ConfigurationReader<'_>, entries: &[Json]) -> Option<Vec<usize>> {
     if entries.len() > MAX_RANK {
         let message =
             format!("`order` of `transpose` permutes {} dimensions, at most {MAX_RANK} are read", entries.len());
@@ -131,7 +131,7 @@ impl Coder for Permuted {
 /// `reshape`, which v2 does not have.
 pub(crate) static RESHAPE: ArrayKind = ArrayKind {
     takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("shape", Form::Any)] }, bind_reshape)
+    ..ArrayKind::new(|_| const { &[Member::required("shape", MemberType::Any)] }, bind_reshape)
 };
 
 /// One dimension of the encoded shape.
@@ -145,7 +145,7 @@ enum ReshapeDimension {
     Rest,
 }
 
-fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
+fn shape(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<Vec<ReshapeDimension>> {
     let Some(entries) = json.as_array() else {
         return members.unexpected(code::CONFIGURATION_TYPE, "shape", "an array of dimensions", json);
     };
@@ -179,7 +179,7 @@ fn shape(members: &mut Members<'_>, json: &Json) -> Option<Vec<ReshapeDimension>
     (is_valid && shape.len() == entries.len()).then_some(shape)
 }
 
-fn fault(members: &mut Members<'_>, index: usize, message: &str) {
+fn fault(members: &mut ConfigurationReader<'_>, index: usize, message: &str) {
     let message = format!("`shape` of `reshape`, dimension {index}: {message}");
     members.report_entry(code::RESHAPE_SHAPE, "shape", index, message);
 }

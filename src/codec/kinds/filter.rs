@@ -5,7 +5,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, copy_swapped, unsupported, zeroed};
 use super::error::CodecError;
-use super::members::{Absent, Form, Member, numpy_data_type};
+use super::members::{Member, MemberDefault, MemberType, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -18,12 +18,12 @@ use crate::metadata::extension::View;
 use crate::metadata::json::Json;
 
 pub(crate) static ASTYPE: ArrayKind = ArrayKind::new(
-    |_| const { &[Member::required("encode_dtype", Form::DataType), data_type("decode_dtype")] },
+    |_| const { &[Member::required("encode_dtype", MemberType::DataType), data_type("decode_dtype")] },
     bind_filter,
 );
 
 pub(crate) static DELTA: ArrayKind =
-    ArrayKind::new(|_| const { &[Member::required("dtype", Form::DataType), data_type("astype")] }, bind_filter);
+    ArrayKind::new(|_| const { &[Member::required("dtype", MemberType::DataType), data_type("astype")] }, bind_filter);
 
 pub(crate) static FIXED_SCALE_OFFSET: ArrayKind = ArrayKind::new(
     |_| const { &[number("offset"), number("scale"), data_type("dtype"), data_type("astype")] },
@@ -33,15 +33,15 @@ pub(crate) static FIXED_SCALE_OFFSET: ArrayKind = ArrayKind::new(
 pub(crate) static QUANTIZE: ArrayKind =
     ArrayKind::new(|_| const { &[DIGITS, data_type("dtype"), data_type("astype")] }, bind_filter);
 
-const DIGITS: Member = Member::required("digits", Form::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64));
+const DIGITS: Member = Member::required("digits", MemberType::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64));
 
 /// Makes a member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
-    Member::new(name, Form::DataType, Absent::Nothing)
+    Member::new(name, MemberType::DataType, MemberDefault::Nothing)
 }
 
 const fn number(name: &'static str) -> Member {
-    Member::required(name, Form::Number)
+    Member::required(name, MemberType::Number)
 }
 
 fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {

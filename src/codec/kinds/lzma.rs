@@ -14,7 +14,7 @@ use ::liblzma::stream::MatchFinder::{BinaryTree2, BinaryTree3, BinaryTree4, Hash
 use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members, wrong};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, wrong};
 use super::numcodecs_bytes::decode_stream;
 use super::representation::size;
 use super::{BytesKind, Coder, Output, SizeRule};
@@ -26,14 +26,14 @@ pub(crate) static LZMA: BytesKind = BytesKind {
     stores_checksum,
     ..BytesKind::new(
         &[
-            Member::new("format", Form::Integer(AUTO as i64, RAW as i64), Absent::Integer(XZ as i64)),
+            Member::new("format", MemberType::Integer(AUTO as i64, RAW as i64), MemberDefault::Integer(XZ as i64)),
             Member::new(
                 "check",
-                Form::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES),
-                Absent::Nothing,
+                MemberType::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES),
+                MemberDefault::Nothing,
             ),
             PRESET,
-            Member::new("filters", Form::Any, Absent::Nothing),
+            Member::new("filters", MemberType::Any, MemberDefault::Nothing),
         ],
         |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
         SizeRule::Unbounded,
@@ -82,30 +82,34 @@ const OF_COMPRESSOR: &[Member] = &[
     ID,
     PRESET,
     in_range("dict_size", 4096, 1536 << 20),
-    Member::new("lc", Form::Integer(0, 4), Absent::Integer(3)),
+    Member::new("lc", MemberType::Integer(0, 4), MemberDefault::Integer(3)),
     in_range("lp", 0, 4),
     in_range("pb", 0, 4),
     in_range("mode", 1, 2),
     in_range("nice_len", 2, 273),
-    Member::new("mf", Form::Listed(|number| matches!(number, 3 | 4 | 18..=20), FINDER_NAMES), Absent::Nothing),
+    Member::new(
+        "mf",
+        MemberType::Listed(|number| matches!(number, 3 | 4 | 18..=20), FINDER_NAMES),
+        MemberDefault::Nothing,
+    ),
     in_range("depth", 0, u32::MAX as i64),
 ];
 const OF_DELTA: &[Member] = &[ID, in_range("dist", 1, 256)];
 const OF_BRANCH: &[Member] = &[ID, in_range("start_offset", 0, u32::MAX as i64)];
 const ID: Member = Member::required(
     "id",
-    Form::Listed(
+    MemberType::Listed(
         |id| matches!(id, LZMA1 | LZMA2 | DELTA..=9),
         "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9",
     ),
 );
 const PRESET: Member = Member::new(
     "preset",
-    Form::Listed(
+    MemberType::Listed(
         |preset| matches!(preset & !i64::from(EXTREME), 0..=9),
         "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added",
     ),
-    Absent::Nothing,
+    MemberDefault::Nothing,
 );
 
 /// The checksums, whose numbers are those of Python.
@@ -134,7 +138,7 @@ const OPTIONS: [(&str, SetOption); 7] = [
 ];
 
 const fn in_range(name: &'static str, least: i64, greatest: i64) -> Member {
-    Member::new(name, Form::Integer(least, greatest), Absent::Nothing)
+    Member::new(name, MemberType::Integer(least, greatest), MemberDefault::Nothing)
 }
 
 /// An entry of `filters`.
@@ -155,7 +159,7 @@ struct Lzma {
     filters: Vec<LzmaFilter>,
 }
 
-fn read(members: &mut Members<'_>) -> Option<Lzma> {
+fn read(members: &mut ConfigurationReader<'_>) -> Option<Lzma> {
     let filters = match members.given("filters") {
         Some(json) => read_filters(members, json)?,
         None => Vec::new(),
@@ -201,7 +205,7 @@ fn whole(mut lzma: Lzma, preset: Option<u32>) -> Result<Lzma, (&'static str, &'s
 }
 
 /// Reads the filters. `None` after a fault.
-fn read_filters(members: &mut Members<'_>, json: &Json) -> Option<Vec<LzmaFilter>> {
+fn read_filters(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<Vec<LzmaFilter>> {
     let Some(entries) = json.as_array().filter(|entries| (1..=MAX_FILTERS).contains(&entries.len())) else {
         let expected = format!("a list of 1 to {MAX_FILTERS} filters");
         return members.unexpected(wrong(json.as_array().is_some()), "filters", &expected, json);
@@ -224,7 +228,7 @@ fn read_filter(entry: &Object, pointer: String, found: &mut Vec<Diagnostic>) -> 
         Some(4..=9) => OF_BRANCH,
         _ => OF_COMPRESSOR,
     };
-    let mut members = Members::new("numcodecs.lzma", Some(entry), pointer, table);
+    let mut members = ConfigurationReader::new("numcodecs.lzma", Some(entry), pointer, table);
     let bits = |name| members.integer_value::<u64>(name);
     if members.is_valid && bits("lc") + bits("lp") > 4 {
         let message = "`lc` and `lp` of `numcodecs.lzma` make more than 4 together";

@@ -12,7 +12,7 @@ use crate::metadata::json::{Json, Object, member_pointer};
 
 /// The form of a member.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
+pub(crate) enum MemberType {
     /// An integer from the first to the second number.
     Integer(i64, i64),
     /// An integer for which the function returns true. The text describes these integers.
@@ -29,7 +29,7 @@ pub(crate) enum Form {
 
 /// The value that numcodecs uses for an absent member.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Absent {
+pub(crate) enum MemberDefault {
     /// The member is required.
     Refused,
     /// There is no value.
@@ -45,18 +45,18 @@ pub(crate) enum Absent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) name: &'static str,
-    pub(crate) form: Form,
-    pub(crate) absent: Absent,
+    pub(crate) form: MemberType,
+    pub(crate) absent: MemberDefault,
 }
 
 impl Member {
     /// Makes a member that may be absent.
-    pub(crate) const fn new(name: &'static str, form: Form, absent: Absent) -> Self {
+    pub(crate) const fn new(name: &'static str, form: MemberType, absent: MemberDefault) -> Self {
         Member { name, form, absent }
     }
 
-    pub(crate) const fn required(name: &'static str, form: Form) -> Self {
-        Member { name, form, absent: Absent::Refused }
+    pub(crate) const fn required(name: &'static str, form: MemberType) -> Self {
+        Member { name, form, absent: MemberDefault::Refused }
     }
 }
 
@@ -64,10 +64,10 @@ impl Member {
 pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
     for member in table {
         let value = match member.absent {
-            Absent::Integer(value) => Json::from(value),
-            Absent::Boolean(value) => Json::from(value),
-            Absent::Text(text) => Json::from(text),
-            Absent::Refused | Absent::Nothing | Absent::Null => continue,
+            MemberDefault::Integer(value) => Json::from(value),
+            MemberDefault::Boolean(value) => Json::from(value),
+            MemberDefault::Text(text) => Json::from(text),
+            MemberDefault::Refused | MemberDefault::Nothing | MemberDefault::Null => continue,
         };
         if !configuration.contains(member.name) {
             configuration.insert(member.name, value);
@@ -102,7 +102,7 @@ pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
 }
 
 /// The members of a configuration, or of an object inside one.
-pub(crate) struct Members<'a> {
+pub(crate) struct ConfigurationReader<'a> {
     codec: &'a str,
     object: Option<&'a Object>,
     pointer: String,
@@ -112,7 +112,7 @@ pub(crate) struct Members<'a> {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-impl<'a> Members<'a> {
+impl<'a> ConfigurationReader<'a> {
     /// Reads the configuration of a codec and checks it against `table`. Faults are reported.
     pub(crate) fn of_codec(codec: &'a CodecMetadata, table: &'static [Member]) -> Self {
         let CodecMetadata { name, configuration, pointer, .. } = codec;
@@ -121,10 +121,11 @@ impl<'a> Members<'a> {
 
     /// Reads an object at `pointer` and checks its members against `table`. Faults are reported.
     pub(crate) fn new(codec: &'a str, object: Option<&'a Object>, pointer: String, table: &'static [Member]) -> Self {
-        let mut members = Members { codec, object, pointer, table, is_valid: true, diagnostics: Vec::new() };
+        let mut members =
+            ConfigurationReader { codec, object, pointer, table, is_valid: true, diagnostics: Vec::new() };
         members.report_unknown();
         for member in table {
-            let is_required = matches!(member.absent, Absent::Refused);
+            let is_required = matches!(member.absent, MemberDefault::Refused);
             let json = if is_required { members.get(member.name) } else { members.given(member.name) };
             let is_right = match json {
                 Some(json) => members.check(member, json),
@@ -175,7 +176,8 @@ impl<'a> Members<'a> {
 
     /// Returns a member that is present. For numcodecs, and where the table says so, null is absent.
     pub(crate) fn given(&self, name: &str) -> Option<&'a Json> {
-        let is_null_absent = || self.codec.starts_with("numcodecs.") || matches!(self.absent(name), Absent::Null);
+        let is_null_absent =
+            || self.codec.starts_with("numcodecs.") || matches!(self.absent(name), MemberDefault::Null);
         self.get(name).filter(|json| !json.is_null() || !is_null_absent())
     }
 
@@ -183,24 +185,26 @@ impl<'a> Members<'a> {
     fn check(&mut self, member: &Member, json: &Json) -> bool {
         let (name, text) = (member.name, json.as_str());
         let (is_right, is_type_right, expected) = match member.form {
-            Form::Integer(least, greatest) => return self.checked_integer(name, json, least..=greatest).is_some(),
-            Form::Listed(is_listed, expected) => {
+            MemberType::Integer(least, greatest) => {
+                return self.checked_integer(name, json, least..=greatest).is_some();
+            }
+            MemberType::Listed(is_listed, expected) => {
                 let number = json.as_i128().and_then(|number| i64::try_from(number).ok());
                 (number.is_some_and(is_listed), json.as_number().is_some(), expected)
             }
-            Form::Number => (json.as_number().is_some(), false, "a number"),
-            Form::Boolean => (json.as_bool().is_some(), false, "true or false"),
-            Form::Choice(choices) => return self.choice_index(name, json, choices).is_some(),
-            Form::DataType => {
+            MemberType::Number => (json.as_number().is_some(), false, "a number"),
+            MemberType::Boolean => (json.as_bool().is_some(), false, "true or false"),
+            MemberType::Choice(choices) => return self.choice_index(name, json, choices).is_some(),
+            MemberType::DataType => {
                 (text.and_then(numpy_data_type).is_some(), text.is_some(), "a data type of numpy, such as \"<f4\"")
             }
-            Form::Any => return true,
+            MemberType::Any => return true,
         };
         is_right || self.unexpected::<()>(wrong(is_type_right), name, expected, json).is_some()
     }
 
-    fn absent(&self, name: &str) -> Absent {
-        self.table.iter().find(|member| member.name == name).map_or(Absent::Nothing, |member| member.absent)
+    fn absent(&self, name: &str) -> MemberDefault {
+        self.table.iter().find(|member| member.name == name).map_or(MemberDefault::Nothing, |member| member.absent)
     }
 
     /// Returns an integer that is present, if `T` can represent it.
@@ -210,20 +214,20 @@ impl<'a> Members<'a> {
 
     /// Returns the integer, or the table's default. It is 0 if there is no default, or `T` cannot represent the value.
     pub(crate) fn integer_value<T: TryFrom<i128> + Default>(&self, name: &str) -> T {
-        let default = if let Absent::Integer(value) = self.absent(name) { value.into() } else { 0 };
+        let default = if let MemberDefault::Integer(value) = self.absent(name) { value.into() } else { 0 };
         let value = self.integer(name).unwrap_or(default);
         T::try_from(value).unwrap_or_default()
     }
 
     /// Returns the boolean, or the table's default.
     pub(crate) fn boolean_value(&self, name: &str) -> bool {
-        let default = matches!(self.absent(name), Absent::Boolean(true));
+        let default = matches!(self.absent(name), MemberDefault::Boolean(true));
         self.given(name).and_then(Json::as_bool).unwrap_or(default)
     }
 
     /// Returns the string, or the table's default.
     pub(crate) fn text_value(&self, name: &str) -> &'a str {
-        let default = if let Absent::Text(text) = self.absent(name) { text } else { "" };
+        let default = if let MemberDefault::Text(text) = self.absent(name) { text } else { "" };
         self.given(name).and_then(Json::as_str).unwrap_or(default)
     }
 

@@ -44,11 +44,11 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
-use members::{Member, Members};
+use members::{ConfigurationReader, Member};
 
 /// Makes a codec from its configuration. The members match their table, or a fault has been reported. Other faults are
 /// reported here.
-pub(crate) type Make = fn(&mut Members<'_>, KindOf) -> Option<Arc<dyn Coder>>;
+pub(crate) type Make = fn(&mut ConfigurationReader<'_>, KindOf) -> Option<Arc<dyn Coder>>;
 
 /// A bytes->bytes codec: all that the program knows about it.
 #[derive(Debug, Clone, Copy)]
@@ -243,7 +243,7 @@ impl BytesCodec {
         kind_of: KindOf,
         found: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
-        let mut members = Members::of_codec(codec, kind.members);
+        let mut members = ConfigurationReader::of_codec(codec, kind.members);
         let transform = (kind.make)(&mut members, kind_of).filter(|_| members.is_valid);
         found.append(&mut members.diagnostics);
         transform.map(|transform| Self::with_kind(codec, kind, transform))

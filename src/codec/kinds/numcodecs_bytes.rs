@@ -10,11 +10,11 @@ use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use bzip2::{Compression, Decompress, Status};
 
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member};
+use super::members::{Member, MemberDefault, MemberType};
 use super::representation::size;
 use super::{BytesKind, Coder, Output, SizeRule, V2Form};
 
-const OF_BZ2: &[Member] = &[Member::new("level", Form::Integer(1, 9), Absent::Integer(1))];
+const OF_BZ2: &[Member] = &[Member::new("level", MemberType::Integer(1, 9), MemberDefault::Integer(1))];
 
 pub(crate) static BZ2: BytesKind = BytesKind {
     // bz2 ends in a CRC-32 of its decoded data.
@@ -98,7 +98,7 @@ pub(super) fn decode_stream(
 }
 
 pub(crate) static LZ4: BytesKind = BytesKind::new(
-    &[Member::new("acceleration", Form::Integer(i32::MIN as i64, i32::MAX as i64), Absent::Integer(1))],
+    &[Member::new("acceleration", MemberType::Integer(i32::MIN as i64, i32::MAX as i64), MemberDefault::Integer(1))],
     |members, _| Some(Arc::new(Lz4(members.integer_value("acceleration")))),
     SizeRule::AtMost(lz4_bound),
 );
@@ -167,7 +167,7 @@ impl Coder for Lz4 {
 }
 
 pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
-    &[Member::new("elementsize", Form::Integer(1, i32::MAX as i64), Absent::Integer(4))],
+    &[Member::new("elementsize", MemberType::Integer(1, i32::MAX as i64), MemberDefault::Integer(4))],
     // 0 means the same as 1.
     |members, _| Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) })),
     SizeRule::Same,

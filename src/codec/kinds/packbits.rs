@@ -5,7 +5,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, zeroed};
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member};
+use super::members::{Member, MemberDefault, MemberType};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -47,9 +47,9 @@ struct PackBits {
 }
 
 const MEMBERS: &[Member] = &[
-    Member::new("padding_encoding", Form::Choice(&["none", "first_byte", "last_byte"]), Absent::Nothing),
-    Member::new("first_bit", Form::Integer(0, 63), Absent::Null),
-    Member::new("last_bit", Form::Integer(0, 63), Absent::Null),
+    Member::new("padding_encoding", MemberType::Choice(&["none", "first_byte", "last_byte"]), MemberDefault::Nothing),
+    Member::new("first_bit", MemberType::Integer(0, 63), MemberDefault::Null),
+    Member::new("last_bit", MemberType::Integer(0, 63), MemberDefault::Null),
 ];
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {

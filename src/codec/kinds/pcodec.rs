@@ -16,7 +16,7 @@ use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect};
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::representation::size;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
@@ -45,16 +45,16 @@ const MAX_PAGE_SIZE: usize = 1 << 24;
 const DELTA_SPECS: [&str; 5] = ["auto", "no_op", "none", "try_consecutive", "try_lookback"];
 
 const MEMBERS: &[Member] = &[
-    Member::new("level", Form::Integer(0, 12), Absent::Integer(8)),
-    Member::new("mode_spec", Form::Choice(&["auto", "classic"]), Absent::Text("auto")),
-    Member::new("delta_spec", Form::Choice(&DELTA_SPECS), Absent::Text("auto")),
-    Member::new("paging_spec", Form::Choice(&["equal_pages_up_to"]), Absent::Nothing),
-    Member::new("delta_encoding_order", Form::Integer(0, 7), Absent::Nothing),
-    Member::new("equal_pages_up_to", Form::Integer(1, i64::MAX), Absent::Integer(1 << 18)),
+    Member::new("level", MemberType::Integer(0, 12), MemberDefault::Integer(8)),
+    Member::new("mode_spec", MemberType::Choice(&["auto", "classic"]), MemberDefault::Text("auto")),
+    Member::new("delta_spec", MemberType::Choice(&DELTA_SPECS), MemberDefault::Text("auto")),
+    Member::new("paging_spec", MemberType::Choice(&["equal_pages_up_to"]), MemberDefault::Nothing),
+    Member::new("delta_encoding_order", MemberType::Integer(0, 7), MemberDefault::Nothing),
+    Member::new("equal_pages_up_to", MemberType::Integer(1, i64::MAX), MemberDefault::Integer(1 << 18)),
 ];
 
 /// Reads `delta_spec`, and the order that belongs to some of its words.
-fn delta(members: &mut Members<'_>) -> Option<DeltaSpec> {
+fn delta(members: &mut ConfigurationReader<'_>) -> Option<DeltaSpec> {
     let order = members.given("delta_encoding_order").map(|_| members.integer_value("delta_encoding_order"));
     let expected = match (members.text_value("delta_spec"), order) {
         // Older versions of numcodecs had an order without a word.
@@ -78,7 +78,7 @@ fn element(data_type: &DataType) -> Option<(ElementType, u64)> {
 }
 
 /// Reads the configuration, and the most numbers of a page.
-fn read(members: &mut Members<'_>) -> Option<(ChunkConfig, usize)> {
+fn read(members: &mut ConfigurationReader<'_>) -> Option<(ChunkConfig, usize)> {
     let mode = if members.text_value("mode_spec") == "classic" { ModeSpec::Classic } else { ModeSpec::Auto };
     let config = ChunkConfig::default().with_compression_level(members.integer_value("level")).with_mode_spec(mode);
     let page_size = members.integer_value::<usize>("equal_pages_up_to").min(MAX_PAGE_SIZE);
@@ -220,7 +220,7 @@ mod tests {
     fn parsed(text: &str) -> (Option<(ChunkConfig, usize)>, Vec<&'static str>) {
         let json = Json::parse_str(text).unwrap();
         let codec = CodecMetadata::new(NAME, json.as_object().cloned());
-        let mut members = Members::of_codec(&codec, MEMBERS);
+        let mut members = ConfigurationReader::of_codec(&codec, MEMBERS);
         let parsed = read(&mut members).filter(|_| members.is_valid);
         (parsed, members.diagnostics.iter().map(|found| found.code).collect())
     }

@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::members::{Absent, Form, Member, Members, shown};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{value_from_json, value_to_json};
 use crate::diagnostic::code;
@@ -19,13 +19,15 @@ pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {
     ..ArrayKind::new(|_| MEMBERS, bind)
 };
 
-const MEMBERS: &[Member] =
-    &[Member::new("offset", Form::Any, Absent::Nothing), Member::new("scale", Form::Any, Absent::Nothing)];
+const MEMBERS: &[Member] = &[
+    Member::new("offset", MemberType::Any, MemberDefault::Nothing),
+    Member::new("scale", MemberType::Any, MemberDefault::Nothing),
+];
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
 
 /// Returns true if a member is absent, or has the form of a number or a float's string. Reports any other.
-fn has_scalar_form(members: &mut Members<'_>, name: &str) -> bool {
+fn has_scalar_form(members: &mut ConfigurationReader<'_>, name: &str) -> bool {
     let Some(json) = members.get(name) else { return true };
     let is_scalar = matches!(json, Json::Number(_) | Json::String(_));
     if !is_scalar {

@@ -18,7 +18,7 @@ use zfp_rs::{
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, unsupported};
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member, Members};
+use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
@@ -53,22 +53,22 @@ const MAX_DIMENSIONS: usize = 4;
 
 const MODE: Member = Member::required(
     "mode",
-    Form::Choice(&["reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"]),
+    MemberType::Choice(&["reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"]),
 );
 
 const fn whole(name: &'static str) -> Member {
-    Member::required(name, Form::Integer(0, u32::MAX as i64))
+    Member::required(name, MemberType::Integer(0, u32::MAX as i64))
 }
 
 const fn number(name: &'static str) -> Member {
-    Member::required(name, Form::Number)
+    Member::required(name, MemberType::Number)
 }
 
 const fn any(name: &'static str) -> Member {
-    Member::new(name, Form::Any, Absent::Nothing)
+    Member::new(name, MemberType::Any, MemberDefault::Nothing)
 }
 
-const MINEXP: Member = Member::required("minexp", Form::Integer(i32::MIN as i64, i32::MAX as i64));
+const MINEXP: Member = Member::required("minexp", MemberType::Integer(i32::MIN as i64, i32::MAX as i64));
 
 /// Each mode and its members.
 const MODES: [(&str, &[Member]); 5] = [
@@ -92,13 +92,18 @@ const OF_ANY_MODE: &[Member] = &[
 ];
 
 /// Returns a parameter that is a number.
-fn parameter(members: &Members<'_>, name: &str) -> Option<f64> {
+fn parameter(members: &ConfigurationReader<'_>, name: &str) -> Option<f64> {
     members.get(name).and_then(Json::as_number).map(Number::as_f64)
 }
 
 /// Returns the library's parameters in a mode, for numbers of a type in a chunk of `rank` dimensions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-fn config(mode: &str, members: &Members<'_>, scalar: ZfpScalarType, rank: usize) -> Result<ZfpConfig, ZfpConfigError> {
+fn config(
+    mode: &str,
+    members: &ConfigurationReader<'_>,
+    scalar: ZfpScalarType,
+    rank: usize,
+) -> Result<ZfpConfig, ZfpConfigError> {
     use ZfpDimensionality::{D1, D2, D3, D4};
     let number = |name| parameter(members, name).unwrap_or_default();
     Ok(match mode {
@@ -354,11 +359,11 @@ pub(crate) static ZFPY: ArrayKind =
 
 /// The members that numcodecs writes. Only the parameter of the mode counts.
 const OF_ZFPY: &[Member] = &[
-    Member::new("mode", Form::Integer(0, 5), Absent::Nothing),
-    Member::new("tolerance", Form::Number, Absent::Nothing),
-    Member::new("rate", Form::Number, Absent::Nothing),
-    Member::new("precision", Form::Number, Absent::Nothing),
-    Member::new("compression_kwargs", Form::Any, Absent::Nothing),
+    Member::new("mode", MemberType::Integer(0, 5), MemberDefault::Nothing),
+    Member::new("tolerance", MemberType::Number, MemberDefault::Nothing),
+    Member::new("rate", MemberType::Number, MemberDefault::Nothing),
+    Member::new("precision", MemberType::Number, MemberDefault::Nothing),
+    Member::new("compression_kwargs", MemberType::Any, MemberDefault::Nothing),
 ];
 
 /// Binds the codec. zfp's number of the mode selects the parameter. The default mode is that of numcodecs. A parameter

@@ -8,18 +8,18 @@ use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
-use super::members::{Absent, Form, Member};
+use super::members::{Member, MemberDefault, MemberType};
 use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
 use crate::metadata::json::{Json, Object};
 
 /// The members of `numcodecs.zstd`.
-const MEMBERS: &[Member] = &[Member::new("level", LEVEL, Absent::Integer(0)), CHECKSUM];
+const MEMBERS: &[Member] = &[Member::new("level", LEVEL, MemberDefault::Integer(0)), CHECKSUM];
 
 /// The members of `zstd`.
 const OF_V3: &[Member] = &[Member::required("level", LEVEL), CHECKSUM];
 
-const LEVEL: Form = Form::Integer(-131_072, 22);
-const CHECKSUM: Member = Member::new("checksum", Form::Boolean, Absent::Boolean(false));
+const LEVEL: MemberType = MemberType::Integer(-131_072, 22);
+const CHECKSUM: Member = Member::new("checksum", MemberType::Boolean, MemberDefault::Boolean(false));
 
 pub(crate) static ZSTD: BytesKind = BytesKind {
     stores_checksum: |configuration| {

@@ -9,7 +9,7 @@
 
 mod array;
 mod either;
-mod odd_integer;
+mod narrow_integer;
 
 use std::sync::{Arc, Once};
 
@@ -29,7 +29,7 @@ use crate::metadata::{CodecMetadata, Json, Object};
 use array::OurCodec;
 pub(super) use array::{bytes_size, from_zarrs};
 use either::EitherCodec;
-pub use odd_integer::OddIntegerDataType;
+pub use narrow_integer::NarrowIntegerDataType;
 
 /// Codecs that are not registered. Either zarrs itself has them and reads parts of chunks, or its types cannot
 /// represent their shape or elements.
@@ -48,7 +48,8 @@ pub fn register() {
                 register_codec_v3(plugin);
             }
         }
-        let plugin = DataTypeRuntimePluginV3::new(|name| odd_integer::of_name(name).is_some(), odd_integer::create);
+        let plugin =
+            DataTypeRuntimePluginV3::new(|name| narrow_integer::of_name(name).is_some(), narrow_integer::create);
         register_data_type_v3(plugin);
     });
 }
@@ -72,7 +73,7 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
     let ours = Arc::new(OurCodec::new(entry.name, own, configuration));
     Ok(match (entry.name, entry.kind) {
         ("bytes", _) => either(ours, BytesCodec::create(metadata)?, |data_type| {
-            data_type.downcast_ref::<OddIntegerDataType>().is_some()
+            data_type.downcast_ref::<NarrowIntegerDataType>().is_some()
         }),
         ("packbits", _) => either(ours, PackBitsCodec::create(metadata)?, |data_type| {
             !matches!(array::from_zarrs(data_type), DataType::Other(_))

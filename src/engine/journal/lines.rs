@@ -43,13 +43,13 @@ pub(super) struct Run {
 }
 
 /// Finished units of a pass, and their counts.
-pub(super) type Noted = (ChunkSet, ObjectReport);
+pub(super) type FinishedUnits = (ChunkSet, ObjectReport);
 
 /// State that the runs of a plan have left.
 #[derive(Debug, Default)]
 pub(super) struct PreviousRuns {
     /// Finished units by the names of the passes.
-    pub(super) known: BTreeMap<String, Noted>,
+    pub(super) known: BTreeMap<String, FinishedUnits>,
     /// Length of the valid lines in bytes.
     pub(super) length: u64,
     /// True if a run was recorded, and true if a run had prepared its destination.

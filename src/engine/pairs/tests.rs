@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::array::StoredArray;
 use crate::array::{Fault, ObjectOf};
-use crate::codec::{BoundChain, ValueChange};
+use crate::codec::{BoundChain, ValueConversion};
 use crate::data_type::DataType;
 use crate::engine::plan::{Costs, Grids};
 use crate::engine::route::rechunk::{Rechunk, Schedule};
@@ -48,7 +48,7 @@ fn columns(folder: &std::path::Path) -> (Box<ObjectJob>, Rechunk) {
     };
     let plan = RechunkPlan::new(grids, Costs { element: 1, subchunk: 0, worker: 0 }, 4).unwrap();
     assert_eq!(plan.num_groups(), 4);
-    let encoder = SubchunkEncoder::new([&source; 2], &destination, &ValueChange::default(), false).unwrap();
+    let encoder = SubchunkEncoder::new([&source; 2], &destination, &ValueConversion::default(), false).unwrap();
     let schedule = Schedule::new(&plan, 1, 4);
     let rechunk = Rechunk { plan, encoder, schedule };
     let route = Route::Rechunk(Box::new(rechunk.clone()));

@@ -208,7 +208,7 @@ impl Pass<'_, VariableSize> {
         if recoding.is_copy() {
             std::mem::swap(&mut buffers.source.bytes, &mut buffers.written);
         } else {
-            buffers.undo(recoding, true).and_then(|()| buffers.redo(recoding)).map_err(located)?;
+            buffers.decode_recoded(recoding, true).and_then(|()| buffers.encode_recoded(recoding)).map_err(located)?;
         }
         Ok(true)
     }

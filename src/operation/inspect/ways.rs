@@ -58,9 +58,9 @@ impl Contents<'_> {
                     }
                     change.predict = Some(Predict::Dimensions(found));
                 }
-                let trial = match sampler.try_way(&sample, &change, quantization.as_ref())? {
+                let trial = match sampler.try_change(&sample, &change, quantization.as_ref())? {
                     // Only the values show that absent chunks are written.
-                    trial if trial.fills => sampler.try_way(&draw(true)?, &change, quantization.as_ref())?,
+                    trial if trial.fills => sampler.try_change(&draw(true)?, &change, quantization.as_ref())?,
                     trial => trial,
                 };
                 before.clone_from(&trial.quantization);

@@ -88,21 +88,21 @@ impl Search {
 }
 
 /// A sample, and the options with which chains and differences are tried on it.
-struct Trying<'a> {
+struct CompressorTrials<'a> {
     sampler: &'a Sampler<'a>,
     sample: &'a Sample,
     resolved: Option<&'a Quantization>,
     options: &'a ChangeOptions,
 }
 
-impl Trying<'_> {
+impl CompressorTrials<'_> {
     /// Tries differences along some dimensions before a chain. Without `words`: the chain of the options.
     fn trial(&self, words: Option<&str>, dimensions: &[String]) -> Result<Trial> {
         let compress = words.map(|words| Compression::Codecs(chain(words))).or_else(|| self.options.compress.clone());
         let predict = Some(Predict::Dimensions(dimensions.to_vec())).filter(|_| !dimensions.is_empty());
         let predict = predict.or_else(|| self.options.predict.clone());
         let options = ChangeOptions { compress, predict, ..self.options.clone() };
-        self.sampler.try_way(self.sample, &options, self.resolved)
+        self.sampler.try_change(self.sample, &options, self.resolved)
     }
 
     /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
@@ -152,7 +152,7 @@ impl Sampler<'_> {
         resolved: Option<&Quantization>,
     ) -> Result<Vec<String>> {
         let among = dimensions_of(&source.metadata, source.pipeline.innermost_chunk_shape());
-        Trying { sampler: self, sample, resolved, options }.predict(None, &among)
+        CompressorTrials { sampler: self, sample, resolved, options }.predict(None, &among)
     }
 
     /// Sets the chain of `--compress auto` and the dimensions of `--predict auto` in the options, and returns what was
@@ -169,7 +169,7 @@ impl Sampler<'_> {
         let size = SampleSize::Always((SAMPLE_BYTES / bytes.max(1)).clamp(1, SAMPLE_CHUNKS));
         let sample = self.draw(&SampleSpec::new(plan, options), size)?;
         let resolved = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
-        let trying = Trying { sampler: self, sample: &sample, resolved, options };
+        let trying = CompressorTrials { sampler: self, sample: &sample, resolved, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };

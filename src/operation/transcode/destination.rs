@@ -297,12 +297,12 @@ impl LockedDestination {
         })
     }
 
-    /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_for_good`). The
+    /// Ends a run that failed. Its output is kept for another run, unless the output is wrong (`is_final`). The
     /// output of a part is always kept. Without any output, DEST is removed.
-    pub(crate) fn fail(self, error: OperationError, is_for_good: bool) -> OperationError {
+    pub(crate) fn fail(self, error: OperationError, is_final: bool) -> OperationError {
         let LockedDestination { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
-        if is_whole && is_for_good {
+        if is_whole && is_final {
             return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
         }
         // Objects without a journal entry are written again.

@@ -170,7 +170,7 @@ impl Sampler<'_> {
         let mut drawing = SampleSpec::new(plan, change);
         let (sample, trial) = loop {
             let sample = self.draw(&drawing, SampleSize::ByDefault)?;
-            let trial = self.try_way(&sample, change, None)?;
+            let trial = self.try_change(&sample, change, None)?;
             if drawing.fills || !trial.fills {
                 break (sample, trial);
             }

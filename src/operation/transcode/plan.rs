@@ -11,7 +11,7 @@ pub(super) mod route;
 
 use serde::{Deserialize, Serialize};
 
-use self::change::Changed;
+use self::change::PlannedConversion;
 use self::metadata::DestinationMetadata;
 use super::NodeDocuments;
 use crate::array::{ArrayCache, ChunkCache, ChunkFault, Fault, Listing, ObjectOf, PIECE, StoredArray};
@@ -47,7 +47,7 @@ pub(super) struct Plan {
     /// Bytes of the stored chunks of SOURCE, if they were listed with their sizes.
     pub source_bytes: Option<u64>,
     pub job: Job,
-    pub changed: Changed,
+    pub changed: PlannedConversion,
     /// The choice of `--compress auto`, or the goal of a later choice.
     pub compression: Option<CompressionResult>,
     /// Memory of the run. Nothing until the plan is complete.
@@ -117,25 +117,25 @@ pub(super) struct Planner<'a> {
 pub(crate) struct ResolvedPlan {
     /// The quantisation, if values are quantised.
     pub quantization: Option<Quantization>,
-    pub blocks: Option<Blocks>,
+    pub blocks: Option<BlockShapes>,
 }
 
 /// The shapes of the blocks of an array that is rechunked block by block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Blocks {
+pub(crate) struct BlockShapes {
     /// Shape of a block in elements, for each pass.
     pub shapes: Vec<Vec<u64>>,
     /// Grid of the intermediate data of two passes.
     pub staging: Option<StagingShape>,
 }
 
-impl Blocks {
+impl BlockShapes {
     /// Returns the blocks of a job. `None` if the job has no blocks.
     pub(super) fn new(job: &Job) -> Option<Self> {
         let shape = |rechunk: &Rechunk| rechunk.plan.block_shape.clone();
         match &job.objects()?.route {
-            Route::Rechunk(rechunk) => Some(Blocks { shapes: vec![shape(rechunk)], staging: None }),
-            Route::Staged(staged) => Some(Blocks {
+            Route::Rechunk(rechunk) => Some(BlockShapes { shapes: vec![shape(rechunk)], staging: None }),
+            Route::Staged(staged) => Some(BlockShapes {
                 shapes: vec![shape(&staged.first), shape(&staged.second)],
                 staging: Some(StagingShape {
                     subchunk: staged.staging.subchunk_shape().to_vec(),

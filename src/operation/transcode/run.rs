@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::format::consolidate::with_copies;
 use super::plan::{keep_bits, planner::ahead_bytes};
 use super::planning::bytes_of;
-use super::writing::{Ended, Extent, Writing, most_bytes};
+use super::writing::{Extent, RunFailure, Writing, most_bytes};
 use super::{
     Done, JobPlan, LockedDestination, NodeDocuments, Output, Plan, SealedPlan, Source, SourceArray, cannot_write,
     forecast, outcome, quality,
@@ -81,7 +81,7 @@ impl<'a> JobPlan<'a> {
         unfinished.set_cleanup(claim.cleanup());
         let unlocked = claim.unlocked_warning();
         let writing = Writing { job: &self, claim: &claim, extent: Extent::Whole };
-        let done = match check_published(&claim, &sealed).map_err(Ended::from).and_then(|()| writing.run()) {
+        let done = match check_published(&claim, &sealed).map_err(RunFailure::from).and_then(|()| writing.run()) {
             Ok(done) => done,
             Err(ended) => return Err(self.fail(claim, ended)),
         };
@@ -158,13 +158,13 @@ impl<'a> JobPlan<'a> {
     }
 
     /// Ends a run of the whole job that failed.
-    fn fail(&self, claim: LockedDestination, Ended { error, is_for_good }: Ended) -> OperationError {
+    fn fail(&self, claim: LockedDestination, RunFailure { error, is_final }: RunFailure) -> OperationError {
         // Intermediate data that cannot be removed are in the folder for temporary files.
-        if is_for_good || !claim.output.keeps_unfinished() {
+        if is_final || !claim.output.keeps_unfinished() {
             let _ = self.remove_staging();
         }
-        let error = if is_for_good { error } else { self.with_missing_space(error, &claim.journal) };
-        claim.fail(error, is_for_good)
+        let error = if is_final { error } else { self.with_missing_space(error, &claim.journal) };
+        claim.fail(error, is_final)
     }
 
     /// Checks the measurements against the requirements. The error names all that are not met.

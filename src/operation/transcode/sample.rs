@@ -13,7 +13,7 @@ pub(crate) use population::SampleSize;
 use population::{Population, spread};
 
 use super::format::version_2::as_source;
-use super::plan::{Blocks, Planner, ResolvedPlan, keep_bits, metadata};
+use super::plan::{BlockShapes, Planner, ResolvedPlan, keep_bits, metadata};
 use super::{BitRounding, Plan, SourceArray};
 use crate::array::{ArrayCache, ChunkCache, ChunkSet, Listing, position};
 use crate::diagnostic::{Profile, quantity::approximate};
@@ -135,12 +135,12 @@ impl Sampler<'_> {
         let SampleSpec { source, listing, change, .. } = drawing;
         let array = source_array(source, change, listing);
         let plan = self.plan(array.clone())?;
-        if Blocks::new(&plan.job).is_none() {
+        if BlockShapes::new(&plan.job).is_none() {
             return Ok((plan, None));
         }
         // Blocks are no larger than chunks that share chunks of SOURCE, in one pass: most of the array is not read.
         let shape = unit_shape(&source.pipeline.innermost_chunk_shape(), &plan);
-        let blocks = Some(Blocks { shapes: vec![shape.clone()], staging: None });
+        let blocks = Some(BlockShapes { shapes: vec![shape.clone()], staging: None });
         let resolved = Some(ResolvedPlan { quantization: None, blocks });
         Ok((self.plan(SourceArray { resolved, ..array })?, Some(shape)))
     }
@@ -181,7 +181,7 @@ impl Sampler<'_> {
         let chunk_bytes = bytes_of(metadata.grid.largest());
         // The trials need memory for their output in addition to the sample.
         let memory = if matches!(size, SampleSize::Always(_)) { u64::MAX } else { self.budget.bytes() / 4 };
-        let shape = Blocks::new(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
+        let shape = BlockShapes::new(&plan.job).and_then(|blocks| blocks.shapes.into_iter().next());
         let (unit_bytes, amplification) = shape.map_or((chunk_bytes, 1), |shape| {
             let read = bytes_of(&shape).max(1);
             (read, elements_read_for(&shape, &plan.source).saturating_mul(element).div_ceil(read))
@@ -193,7 +193,7 @@ impl Sampler<'_> {
 
     /// Applies options to a sample as to the whole array. The range of a `resolved` quantisation is not determined
     /// again.
-    pub(crate) fn try_way(
+    pub(crate) fn try_change(
         &self,
         sample: &Sample,
         options: &ChangeOptions,
@@ -301,7 +301,7 @@ impl<'a> SampleSpec<'a> {
             return SampleSpec { source, listing, change: ChangeOptions::default(), fills: false };
         };
         let mut drawing = Self::as_it_is(source, listing, job.transfer.absent_element.is_some());
-        if Blocks::new(&plan.job).is_some() || job.makes_elements() {
+        if BlockShapes::new(&plan.job).is_some() || job.makes_elements() {
             let shape = destination.pipeline.innermost_chunk_shape();
             drawing.change.chunk_shape = Some(ShapeRequest::Lengths(shape));
         }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Blocks, ResolvedPlan, route};
+use super::plan::{BlockShapes, ResolvedPlan, route};
 use super::{JobPlan, Plan, Source};
 use crate::engine::Fingerprint;
 use crate::engine::journal::digest;
@@ -172,7 +172,7 @@ impl SealedArray {
     fn new(plan: &Plan) -> Self {
         let (path, change, compression) = (plan.path.clone(), plan.change.clone(), plan.compression.clone());
         let quantization = plan.changed.quantization.clone().filter(Quantization::is_resolved);
-        let resolved = ResolvedPlan { quantization, blocks: Blocks::new(&plan.job) };
+        let resolved = ResolvedPlan { quantization, blocks: BlockShapes::new(&plan.job) };
         let route = route::name_of(&plan.job).name().to_owned();
         SealedArray { path, change, compression, resolved, route, units: plan.job.units() }
     }

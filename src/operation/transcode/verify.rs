@@ -17,7 +17,9 @@ use super::plan::losses::kept;
 use super::plan::{compared_in, losses};
 use crate::array::{ChunkFault, ChunkSet, Fault, PIECE, SubchunkSource};
 use crate::codec::value_program::ProgramFault;
-use crate::codec::{Recoding, Tiles, ValueChange, ValueProgram, ValueStep, conversion, element_bits, fault, region};
+use crate::codec::{
+    Recoding, Tiles, ValueConversion, ValueProgram, ValueStep, conversion, element_bits, fault, region,
+};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -130,7 +132,7 @@ impl ReadBack<'_> {
                 let mut between = Ok(Compared::default());
                 if reads(0) {
                     let first = staged.first_transfer(transfer);
-                    let same = Comparison::new(&first, &ValueChange::default(), None, (true, 0));
+                    let same = Comparison::new(&first, &ValueConversion::default(), None, (true, 0));
                     between = run(&same, &first, Compared::default())?.map_err(Staged::of_first);
                 }
                 match between {
@@ -309,7 +311,7 @@ impl Comparison {
 
     fn new(
         transfer: &Transfer,
-        change: &ValueChange,
+        change: &ValueConversion,
         quantization: Option<&Quantization>,
         (is_exact, kept): (bool, usize),
     ) -> Self {
@@ -469,13 +471,13 @@ fn is_same(
     let recoding = own.as_ref().unwrap_or(recoding);
     let is_there = buffers.read(source, subchunk).map_err(of_source)?;
     if is_there {
-        buffers.undo(recoding, true).map_err(of_source)?;
+        buffers.decode_recoded(recoding, true).map_err(of_source)?;
     }
     let expected = take(&mut buffers.kept);
     let is_written = buffers.read(written, subchunk).map_err(of_written)?;
     if !is_there || !is_written {
         return Ok(is_there == is_written);
     }
-    buffers.undo(recoding, false).map_err(of_written)?;
+    buffers.decode_recoded(recoding, false).map_err(of_written)?;
     Ok(expected == buffers.kept)
 }

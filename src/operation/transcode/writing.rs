@@ -14,22 +14,22 @@ use crate::store::Node;
 const MOST_MENDED: usize = 3;
 
 /// The error of a run that did not write all chunks.
-pub(super) struct Ended {
+pub(super) struct RunFailure {
     pub error: OperationError,
     /// Whether the same command cannot succeed. Then its output is of no use to another run.
-    pub is_for_good: bool,
+    pub is_final: bool,
 }
 
-impl Ended {
+impl RunFailure {
     /// Returns the end of a run whose check failed: DEST is wrong, or could not be checked.
     pub(super) fn of_proof(error: OperationError) -> Self {
-        Ended { is_for_good: error.class() == FaultClass::Data, error }
+        RunFailure { is_final: error.class() == FaultClass::Data, error }
     }
 }
 
-impl From<OperationError> for Ended {
+impl From<OperationError> for RunFailure {
     fn from(error: OperationError) -> Self {
-        Ended { error, is_for_good: false }
+        RunFailure { error, is_final: false }
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     /// Writes everything except the documents, makes it durable, and checks it.
-    pub(super) fn run(&self) -> Result<Vec<Done>, Ended> {
+    pub(super) fn run(&self) -> Result<Vec<Done>, RunFailure> {
         let Writing { job, claim, extent, .. } = self;
         let is_whole = *extent == Extent::Whole;
         let as_done = |tally| Done { tally, verified: None, quality: None };
@@ -68,7 +68,7 @@ impl<'a> Writing<'a> {
             }
         }
         let proved = self.verify(&mut done).and_then(|()| self.quality(&mut done)).and_then(|()| job.hold(&done));
-        proved.map_err(Ended::of_proof)?;
+        proved.map_err(RunFailure::of_proof)?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
         if is_whole {
             job.remove_staging()?;
@@ -76,7 +76,7 @@ impl<'a> Writing<'a> {
         Ok(done)
     }
 
-    fn chunks(&self) -> Result<Vec<ObjectReport>, Ended> {
+    fn chunks(&self) -> Result<Vec<ObjectReport>, RunFailure> {
         let known = self.job.arrays.iter().filter_map(|array| self.bytes_left(array)).reduce(u64::saturating_add);
         let progress = self.job.progress;
         progress.start("transcode", known);
@@ -98,7 +98,7 @@ impl<'a> Writing<'a> {
 
     /// Compares DEST with what was written, and writes missing objects again. A request that was sent before this run
     /// began may reach the store afterwards.
-    fn mend(&self, done: &[Done]) -> Result<(), Ended> {
+    fn mend(&self, done: &[Done]) -> Result<(), RunFailure> {
         for _ in 0..MOST_MENDED {
             let mut is_whole = true;
             let stored = stored(self.claim.output.data(), &self.job.arrays, &self.job.driver)?;
@@ -216,7 +216,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes the intermediate data of an array with two passes. Their objects and bytes count as written.
-    fn write_between(&self, plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result<ObjectReport, Ended> {
+    fn write_between(&self, plan: &Plan, driver: &Driver, progress: &dyn Progress) -> Result<ObjectReport, RunFailure> {
         let part = self.claim.journal.pass(&plan.path);
         let mut bytes_read = 0;
         let run = plan.job.run_first((driver, &part, progress), &mut |report| bytes_read += report.bytes_read);
@@ -231,7 +231,7 @@ impl<'a> Writing<'a> {
         between: Option<Intermediate>,
         driver: &Driver,
         progress: &dyn Progress,
-    ) -> Result<ObjectReport, Ended> {
+    ) -> Result<ObjectReport, RunFailure> {
         let part = self.claim.journal.pass(&plan.path);
         let mut tally = ObjectReport::default();
         tally += part.before;
@@ -245,8 +245,8 @@ impl<'a> Writing<'a> {
         }
         let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally += report);
         run.map_err(|fault| {
-            let is_for_good = fault.fault.is_of_value();
-            Ended { error: plan.explain(fault), is_for_good }
+            let is_final = fault.fault.is_of_value();
+            RunFailure { error: plan.explain(fault), is_final }
         })?;
         check_error(plan, &tally)?;
         Ok(tally)
@@ -271,14 +271,14 @@ impl<'a> Writing<'a> {
 }
 
 /// Checks that DEST keeps `--max-error`: SOURCE may have changed since it was read.
-fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), Ended> {
+fn check_error(plan: &Plan, tally: &ObjectReport) -> Result<(), RunFailure> {
     let allowed = plan.changed.quantization.as_ref().and_then(|quantization| quantization.max_error);
     let found = tally.figures.max_abs_error;
     let Some(allowed) = allowed.filter(|allowed| found > *allowed) else { return Ok(()) };
     let store = &plan.source.store;
     let message = format!("`{store}`: the greatest error is {found}, and --max-error is {allowed}");
     let help = "if nothing else writes to the array, please report this as a bug, with the command line";
-    Err(Ended { error: OperationError::data(message).with_help(help), is_for_good: true })
+    Err(RunFailure { error: OperationError::data(message).with_help(help), is_final: true })
 }
 
 /// Returns the stored objects of arrays in DEST, and their bytes.

@@ -12,7 +12,7 @@ use num_traits::AsPrimitive;
 
 use self::scalar_map::{MOST_TESTED, Replacing, ScalarMap};
 use super::dispatch::TileConversion;
-use super::exact::{Outside, Value, wrapped};
+use super::exact::{RangeError, Value, wrapped};
 use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, convert_each, for_each_tile};
@@ -148,7 +148,7 @@ impl Cast {
                     Err(outside) if out_of_range == OutOfRange::Clamp => format.clamped(outside),
                     rounded => rounded,
                 };
-                bounded.map_err(Outside::fault)
+                bounded.map_err(RangeError::fault)
             }
             None => self.to_integer(value),
         }

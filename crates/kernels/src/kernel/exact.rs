@@ -32,7 +32,7 @@ pub(crate) struct RoundedInteger {
 
 /// The reason why a float format does not have a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outside {
+pub(crate) enum RangeError {
     /// The value is below the least finite value after rounding.
     Below,
     /// The value is above the greatest finite value after rounding.
@@ -43,26 +43,26 @@ pub(crate) enum Outside {
     Infinite,
 }
 
-impl Outside {
+impl RangeError {
     /// Returns the fault to report if values are not clamped.
     pub(crate) const fn fault(self) -> FaultKind {
         match self {
-            Outside::Below | Outside::Above => FaultKind::OutOfRange,
-            Outside::NotANumber => FaultKind::NotANumber,
-            Outside::Infinite => FaultKind::Infinite,
+            RangeError::Below | RangeError::Above => FaultKind::OutOfRange,
+            RangeError::NotANumber => FaultKind::NotANumber,
+            RangeError::Infinite => FaultKind::Infinite,
         }
     }
 }
 
 impl FloatFormat {
     /// Returns the clamped value of a finite value out of range: an infinity, or the least or greatest value.
-    pub(crate) const fn clamped(self, outside: Outside) -> Result<u64, Outside> {
+    pub(crate) const fn clamped(self, outside: RangeError) -> Result<u64, RangeError> {
         let bound = if self.is_ieee() { self.infinity() } else { self.greatest() };
         match outside {
-            Outside::Below if self.is_unsigned() => Ok(0),
-            Outside::Below => Ok(bound | self.sign()),
-            Outside::Above => Ok(bound),
-            Outside::NotANumber | Outside::Infinite => Err(outside),
+            RangeError::Below if self.is_unsigned() => Ok(0),
+            RangeError::Below => Ok(bound | self.sign()),
+            RangeError::Above => Ok(bound),
+            RangeError::NotANumber | RangeError::Infinite => Err(outside),
         }
     }
 
@@ -117,7 +117,7 @@ impl Value {
     pub(crate) fn to_f64(self) -> f64 {
         match self.to_float(FloatFormat::BINARY64, Rounding::NearestEven) {
             Ok(bits) => f64::from_bits(bits),
-            Err(Outside::Below) => f64::NEG_INFINITY,
+            Err(RangeError::Below) => f64::NEG_INFINITY,
             Err(_) => f64::INFINITY,
         }
     }
@@ -155,22 +155,22 @@ impl Value {
     /// Rounds once to a float format, as if its exponents were unlimited. A result outside the format is an error.
     ///
     /// The lower end of formats without subnormal numbers is rounded in the same way.
-    pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, Outside> {
+    pub(crate) fn to_float(self, format: FloatFormat, rounding: Rounding) -> Result<u64, RangeError> {
         let (negative, magnitude, exponent) = match self {
             Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
             Value::Infinite { negative } if format.is_ieee() => {
                 return Ok(format.signed(negative, format.infinity()));
             }
-            Value::Infinite { .. } => return Err(Outside::Infinite),
+            Value::Infinite { .. } => return Err(RangeError::Infinite),
             Value::NotANumber { negative, payload } => {
-                let nan = format.canonical_nan().ok_or(Outside::NotANumber)?;
+                let nan = format.canonical_nan().ok_or(RangeError::NotANumber)?;
                 let kept = if format.is_ieee() { payload >> (52 - format.fraction_bits) } else { 0 };
                 return Ok(if format.has_signed_nan() { format.signed(negative, nan | kept) } else { nan });
             }
         };
         let is_unsigned = format.is_unsigned();
         if is_unsigned && (negative || magnitude == 0) {
-            return Err(Outside::Below);
+            return Err(RangeError::Below);
         }
         if magnitude == 0 {
             return Ok(format.signed(negative, 0));
@@ -194,8 +194,8 @@ impl Value {
         let bits = steps + significand - i64::from(is_unsigned);
         match u64::try_from(bits) {
             Ok(bits) if bits <= format.greatest() => Ok(format.signed(negative, bits)),
-            Ok(_) if !negative => Err(Outside::Above),
-            _ => Err(Outside::Below),
+            Ok(_) if !negative => Err(RangeError::Above),
+            _ => Err(RangeError::Below),
         }
     }
 }

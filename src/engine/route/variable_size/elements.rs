@@ -307,8 +307,8 @@ impl VariableSizeBuffers {
     /// Decodes the bytes->bytes codecs of the encoded subchunk. Afterwards only the memory of the result is reserved.
     fn decode(&mut self, chain: &VlenChain) -> Result<Vec<u8>> {
         let before = self.held.saturating_sub(self.source.bytes.len() as u64);
-        let undo = |encoded: &[u8], kept: &mut _, work: &mut _| chain.undo(encoded, kept, work);
-        self.undo_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), undo)?;
+        let decode = |encoded: &[u8], kept: &mut _, work: &mut _| chain.decode(encoded, kept, work);
+        self.decode_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), decode)?;
         let mut framed = std::mem::take(&mut self.kept);
         framed.shrink_to_fit();
         if self.source.bytes.capacity() > KEPT {
@@ -320,21 +320,21 @@ impl VariableSizeBuffers {
     }
 
     /// Decodes the codecs that differ, of the source or of the destination.
-    pub fn undo(&mut self, recoding: &Recoding, is_source: bool) -> Result<()> {
-        let undo = |encoded: &[u8], kept: &mut _, work: &mut _| recoding.undo(is_source, encoded, kept, work);
-        self.undo_with(recoding.num_buffers(), |bytes| recoding.context_bytes(bytes), undo)
+    pub fn decode_recoded(&mut self, recoding: &Recoding, is_source: bool) -> Result<()> {
+        let decode = |encoded: &[u8], kept: &mut _, work: &mut _| recoding.decode(is_source, encoded, kept, work);
+        self.decode_with(recoding.num_buffers(), |bytes| recoding.context_bytes(bytes), decode)
     }
 
     /// Decodes codecs that need `buffers` buffers at once, and contexts.
-    fn undo_with(
+    fn decode_with(
         &mut self,
         buffers: u64,
         context_bytes: impl Fn(u64) -> u64,
-        undo: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
+        decode: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
     ) -> Result<()> {
         loop {
             self.source.workspace.limit = Some(self.left() / buffers);
-            let Err(fault) = undo(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
+            let Err(fault) = decode(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
                 let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);
                 return self.take(cost, 0);
             };
@@ -349,8 +349,8 @@ impl VariableSizeBuffers {
     }
 
     /// Encodes the codecs of the destination that replace the decoded ones.
-    pub fn redo(&mut self, recoding: &Recoding) -> Result<()> {
-        Ok(recoding.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
+    pub fn encode_recoded(&mut self, recoding: &Recoding) -> Result<()> {
+        Ok(recoding.encode(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
     /// Encodes a subchunk from the elements of a box of shape `valid` at its origin. The other elements are `fill`.
@@ -362,7 +362,7 @@ impl VariableSizeBuffers {
         self.kept.clear();
         fallibly(|| self.kept.try_reserve_exact(as_index(bytes))).map_err(|_| Fault::Memory { needed: bytes })?;
         chain.frame(elements, valid, fill, &mut self.kept)?;
-        Ok(chain.redo(&self.kept, &mut self.written, &mut self.source.workspace)?)
+        Ok(chain.encode(&self.kept, &mut self.written, &mut self.source.workspace)?)
     }
 
     /// Returns the memory of the buffers for a chunk of `bytes` bytes, and of the codec contexts.

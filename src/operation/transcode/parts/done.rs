@@ -19,7 +19,7 @@ use crate::operation::{OperationError, Quantization, Result, VerifyResult};
 use crate::store::{MAX_DOCUMENT_BYTES, Node, Part};
 
 /// Notes of the parts of a pass, by part number. For each array of the part: its number and the note.
-pub(super) type Noted<T> = BTreeMap<u64, Vec<(usize, T)>>;
+pub(super) type Receipts<T> = BTreeMap<u64, Vec<(usize, T)>>;
 
 /// Returns the part whose note has this name. `None` if there is none.
 fn part_of(name: &str) -> Option<u64> {
@@ -85,10 +85,10 @@ impl<'a> DoneParts<'a> {
     }
 
     /// Returns the notes of the parts of a pass.
-    pub(super) fn noted<T: DeserializeOwned>(&self, pass: PassName) -> Result<Noted<T>> {
+    pub(super) fn noted<T: DeserializeOwned>(&self, pass: PassName) -> Result<Receipts<T>> {
         let target = self.target;
         let parts: Vec<u64> = self.of(pass)?.iter().collect();
-        let mut noted = Noted::new();
+        let mut noted = Receipts::new();
         // Notes that are fetched together are requested together.
         for parts in parts.chunks(target.prefetch_limit().map_or(1, |ahead| ahead.requests).max(1)) {
             let keys: Vec<_> = parts.iter().map(|part| (self.key(pass, *part), Part::Whole)).collect();

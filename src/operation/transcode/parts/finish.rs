@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::done::{Noted, PartReport};
+use super::done::{PartReport, Receipts};
 use super::plan_file::{PassName, PassPlan, units_between};
 use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
@@ -92,7 +92,7 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
     Ok(Finished::Now(Box::new(result)))
 }
 
-fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
+fn sums(counted: &Receipts<PartReport>, arrays: usize) -> Vec<PartReport> {
     let mut sums = vec![PartReport::default(); arrays];
     for (array, report) in counted.values().flatten() {
         if let Some(sum) = sums.get_mut(*array) {
@@ -104,7 +104,7 @@ fn sums(counted: &Noted<PartReport>, arrays: usize) -> Vec<PartReport> {
 
 impl PartsJob<'_> {
     /// Returns the parts whose objects are not all in a listing of DEST, or have another size.
-    fn lost(&self, job: &JobPlan<'_>, reports: &[PartReport], counted: &Noted<PartReport>) -> Result<BTreeSet<u64>> {
+    fn lost(&self, job: &JobPlan<'_>, reports: &[PartReport], counted: &Receipts<PartReport>) -> Result<BTreeSet<u64>> {
         let mut lost = BTreeSet::new();
         let Some(pass) = self.plan.pass(PassName::Write) else { return Ok(lost) };
         let stored = writing::stored(self.done.target, &job.arrays, &job.driver)?;
@@ -128,7 +128,7 @@ fn parts_without(
     pass: &PassPlan,
     array: &Plan,
     present: &ChunkSet,
-    counted: &Noted<PartReport>,
+    counted: &Receipts<PartReport>,
     driver: &Driver,
 ) -> Result<Vec<u64>> {
     let (node, metadata) = (&array.target, &array.destination.metadata);

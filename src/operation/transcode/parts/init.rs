@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use super::PartsJob;
-use super::plan_file::{Boundary, KEY, PartsPlan, PassName, PassPlan, Work, cut, present_of, units_between};
+use super::plan_file::{ArrayUnits, Boundary, KEY, PartsPlan, PassName, PassPlan, cut, present_of, units_between};
 use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
@@ -115,18 +115,18 @@ fn passes(arrays: &[Plan], open: &[usize], partitions: u64) -> Vec<PassPlan> {
 }
 
 /// Returns the work of a pass, array by array.
-fn work(arrays: &[Plan], open: &[usize], pass: PassName) -> Vec<Work> {
+fn work(arrays: &[Plan], open: &[usize], pass: PassName) -> Vec<ArrayUnits> {
     let of = |array: &Plan| {
         let job = &array.job;
         match (pass, job.staged().is_some()) {
             (PassName::Range, _) if open.contains(&array.number) => {
                 let bytes = job.objects().map_or(1, |job| job.transfer.source.chunk_bytes().max(1));
-                Work { units: array.listing.present.clone(), bytes }
+                ArrayUnits { units: array.listing.present.clone(), bytes }
             }
-            (PassName::Range, _) | (PassName::Staging, false) => Work { units: ChunkSet::default(), bytes: 1 },
+            (PassName::Range, _) | (PassName::Staging, false) => ArrayUnits { units: ChunkSet::default(), bytes: 1 },
             (PassName::Staging | PassName::Write, _) => {
                 let number = pass.number_in(job);
-                Work { units: job.units_of(number, None), bytes: job.unit_bytes(number) }
+                ArrayUnits { units: job.units_of(number, None), bytes: job.unit_bytes(number) }
             }
         }
     };
@@ -141,7 +141,7 @@ fn memory(arrays: &[Plan]) -> u64 {
 /// Returns the approximate bytes of the elements in the largest part: an equal share, but at least one unit.
 fn largest_part(arrays: &[Plan], partitions: u64) -> u64 {
     let work = work(arrays, &[], PassName::Write);
-    let bytes = |work: &Work| work.units.len().saturating_mul(work.bytes);
+    let bytes = |work: &ArrayUnits| work.units.len().saturating_mul(work.bytes);
     let all = work.iter().map(bytes).fold(0, u64::saturating_add);
     let units: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
     let largest = work.iter().filter(|work| !work.units.is_empty()).map(|work| work.bytes).max().unwrap_or(0);

@@ -166,7 +166,7 @@ impl Part {
         let extent = if is_first { Extent::FirstPasses } else { Extent::AfterThem(done.between(plan)?) };
         let done = match (Writing { job: &job, claim: &claim, extent }).run() {
             Ok(done) => done,
-            Err(ended) => return Err(claim.fail(ended.error, ended.is_for_good)),
+            Err(ended) => return Err(claim.fail(ended.error, ended.is_final)),
         };
         let reports = done.into_iter().map(|done| PartReport::new(done.tally, done.verified));
         let reports = job.arrays.iter().map(|array| array.number).zip(reports);

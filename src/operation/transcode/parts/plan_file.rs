@@ -104,17 +104,17 @@ impl PassPlan {
 pub(super) type Boundary = (usize, u64);
 
 /// The units of an array that have any work, and the bytes of each.
-pub(super) struct Work {
+pub(super) struct ArrayUnits {
     pub units: ChunkSet,
     pub bytes: u64,
 }
 
 /// Returns the boundaries of at most `parts` parts with about equal bytes and at least one unit each. There is one more
 /// boundary than parts.
-pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
+pub(super) fn cut(work: &[ArrayUnits], parts: u64) -> Vec<Boundary> {
     let total: u64 = work.iter().map(|work| work.units.len()).fold(0, u64::saturating_add);
     let parts = parts.min(total).max(1);
-    let bytes = |work: &Work| u128::from(work.units.len()) * u128::from(work.bytes);
+    let bytes = |work: &ArrayUnits| u128::from(work.units.len()) * u128::from(work.bytes);
     let all: u128 = work.iter().map(bytes).fold(0, u128::saturating_add);
     let mut boundaries = vec![(0, 0)];
     // Units before the array, bytes before it, and its number.
@@ -141,7 +141,7 @@ pub(super) fn cut(work: &[Work], parts: u64) -> Vec<Boundary> {
 }
 
 /// Returns the boundary after `units` units of all arrays.
-fn at(work: &[Work], mut units: u64) -> Boundary {
+fn at(work: &[ArrayUnits], mut units: u64) -> Boundary {
     for (number, of_array) in work.iter().enumerate() {
         if let Some(unit) = of_array.units.nth(units) {
             return (number, unit);
@@ -260,13 +260,14 @@ mod tests {
 
     use super::*;
 
-    fn work(arrays: &[(Vec<u64>, u64)]) -> Vec<Work> {
-        let of = |(units, bytes): &(Vec<u64>, u64)| Work { units: ChunkSet::from_iter(units.clone()), bytes: *bytes };
+    fn work(arrays: &[(Vec<u64>, u64)]) -> Vec<ArrayUnits> {
+        let of =
+            |(units, bytes): &(Vec<u64>, u64)| ArrayUnits { units: ChunkSet::from_iter(units.clone()), bytes: *bytes };
         arrays.iter().map(of).collect()
     }
 
     /// Returns the units of each part, by array.
-    fn shares(work: &[Work], boundaries: &[Boundary]) -> Vec<Vec<(usize, u64)>> {
+    fn shares(work: &[ArrayUnits], boundaries: &[Boundary]) -> Vec<Vec<(usize, u64)>> {
         let of = |pair: &[Boundary]| {
             (0..)
                 .zip(work)

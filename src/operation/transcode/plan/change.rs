@@ -2,7 +2,7 @@
 //! by removing `scale_offset` and `cast_value`, or by applying CF attributes.
 
 use crate::codec::kinds::cast_value::is_lossy;
-use crate::codec::{Effect, ValueChange, ValueStep, fault};
+use crate::codec::{Effect, ValueConversion, ValueStep, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, FloatFormat, NumberType};
@@ -30,20 +30,20 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
 ];
 
 /// The conversion of values, and the value of absent elements after it.
-type Converted = (ValueChange, Option<FillValue>);
+type Converted = (ValueConversion, Option<FillValue>);
 
 /// Changes the data type and fill value of the draft. Returns the conversion of the values, and the value of absent
 /// elements.
 pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut Draft) -> Result<Converted> {
     let Some(data_type) = options.data_type.as_ref().filter(|wanted| **wanted != source.data_type) else {
-        return Ok((ValueChange::default(), source.fill_value.clone()));
+        return Ok((ValueConversion::default(), source.fill_value.clone()));
     };
     if source.data_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)) {
         draft.set_data_type(data_type.clone());
         if let Some(fill_value) = source.fill_value.clone() {
             draft.set_fill_value(fill_value)?;
         }
-        return Ok((ValueChange::default(), source.fill_value.clone()));
+        return Ok((ValueConversion::default(), source.fill_value.clone()));
     }
     let (Some(from), Some(to)) = (source.data_type.real_number(), data_type.real_number()) else {
         let message = format!("`{}` is {}, which cannot be converted to {data_type}", source.store, source.data_type);
@@ -77,7 +77,7 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
     })?;
     let converted = FillValue::from_bits(to, converted);
     draft.set_fill_value(converted.clone())?;
-    Ok((ValueChange::of(ValueStep::Convert(Box::new(cast))), Some(converted)))
+    Ok((ValueConversion::of(ValueStep::Convert(Box::new(cast))), Some(converted)))
 }
 
 /// Converts the attributes that mask values in the same way as the values, in their present form (SEMANTICS: D5).
@@ -154,8 +154,8 @@ pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Changed {
-    pub change: ValueChange,
+pub(crate) struct PlannedConversion {
+    pub change: ValueConversion,
     /// The quantisation, if it was requested. In a plan that reads no chunk, its range may still be open.
     pub quantization: Option<Quantization>,
     pub rounding: Option<BitRounding>,
@@ -201,11 +201,11 @@ pub(crate) fn unpack(source: &OpenedArray, options: &ChangeOptions, draft: &mut 
     let absent = Numbers::of(floats, Some(unpack.clone())).fill_bits(source);
     let is_nan = FloatType(floats).value(absent).is_nan();
     let absent = if is_nan { not_a_number } else { FillValue::from_bits(floats, absent) };
-    Ok((ValueChange::of(ValueStep::Unpack(Box::new(unpack))), Some(absent)))
+    Ok((ValueConversion::of(ValueStep::Unpack(Box::new(unpack))), Some(absent)))
 }
 
 /// Returns a warning if float32 cannot distinguish the codes of a CF packing, or cannot represent one of them.
-pub(super) fn unpacked_warning(change: &ValueChange) -> Option<Diagnostic> {
+pub(super) fn unpacked_warning(change: &ValueConversion) -> Option<Diagnostic> {
     let unpack = change.unpacking()?;
     let (codes, floats) = (unpack.source(), unpack.target());
     if codes.is_float() || codes.bits() > 16 || floats.bits() > 32 {

@@ -1,10 +1,10 @@
 //! Makes the plan of an array: the changes of its values and metadata, step by step, and then their check.
 
-use super::change::{self, Changed};
-use super::route::{self, Choice};
-use super::{Blocks, Memory, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
+use super::change::{self, PlannedConversion};
+use super::route::{self, RouteChoice};
+use super::{BlockShapes, Memory, Plan, Planner, SourceArray, keep_bits, losses, metadata, predict, regrid};
 use crate::array::{ArrayCache, Listing};
-use crate::codec::{ValueChange, ValueStep};
+use crate::codec::{ValueConversion, ValueStep};
 use crate::data_type::registered_types;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -163,7 +163,8 @@ impl Planner<'_> {
             warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
         }
         let (planner, present) = (self, listing.known());
-        let mut job = Choice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
+        let mut job =
+            RouteChoice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
         self.check_blocks(&job)?;
         let lossy = job.objects().and_then(losses::warning);
         warnings.extend(lossy.filter(|lossy| !warnings.iter().any(|known| known.code == lossy.code)));
@@ -200,12 +201,12 @@ impl Planner<'_> {
     /// Fails if the blocks or passes of an earlier plan do not fit the grids of the array.
     fn check_blocks(&self, job: &Job) -> Result<()> {
         let SourceArray { opened, resolved, .. } = &self.array;
-        let Some(resolved) = resolved.as_ref().filter(|resolved| resolved.blocks != Blocks::new(job)) else {
+        let Some(resolved) = resolved.as_ref().filter(|resolved| resolved.blocks != BlockShapes::new(job)) else {
             return Ok(());
         };
         let what = match &resolved.blocks {
-            Some(Blocks { shapes, staging: None }) => format!("blocks of {shapes:?}"),
-            Some(Blocks { shapes, staging: Some(staging) }) => format!(
+            Some(BlockShapes { shapes, staging: None }) => format!("blocks of {shapes:?}"),
+            Some(BlockShapes { shapes, staging: Some(staging) }) => format!(
                 "blocks of {shapes:?} through shards of {:?} with chunks of {:?}",
                 staging.shard, staging.subchunk
             ),
@@ -217,7 +218,11 @@ impl Planner<'_> {
     /// Returns the unchecked metadata of DEST, and the changes of the values. The order of the steps matters. Values
     /// come before compressors, which depend on the element size. The grid comes after the chain, which shards contain.
     /// The fill value comes after its data type. Attributes come last, because they describe values and fill value.
-    fn draft(&self, quantization: Option<Quantization>, warnings: &mut Vec<Diagnostic>) -> Result<(Draft, Changed)> {
+    fn draft(
+        &self,
+        quantization: Option<Quantization>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(Draft, PlannedConversion)> {
         let SourceArray { opened: source, change: options, path, .. } = &self.array;
         let mut draft = Draft::new(source);
         version_2::set_format(&mut draft, source, options)?;
@@ -275,7 +280,7 @@ impl Planner<'_> {
 
     /// Applies `--compress`, or completes `--codecs`: both depend on the element size. Without `--codecs`, codes of 8
     /// bits become 16 bits for pcodec, which encodes no narrower ones.
-    fn complete_chain(&self, draft: &mut Draft, changed: &Changed) {
+    fn complete_chain(&self, draft: &mut Draft, changed: &PlannedConversion) {
         let ChangeOptions { compress: compressor, codecs, .. } = &self.array.change;
         let target = changed.quantization.as_ref().map(|quantization| quantization.target);
         if compressor.is_some() || codecs.is_some() {
@@ -322,25 +327,25 @@ impl Planner<'_> {
     }
 
     /// Applies the options that change values or the chain to the draft.
-    fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<Changed> {
+    fn change(&self, quantization: Option<Quantization>, draft: &mut Draft) -> Result<PlannedConversion> {
         let SourceArray { opened: source, change: options, container, .. } = &self.array;
         if let Some(form) = options.repack {
             let (repacking, absent) = repack::repack(source, form, options.data_type.as_ref(), draft)?;
-            return Ok(Changed { absent, repacking: Some(repacking), ..Changed::default() });
+            return Ok(PlannedConversion { absent, repacking: Some(repacking), ..PlannedConversion::default() });
         }
         let keeps_type = quantization.is_some() || options.keep_bits.is_some();
         let (change, absent) = if options.unpack {
             // Unpacking comes first: everything else changes the floats.
             change::unpack(source, options, draft)?
         } else if keeps_type {
-            (ValueChange::default(), source.fill_value.clone())
+            (ValueConversion::default(), source.fill_value.clone())
         } else {
             change::convert(source, options, draft)?
         };
         if let Some(codecs) = &options.codecs {
             draft.set_codecs(draft::read_chain(codecs)?);
         }
-        let mut changed = Changed { change, absent, ..Changed::default() };
+        let mut changed = PlannedConversion { change, absent, ..PlannedConversion::default() };
         if let Some(quantization) = quantization {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::change::Changed;
-use super::{Blocks, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
+use super::change::PlannedConversion;
+use super::{BlockShapes, ENTRY_BYTES, Planner, first_pass_bytes, keep_bits, least_bytes, losses, of_chunks};
 use crate::array::{ChunkSet, MOST_OPEN_SHARDS, Missing, StoredArray};
-use crate::codec::{BindError, Conversion, Recoding, ValueChange, ValueStep, VlenChain, conversion};
+use crate::codec::{BindError, Conversion, Recoding, ValueConversion, ValueStep, VlenChain, conversion};
 use crate::engine::plan::{BudgetTooSmall, Costs, Grids, MOST_AMPLIFICATION, StagedCosts, StagedPlan};
 use crate::engine::route::copy::CopyJob;
 use crate::engine::route::rechunk::{Rechunk, Schedule};
@@ -30,18 +30,18 @@ const SUBCHUNK_BYTES: u64 = 128;
 const WAITING: u64 = 3;
 
 /// The inputs of the choice of a route: the two arrays, and the conversion of the values.
-pub(super) struct Choice<'a> {
+pub(super) struct RouteChoice<'a> {
     /// The options and the budget.
     pub planner: &'a Planner<'a>,
     /// The stored chunks of SOURCE, if they are known.
     pub present: Option<&'a ChunkSet>,
     pub destination: &'a DestinationMetadata,
-    pub changed: &'a Changed,
+    pub changed: &'a PlannedConversion,
     /// Memory that a thread needs in other passes. A minimum budget in an error includes it.
     pub elsewhere: u64,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> RouteChoice<'a> {
     pub(super) fn source(&self) -> &'a OpenedArray {
         &self.planner.array.opened
     }
@@ -103,7 +103,7 @@ impl<'a> Choice<'a> {
 
     /// Returns whether stored chunks stay the same byte for byte.
     fn is_copy(&self, keeps_fill: bool) -> bool {
-        let (source, Choice { destination, changed, .. }) = (self.source(), self);
+        let (source, RouteChoice { destination, changed, .. }) = (self.source(), self);
         let [from, to] = match &changed.repacking {
             Some(repacking) => [
                 repack::codecs_of_codes(&source.metadata.codecs, repacking.is_of_floats),
@@ -132,7 +132,7 @@ impl<'a> Choice<'a> {
 
     /// Returns both arrays with bound chains. Fails if elements have no fixed size.
     fn arrays(&self) -> Result<(StoredArray, StoredArray)> {
-        let (source, Choice { destination, changed, .. }) = (self.source(), self);
+        let (source, RouteChoice { destination, changed, .. }) = (self.source(), self);
         let hoisted = changed.change.num_codecs;
         let repacked = changed.repacking.as_ref().map(|repacking| repacking.source(source));
         let mut from = repacked.unwrap_or_else(|| stored_array(source))?;
@@ -220,7 +220,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Returns the blocks of an earlier plan.
-    fn given(&self) -> Option<&Blocks> {
+    fn given(&self) -> Option<&BlockShapes> {
         self.planner.array.resolved.as_ref()?.blocks.as_ref()
     }
 
@@ -253,7 +253,7 @@ impl<'a> Choice<'a> {
     /// continues with the passes of its start.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
         let begun = match self.given() {
-            Some(Blocks { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
+            Some(BlockShapes { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
             Some(_) => Begun::InOnePass,
             // A job in parts follows its plan, whatever was begun.
             None if self.planner.run.resume && self.planner.least_parts.is_none() => begun(&to.node, from)?,
@@ -284,7 +284,7 @@ impl<'a> Choice<'a> {
             None => folder(&to.node),
         };
         let (staging, document) = staging(from, folder, shape, &self.source().store)?;
-        let stored = SubchunkEncoder::new([from; 2], &staging, &ValueChange::default(), true);
+        let stored = SubchunkEncoder::new([from; 2], &staging, &ValueConversion::default(), true);
         let first = self.planned(from, &staging, stored.map_err(|error| self.unsupported(error))?, 0);
         let second = self.planned(&staging, to, self.encoder([&staging, from], to)?, 1);
         let needed = |pass: &Result<Rechunk, BudgetTooSmall>| pass.as_ref().err().map_or(0, |small| small.least);

@@ -14,7 +14,7 @@ use self::geometry::{Geometry, LevelBand, Levels};
 use super::verify::{Compared, Comparison, Scratch, concluded};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
-use crate::codec::{StepOrigin, Tiles, ValueChange, ValueProgram, ValueStep, element_bits, fault, region};
+use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, element_bits, fault, region};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Driver, Pair, Pairs, Progress};
 use crate::kernel::quality::Widening;
@@ -352,7 +352,7 @@ struct Values {
 
 impl Values {
     /// Returns the conversion of SOURCE, with the unpacking of a change.
-    fn of_source(array: &StoredArray, change: &ValueChange) -> Self {
+    fn of_source(array: &StoredArray, change: &ValueConversion) -> Self {
         let Some(unpack) = change.unpacking() else { return Self::of_destination(array, None) };
         let mut decoding = ValueProgram::new(unpack.source().size());
         decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);

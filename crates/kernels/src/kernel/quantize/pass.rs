@@ -21,11 +21,11 @@ use crate::{with_bits, with_float};
 
 /// A loop compiled for an instruction set. `None` for a tile that it cannot convert. The figures are not finite if a
 /// decoded value overflowed.
-pub(super) type PassKernel = TileKernel<Option<QuantizeFigures>, Seen>;
+pub(super) type PassKernel = TileKernel<Option<QuantizeFigures>, LaneFigures>;
 
 /// What the tiles before have shown.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct LaneFigures {
     /// The figures of all of them. The greatest errors of a tile are exact only if they exceed these.
     pub(super) all: QuantizeFigures,
     /// The figures of the last one. The next one is likely to contain what this one contained.
@@ -108,11 +108,11 @@ struct PassLoop<S: FloatElement, T, M, const DIVIDES: bool> {
 impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode, const DIVIDES: bool> TileLoop
     for PassLoop<S, T, M, DIVIDES>
 {
-    type State = Seen;
+    type State = LaneFigures;
     type Outcome = Option<QuantizeFigures>;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], seen: &Seen) -> Option<QuantizeFigures> {
+    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], seen: &LaneFigures) -> Option<QuantizeFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
         let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants: self.constants, types: PhantomData };
@@ -325,7 +325,12 @@ where
 
     /// Returns the figures of a tile. `None` if it contains a value without a code.
     #[inline(always)]
-    fn figures<const CLAMP: bool>(&self, source: &[S], lanes: &Lanes<S::Wide>, seen: &Seen) -> Option<QuantizeFigures> {
+    fn figures<const CLAMP: bool>(
+        &self,
+        source: &[S],
+        lanes: &Lanes<S::Wide>,
+        seen: &LaneFigures,
+    ) -> Option<QuantizeFigures> {
         // Finite values can be clamped.
         let (first, last) = if CLAMP { (S::Wide::zero(), S::Wide::max_value()) } else { self.codes() };
         let is_convertible = fold(&lanes.rounded.0, lesser) >= first && fold(&lanes.rounded.1, greater) <= last;

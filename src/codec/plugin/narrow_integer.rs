@@ -24,14 +24,14 @@ use crate::with_element;
 
 /// An integer type of an odd width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OddIntegerDataType {
+pub struct NarrowIntegerDataType {
     number_type: NumberType,
 }
 
-impl OddIntegerDataType {
+impl NarrowIntegerDataType {
     /// Returns the data type of integers that do not use all bits of their primitive. `None` for others and for floats.
     pub fn new(number_type: NumberType) -> Option<Self> {
-        (!number_type.is_whole() && !number_type.is_float()).then_some(OddIntegerDataType { number_type })
+        (!number_type.is_whole() && !number_type.is_float()).then_some(NarrowIntegerDataType { number_type })
     }
 
     /// Returns the elements. Fails if one is not a value of the type.
@@ -41,8 +41,8 @@ impl OddIntegerDataType {
 }
 
 /// Returns the type of this name. `None` for any other name.
-pub(super) fn of_name(name: &str) -> Option<OddIntegerDataType> {
-    DataType::from_name(name)?.number().and_then(OddIntegerDataType::new)
+pub(super) fn of_name(name: &str) -> Option<NarrowIntegerDataType> {
+    DataType::from_name(name)?.number().and_then(NarrowIntegerDataType::new)
 }
 
 /// Makes the type that metadata name.
@@ -61,13 +61,13 @@ fn are_values(bytes: &[u8], number_type: NumberType) -> bool {
     bytes.chunks_exact(number_type.size()).all(|element| is_of_type(element_bits(element), number_type))
 }
 
-impl ExtensionName for OddIntegerDataType {
+impl ExtensionName for NarrowIntegerDataType {
     fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
         (version == ZarrVersion::V3).then(|| Cow::Owned(self.number_type.name()))
     }
 }
 
-impl DataTypeTraits for OddIntegerDataType {
+impl DataTypeTraits for NarrowIntegerDataType {
     fn configuration(&self, _version: ZarrVersion) -> Configuration {
         Configuration::default()
     }
@@ -109,7 +109,7 @@ impl DataTypeTraits for OddIntegerDataType {
     }
 }
 
-impl BytesDataTypeTraits for OddIntegerDataType {
+impl BytesDataTypeTraits for NarrowIntegerDataType {
     fn encode<'a>(
         &self,
         bytes: Cow<'a, [u8]>,
@@ -141,7 +141,7 @@ fn in_order(bytes: Cow<'_, [u8]>, endianness: Endianness, size: usize) -> Cow<'_
 
 inventory::submit! {
     BytesDataTypePlugin {
-        type_id: TypeId::of::<OddIntegerDataType>(),
-        caster: |data_type| data_type.downcast_ref::<OddIntegerDataType>().map(|odd| odd as &dyn BytesDataTypeTraits),
+        type_id: TypeId::of::<NarrowIntegerDataType>(),
+        caster: |data_type| data_type.downcast_ref::<NarrowIntegerDataType>().map(|odd| odd as &dyn BytesDataTypeTraits),
     }
 }
