@@ -4,11 +4,11 @@
 //! are in one table, [`code`]. The [`Profile`] of a command decides what it makes of a finding.
 
 pub mod code;
-mod severity;
 mod page;
 mod profile;
 #[doc(hidden)]
 pub mod quantity;
+mod severity;
 #[doc(hidden)]
 pub mod spelling;
 
