@@ -96,6 +96,13 @@ pub struct SizeRule {
     pub most: u64,
 }
 
+impl SizeRule {
+    /// Returns true for a valid size.
+    pub fn allows(self, size: u64) -> bool {
+        self.exact.is_none_or(|exact| exact == size) && (self.least..=self.most).contains(&size)
+    }
+}
+
 impl Listing {
     /// Returns the existing chunks, or `None` if they are not known.
     pub fn known(&self) -> Option<&ChunkSet> {

@@ -11,9 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Driver;
 use crate::array::listing::DOCUMENT_KEYS;
-use crate::array::{
-    ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, SizeRule, UnexpectedKey, UnexpectedKeyKind, position,
-};
+use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, UnexpectedKey, UnexpectedKeyKind, position};
 use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
@@ -370,8 +368,7 @@ impl Scanner<'_> {
         }
         let Purpose::Validating(rules) = self.purpose else { return };
         let chunk = unravel(index, &self.grid_shape);
-        let SizeRule { exact, least, most } = rules(&chunk);
-        if exact.is_some_and(|exact| exact != size) || size < least || size > most {
+        if !rules(&chunk).allows(size) {
             found.unreadable.insert(index);
             found.push(key, UnexpectedKeyKind::Size(chunk, size));
         }

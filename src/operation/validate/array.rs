@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::object::{Buffers, ObjectCheck};
 use super::{Findings, ValidateReport, keys};
-use crate::array::{ChunkSet, Fault, Listing, Purpose, position};
+use crate::array::{ChunkSet, ChunkSetBuilder, Fault, Listing, Purpose, Sizes, position};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::quantity::{counted, shortened};
 use crate::diagnostic::{Diagnostic, code};
@@ -17,6 +17,9 @@ use crate::store::{Node, StoreError};
 
 /// The number of objects per thread whose findings are collected before they are sorted.
 const BATCH: u64 = 64;
+
+/// The chain of an array, and that of its innermost chunks if it is sharded.
+type Chains<'a> = (&'a BoundChain, Option<BoundChain>);
 
 /// Inputs shared by the checks of all arrays.
 pub(super) struct ArrayCheck<'a> {
@@ -48,9 +51,23 @@ impl ArrayCheck<'_> {
             return Ok(0);
         };
         let sizes = &keys::size_rules(&metadata.grid, reading.pipeline.as_ref(), chain.as_ref().ok());
-        let listing = listing::scan(&reading.node, metadata, Purpose::Validating(sizes), self.driver);
-        let listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
         let is_sharded = reading.pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
+        let bound = chain.as_ref().map_err(BindError::clone).and_then(|chain| {
+            let subchunk = reading.pipeline.as_ref().filter(|_| is_sharded).map(|outer| subchunk_pipeline(outer, 0));
+            Ok((chain, subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?))
+        });
+        // If the store cannot list its keys, one request reads a chunk and shows whether it exists. Shares of the
+        // existing chunks cannot wait for that.
+        let reads_show = self.options.level == ValidateLevel::Data && self.options.partition.is_none();
+        let reads_show = reads_show && bound.is_ok() && !reading.node.tells_keys();
+        let purpose = if reads_show { Purpose::Reading { with_sizes: false } } else { Purpose::Validating(sizes) };
+        let listing = listing::scan(&reading.node, metadata, purpose, self.driver);
+        let mut listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
+        let inputs = (reading, metadata, &bound);
+        if reads_show {
+            let absent = self.objects(inputs, (&listing, &listing.present), Some(sizes), gathered)?;
+            listing.present = listing.present.without(&absent);
+        }
         let unit = if is_sharded { "shard" } else { "chunk" };
         keys::array((&reading.node_path, self.root), (metadata, unit, sizes), &listing, gathered);
         if listing.present.len() < metadata.num_chunks()
@@ -63,77 +80,90 @@ impl ArrayCheck<'_> {
         if let Err(error) = &chain {
             gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
         }
-        self.objects((reading, metadata), chain.as_ref(), &listing, &own, gathered)?;
+        if !reads_show {
+            self.objects(inputs, (&listing, &own), None, gathered)?;
+        }
         // A chunk that exists and counts as absent was not checked.
         gathered.leave_out("objects not read: the store refused access", reading.node.num_refused());
         Ok(own.len())
     }
 
-    /// Levels `index` and `data`: checks the objects of a listing that are in `own`.
+    /// Levels `index` and `data`: checks the objects of a listing that are in `own`, and their sizes if a rule is given.
+    /// Returns those that are absent.
     fn objects(
         &self,
-        (reading, metadata): (&ArrayReading, &ArrayMetadata),
-        chain: Result<&BoundChain, &BindError>,
-        listing: &Listing,
-        own: &ChunkSet,
+        (reading, metadata, bound): (&ArrayReading, &ArrayMetadata, &Result<Chains<'_>, BindError>),
+        (listing, own): (&Listing, &ChunkSet),
+        sizes: Option<&Sizes<'_>>,
         gathered: &mut ValidateReport,
-    ) -> Result<()> {
+    ) -> Result<ChunkSet> {
         let pipeline = reading.pipeline.as_ref();
         let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
         let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
         if !looks_inside {
-            return Ok(());
+            return Ok(ChunkSet::default());
         }
-        let bound = chain.map_err(BindError::clone).and_then(|chain| {
-            let subchunk = pipeline.filter(|_| is_sharded).map(|pipeline| subchunk_pipeline(pipeline, 0));
-            let subchunk = subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?;
-            Ok((chain, subchunk))
-        });
         let (chain, subchunk) = match bound {
-            Ok(bound) => bound,
+            Ok((chain, subchunk)) => (*chain, subchunk.as_ref()),
             Err(error) => {
                 let what = if decodes { "its chunks" } else { "its shard indexes" };
                 gathered.findings.push(not_checked(reading, what, &error.to_string()));
-                return Ok(());
+                return Ok(ChunkSet::default());
             }
         };
         let unreadable = &listing.unreadable;
         if listing.present.without(unreadable).is_empty() {
-            return Ok(());
+            return Ok(ChunkSet::default());
         }
         let readable = own.without(unreadable);
         let (node_path, node) = (&reading.node_path, &reading.node);
-        let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes };
+        let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes, sizes };
         let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
-        self.progress.start(&reading.store, Some(u64::try_from(share).unwrap_or(u64::MAX)));
-        self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
-        if decodes && pipeline.is_some_and(|pipeline| !pipeline.has_checksum()) {
+        let length = u64::try_from(share).unwrap_or(u64::MAX);
+        self.progress.start(&reading.store, Some(length).filter(|_| !listing.is_presumed));
+        let absent = self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
+        if decodes && absent.len() < listing.present.len() && pipeline.is_some_and(|pipeline| !pipeline.has_checksum())
+        {
             // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
             let message = "no codec of the array has a checksum: damage may go unnoticed";
             let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \
                 zstd:5:checksum STORE DEST`";
             gathered.findings.push(node_path.holds(Diagnostic::new(code::NO_CHECKSUM, message).with_help(help)));
         }
-        Ok(())
+        Ok(absent)
     }
 
-    fn run_objects(&self, driver: &Driver, check: &ObjectCheck, objects: &ChunkSet, gathered: &mut ValidateReport) {
+    /// Checks objects. Returns those that are absent.
+    fn run_objects(
+        &self,
+        driver: &Driver,
+        check: &ObjectCheck,
+        objects: &ChunkSet,
+        gathered: &mut ValidateReport,
+    ) -> ChunkSet {
         let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let capacity = AtomicUsize::new(findings.capacity_left());
         let mut unread = 0;
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
-            self.progress.advance(check.run(buffers, position(index, check.metadata), &mut part)?);
-            Ok(part)
+            let bytes = check.run(buffers, position(index, check.metadata), &mut part)?;
+            self.progress.advance(bytes.unwrap_or(0));
+            Ok((part, bytes.is_none()))
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
-        driver.run_each::<Buffers, Findings>(objects, &[check.reads_ahead()], batch, work, |index, outcome| {
+        let mut absent = ChunkSetBuilder::default();
+        driver.run_each::<Buffers, _>(objects, &[check.reads_ahead()], batch, work, |index, outcome| {
             match outcome {
-                Ok(part) => findings.append(part),
+                Ok((part, is_absent)) => {
+                    findings.append(part);
+                    if is_absent {
+                        absent.insert(index);
+                    }
+                }
                 Err(fault) => {
                     let chunk = position(index, check.metadata);
                     let key = check.node_path.key(&check.metadata.chunk_key_encoding.key(&chunk));
@@ -149,6 +179,7 @@ impl ArrayCheck<'_> {
             capacity.store(findings.capacity_left(), Ordering::Relaxed);
         });
         failures.push_more_chunks(check.node_path, unread);
+        absent.finish()
     }
 }
 

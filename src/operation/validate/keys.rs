@@ -187,7 +187,7 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
     })
 }
 
-fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
+pub(super) fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
     let (message, expected) = match sizes {
         SizeRule { exact: Some(exact), .. } => {
             let what = if size < exact { "truncated" } else { "too long" };

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::Findings;
-use crate::array::{Fault, position};
+use super::keys::size_finding;
+use crate::array::{Fault, Sizes, position};
 use crate::codec::sharding::ABSENT;
 use crate::codec::{
     BoundChain, BoundSharding, ChainFault, ChainFaultKind, Codec, CodecError, Effect, ForShape, Workspace,
@@ -29,9 +30,11 @@ pub(super) struct ObjectCheck<'a> {
     pub(super) metadata: &'a ArrayMetadata,
     pub(super) chain: &'a BoundChain,
     /// The chain of an innermost chunk from the array itself, if the array is sharded.
-    pub(super) subchunk: Option<BoundChain>,
+    pub(super) subchunk: Option<&'a BoundChain>,
     /// True if chunks are decoded, not only shard indexes. Always true if the array is not sharded.
     pub(super) decodes: bool,
+    /// The valid sizes of objects, if they were not checked before.
+    pub(super) sizes: Option<&'a Sizes<'a>>,
 }
 
 /// Buffers that a thread reuses for all objects.
@@ -72,19 +75,31 @@ impl ObjectCheck<'_> {
         })
     }
 
-    /// Checks an object and returns its size in bytes.
-    pub(super) fn run(&self, buffers: &mut Buffers, chunk: Vec<u64>, findings: &mut Findings) -> Result<u64, Fault> {
+    /// Checks an object and returns its size in bytes. `None` if it is absent.
+    pub(super) fn run(
+        &self,
+        buffers: &mut Buffers,
+        chunk: Vec<u64>,
+        findings: &mut Findings,
+    ) -> Result<Option<u64>, Fault> {
         let key = self.metadata.chunk_key_encoding.key(&chunk);
-        let Some(reader) = self.node.open_listed(&key, u64::MAX)? else { return Ok(0) };
+        let open = if self.sizes.is_some() { Node::open } else { Node::open_listed };
+        let Some(reader) = open(self.node, &key, u64::MAX)? else { return Ok(None) };
+        let length = reader.length();
+        if let Some(rule) = self.sizes.map(|sizes| sizes(&chunk)).filter(|rule| !rule.allows(length)) {
+            let found = self.node_path.holds(size_finding(length, rule).at_chunk(chunk));
+            findings.push(found.at_key(self.node_path.key(&key)));
+            return Ok(Some(length));
+        }
         let (chain, start) = (self.chain_of(&chunk)?, self.metadata.grid.start_of(&chunk));
         let mut object = Object { check: self, key: self.node_path.key(&key), chunk, findings, buffers };
         if self.subchunk.is_none() {
-            reader.read_at(0, reader.length(), &mut object.buffers.read)?;
+            reader.read_at(0, length, &mut object.buffers.read)?;
             object.chunk(&chain, &start, "")?;
         } else if let Some(level) = Level::new(&chain, (0..start.len()).collect(), start, String::new()) {
-            object.encoded(&level, Window { reader: &*reader, offset: 0, length: reader.length() })?;
+            object.encoded(&level, Window { reader: &*reader, offset: 0, length })?;
         }
-        Ok(reader.length())
+        Ok(Some(length))
     }
 
     /// Returns the number of threads that may check objects at a time. An error if there is no memory for one.
@@ -96,7 +111,7 @@ impl ObjectCheck<'_> {
 
     /// Returns the bytes that a thread needs for one object.
     fn unit_bytes(&self) -> u64 {
-        match &self.subchunk {
+        match self.subchunk {
             None => chain_bytes(self.chain),
             Some(subchunk) => {
                 let subchunk = if self.decodes { chain_bytes(subchunk) } else { 0 };

@@ -178,12 +178,14 @@ fn refused_chunk_of_a_store_that_cannot_list_is_named_and_the_others_are_checked
     let storage = &ran.json()["storage"];
     assert_eq!([&storage["chunks_present"], &storage["bytes_stored"]], [4, 17]);
     run(&test, &server, &["transcode", "--dry-run", &url, "copy"]).fails(3, &["cannot be listed", "c/2"]);
-    // A fault of the whole server ends the command.
+    // A fault of the whole server ends a listing.
     let server = start(401);
     let url = format!("{}/a", server.address);
     run(&test, &server, &["inspect", "--storage", "always", &url]).fails(3, &["cannot be listed", "401"]);
-    let ran = run(&test, &server, &["validate", "--level", "data", &url]);
+    let ran = run(&test, &server, &["validate", "--level", "keys", &url]);
     assert!(ran.status == 3 && ran.error.contains("cannot be listed"), "{}", ran.error);
+    let ran = run(&test, &server, &["validate", "--level", "data", &url]);
+    assert!(ran.status == 3 && ran.error.contains("chunk [2]") && ran.error.contains("401"), "{}", ran.error);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_
     run(&test, &server, &["validate", &url]).succeeds();
     assert!(server.lines().iter().all(|line| !line.contains("/c/")));
     run(&test, &server, &["validate", &url, "--level", "data"]).succeeds();
-    assert!(server.lines().contains(&"HEAD /a/c/5".to_owned()));
+    assert!(server.lines().contains(&"GET /a/c/5".to_owned()));
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn floats(fill_value: &str) -> Objects {
 #[test]
 fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
     // The arguments, the number of reads of a chunk, and whether a HEAD request comes first.
-    let cases: [(&str, &[&str], usize, bool); 9] = [
+    let cases: [(&str, &[&str], usize, bool); 11] = [
         ("\"NaN\"", &["transcode", "URL", "d"], 1, false),
         ("\"NaN\"", &["transcode", "URL", "d", "--compress", "zstd:1"], 1, false),
         ("\"NaN\"", &["transcode", "URL", "d", "-c", "8"], 1, false),
@@ -388,6 +388,9 @@ fn chunk_behind_http_takes_one_request_whatever_is_done_with_it() {
         ("0.5", &["transcode", "URL", "d", "--dry-run"], 0, true),
         ("0.5", &["inspect", "URL", "--stats"], 1, false),
         ("0.5", &["validate", "URL", "--against", "local"], 1, false),
+        ("0.5", &["validate", "URL", "--level", "data"], 1, false),
+        // The shares are those of the chunks that exist.
+        ("0.5", &["validate", "URL", "--level", "data", "--partition", "0/1"], 1, true),
     ];
     for (fill_value, arguments, reads, is_asked) in cases {
         let objects = floats(fill_value);
