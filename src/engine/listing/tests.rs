@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::array::SizeRule;
 use crate::metadata::{ArrayDocument, Json};
 use crate::store::MemoryStore;
 
