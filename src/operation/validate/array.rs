@@ -13,6 +13,7 @@ use crate::metadata::ArrayMetadata;
 use crate::operation::stored::subchunk_pipeline;
 use crate::operation::xarray::{self, DIMENSIONS};
 use crate::operation::{ArrayReading, Budget, OperationError, Result, ValidateLevel, ValidateOptions, narrowed};
+use crate::pipeline::Pipeline;
 use crate::store::{Node, StoreError};
 
 /// The number of objects per thread whose findings are collected before they are sorted.
@@ -56,10 +57,12 @@ impl ArrayCheck<'_> {
             let subchunk = reading.pipeline.as_ref().filter(|_| is_sharded).map(|outer| subchunk_pipeline(outer, 0));
             Ok((chain, subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?))
         });
-        // If the store cannot list its keys, one request reads a chunk and shows whether it exists. Shares of the
-        // existing chunks cannot wait for that.
-        let reads_show = self.options.level == ValidateLevel::Data && self.options.partition.is_none();
-        let reads_show = reads_show && bound.is_ok() && !reading.node.tells_keys();
+        let level = self.options.level;
+        let looks_inside = level == ValidateLevel::Data || (is_sharded && level == ValidateLevel::Index);
+        // If the store cannot list its keys, one request reads an object and shows whether it exists. Shares of the
+        // existing objects cannot wait for that.
+        let reads_show =
+            looks_inside && self.options.partition.is_none() && bound.is_ok() && !reading.node.tells_keys();
         let purpose = if reads_show { Purpose::Reading { with_sizes: false } } else { Purpose::Validating(sizes) };
         let listing = listing::scan(&reading.node, metadata, purpose, self.driver);
         let mut listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
@@ -80,7 +83,7 @@ impl ArrayCheck<'_> {
         if let Err(error) = &chain {
             gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
         }
-        if !reads_show {
+        if looks_inside && !reads_show {
             self.objects(inputs, (&listing, &own), None, gathered)?;
         }
         // A chunk that exists and counts as absent was not checked.
@@ -97,13 +100,7 @@ impl ArrayCheck<'_> {
         sizes: Option<&Sizes<'_>>,
         gathered: &mut ValidateReport,
     ) -> Result<ChunkSet> {
-        let pipeline = reading.pipeline.as_ref();
-        let is_sharded = pipeline.is_some_and(|pipeline| pipeline.sharding().is_some());
         let decodes = self.options.level == ValidateLevel::Data;
-        let looks_inside = decodes || (is_sharded && self.options.level == ValidateLevel::Index);
-        if !looks_inside {
-            return Ok(ChunkSet::default());
-        }
         let (chain, subchunk) = match bound {
             Ok((chain, subchunk)) => (*chain, subchunk.as_ref()),
             Err(error) => {
@@ -125,8 +122,8 @@ impl ArrayCheck<'_> {
         let length = u64::try_from(share).unwrap_or(u64::MAX);
         self.progress.start(&reading.store, Some(length).filter(|_| !listing.is_presumed));
         let absent = self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
-        if decodes && absent.len() < listing.present.len() && pipeline.is_some_and(|pipeline| !pipeline.has_checksum())
-        {
+        let has_checksum = reading.pipeline.as_ref().is_none_or(Pipeline::has_checksum);
+        if decodes && !has_checksum && absent.len() < listing.present.len() {
             // Damage that leaves the codecs able to decode a chunk goes unseen in such an array.
             let message = "no codec of the array has a checksum: damage may go unnoticed";
             let help = "if you do not trust the storage, add a checksum: `zarrcast transcode --compress \

@@ -186,6 +186,16 @@ fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_
     assert!(server.lines().iter().all(|line| !line.contains("/c/")));
     run(&test, &server, &["validate", &url, "--level", "data"]).succeeds();
     assert!(server.lines().contains(&"GET /a/c/5".to_owned()));
+    for (key, bytes) in array("plain") {
+        test.write(&key, bytes);
+    }
+    test.run(["transcode", "-s", "8", "plain", "shards"]).succeeds();
+    let shards = test.all_files("shards").into_iter().map(|(key, bytes)| (format!("/s/{key}"), bytes));
+    let server = sound(shards.collect(), Manner::Ranges);
+    run(&test, &server, &["validate", &format!("{}/s", server.address), "--level", "index"]).succeeds();
+    let lines = server.lines();
+    let requests = |method: &str| lines.iter().filter(|line| line.starts_with(&format!("{method} /s/c/"))).count();
+    assert_eq!((requests("GET"), requests("HEAD")), (3, 0), "{lines:?}");
 }
 
 #[test]
