@@ -40,7 +40,7 @@ const MEMBERS: &[Member] = &[
     Member::required("cname", MemberType::Choice(&COMPRESSORS)),
     Member::required("clevel", MemberType::Integer(0, 9)),
     Member::required("shuffle", MemberType::Choice(&SHUFFLES)),
-    Member::new("typesize", MemberType::Integer(1, u32::MAX as i64), MemberDefault::Nothing),
+    Member::optional("typesize", MemberType::Integer(1, u32::MAX as i64)),
     Member::required("blocksize", MemberType::Integer(0, i32::MAX as i64)),
 ];
 
@@ -50,7 +50,7 @@ const NUMCODECS_MEMBERS: &[Member] = &[
     Member::new("clevel", MemberType::Integer(0, 9), MemberDefault::Integer(5)),
     Member::new("shuffle", MemberType::Integer(-1, 2), MemberDefault::Integer(1)),
     Member::new("blocksize", MemberType::Integer(0, i32::MAX as i64), MemberDefault::Integer(0)),
-    Member::new("typesize", MemberType::Integer(1, i32::MAX as i64), MemberDefault::Nothing),
+    Member::optional("typesize", MemberType::Integer(1, i32::MAX as i64)),
 ];
 
 fn index_of(names: &[&str], name: &str) -> Option<usize> {

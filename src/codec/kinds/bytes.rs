@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, copy_swapped};
 use super::error::CodecError;
-use super::members::{Member, MemberDefault, MemberType};
+use super::members::{Member, MemberType};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
@@ -16,7 +16,7 @@ use crate::metadata::json::Object;
 /// `bytes`. v2 has a byte order in its data type instead.
 pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| MEMBERS, bind) };
 
-const MEMBERS: &[Member] = &[Member::new("endian", MemberType::Choice(&["little", "big"]), MemberDefault::Nothing)];
+const MEMBERS: &[Member] = &[Member::optional("endian", MemberType::Choice(&["little", "big"]))];
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let array = to.array()?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown};
+use super::members::{ConfigurationReader, Member, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
 use crate::diagnostic::spelling::alternatives;
@@ -35,15 +35,13 @@ const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("w
 
 const MEMBERS: &[Member] = &[
     Member::required("data_type", MemberType::Any),
-    Member::new("rounding", MemberType::Any, MemberDefault::Nothing),
-    Member::new("out_of_range", MemberType::Any, MemberDefault::Nothing),
-    Member::new("scalar_map", MemberType::Any, MemberDefault::Nothing),
+    Member::optional("rounding", MemberType::Any),
+    Member::optional("out_of_range", MemberType::Any),
+    Member::optional("scalar_map", MemberType::Any),
 ];
 
-const OF_SCALAR_MAP: &[Member] = &[
-    Member::new("encode", MemberType::Any, MemberDefault::Nothing),
-    Member::new("decode", MemberType::Any, MemberDefault::Nothing),
-];
+const OF_SCALAR_MAP: &[Member] =
+    &[Member::optional("encode", MemberType::Any), Member::optional("decode", MemberType::Any)];
 
 /// Returns the type of the encoded values.
 fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberType> {

@@ -19,7 +19,7 @@ const AT_START: &[Member] = &[location("start")];
 const AT_END: &[Member] = &[location("end")];
 const OF_JENKINS: &[Member] = &[
     Member::new("initval", MemberType::Integer(0, u32::MAX as i64), MemberDefault::Integer(0)),
-    Member::new("prefix", MemberType::Any, MemberDefault::Nothing),
+    Member::optional("prefix", MemberType::Any),
 ];
 
 /// `crc32c`, the CRC of Castagnoli. It has no members.

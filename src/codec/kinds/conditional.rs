@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::array::copy;
 use super::error::{CodecError, reserve};
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
+use super::members::{ConfigurationReader, Member, MemberType};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, read_codecs};
@@ -18,7 +18,7 @@ use crate::metadata::extension::{CodecMetadata, read_codecs};
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
 
 const MEMBERS: &[Member] =
-    &[Member::required("codecs", MemberType::Any), Member::new("header_bits", MemberType::Any, MemberDefault::Nothing)];
+    &[Member::required("codecs", MemberType::Any), Member::optional("header_bits", MemberType::Any)];
 
 #[derive(Debug)]
 struct Conditional {

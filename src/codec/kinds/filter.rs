@@ -5,7 +5,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, copy_swapped, unsupported, zeroed};
 use super::error::CodecError;
-use super::members::{Member, MemberDefault, MemberType, numpy_data_type};
+use super::members::{Member, MemberType, numpy_data_type};
 use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
@@ -37,7 +37,7 @@ const DIGITS: Member = Member::required("digits", MemberType::Integer(LEAST_DIGI
 
 /// Makes a member that is a data type, and may be absent.
 const fn data_type(name: &'static str) -> Member {
-    Member::new(name, MemberType::DataType, MemberDefault::Nothing)
+    Member::optional(name, MemberType::DataType)
 }
 
 const fn number(name: &'static str) -> Member {

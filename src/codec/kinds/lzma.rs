@@ -27,13 +27,9 @@ pub(crate) static LZMA: BytesKind = BytesKind {
     ..BytesKind::new(
         &[
             Member::new("format", MemberType::Integer(AUTO as i64, RAW as i64), MemberDefault::Integer(XZ as i64)),
-            Member::new(
-                "check",
-                MemberType::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES),
-                MemberDefault::Nothing,
-            ),
+            Member::optional("check", MemberType::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES)),
             PRESET,
-            Member::new("filters", MemberType::Any, MemberDefault::Nothing),
+            Member::optional("filters", MemberType::Any),
         ],
         |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
         SizeRule::Unbounded,
@@ -87,11 +83,7 @@ const OF_COMPRESSOR: &[Member] = &[
     in_range("pb", 0, 4),
     in_range("mode", 1, 2),
     in_range("nice_len", 2, 273),
-    Member::new(
-        "mf",
-        MemberType::Listed(|number| matches!(number, 3 | 4 | 18..=20), FINDER_NAMES),
-        MemberDefault::Nothing,
-    ),
+    Member::optional("mf", MemberType::Listed(|number| matches!(number, 3 | 4 | 18..=20), FINDER_NAMES)),
     in_range("depth", 0, u32::MAX as i64),
 ];
 const OF_DELTA: &[Member] = &[ID, in_range("dist", 1, 256)];
@@ -103,13 +95,12 @@ const ID: Member = Member::required(
         "the id of a filter: 4611686018427387905 (LZMA1), 33 (LZMA2), 3 (delta) or 4 to 9",
     ),
 );
-const PRESET: Member = Member::new(
+const PRESET: Member = Member::optional(
     "preset",
     MemberType::Listed(
         |preset| matches!(preset & !i64::from(EXTREME), 0..=9),
         "an integer from 0 to 9, or one with Python's PRESET_EXTREME (2147483648) added",
     ),
-    MemberDefault::Nothing,
 );
 
 /// The checksums, whose numbers are those of Python.
@@ -138,7 +129,7 @@ const OPTIONS: [(&str, SetOption); 7] = [
 ];
 
 const fn in_range(name: &'static str, least: i64, greatest: i64) -> Member {
-    Member::new(name, MemberType::Integer(least, greatest), MemberDefault::Nothing)
+    Member::optional(name, MemberType::Integer(least, greatest))
 }
 
 /// An entry of `filters`.

@@ -45,25 +45,29 @@ pub(crate) enum MemberDefault {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) name: &'static str,
-    pub(crate) form: MemberType,
-    pub(crate) absent: MemberDefault,
+    pub(crate) value_type: MemberType,
+    pub(crate) default: MemberDefault,
 }
 
 impl Member {
-    /// Makes a member that may be absent.
-    pub(crate) const fn new(name: &'static str, form: MemberType, absent: MemberDefault) -> Self {
-        Member { name, form, absent }
+    pub(crate) const fn new(name: &'static str, value_type: MemberType, default: MemberDefault) -> Self {
+        Member { name, value_type, default }
     }
 
-    pub(crate) const fn required(name: &'static str, form: MemberType) -> Self {
-        Member { name, form, absent: MemberDefault::Refused }
+    pub(crate) const fn required(name: &'static str, value_type: MemberType) -> Self {
+        Self::new(name, value_type, MemberDefault::Refused)
+    }
+
+    /// Makes a member that may be absent, without a default.
+    pub(crate) const fn optional(name: &'static str, value_type: MemberType) -> Self {
+        Self::new(name, value_type, MemberDefault::Nothing)
     }
 }
 
 /// Adds numcodecs' values for members that the document does not have.
 pub(super) fn fill(configuration: &mut Object, table: &[Member]) {
     for member in table {
-        let value = match member.absent {
+        let value = match member.default {
             MemberDefault::Integer(value) => Json::from(value),
             MemberDefault::Boolean(value) => Json::from(value),
             MemberDefault::Text(text) => Json::from(text),
@@ -125,7 +129,7 @@ impl<'a> ConfigurationReader<'a> {
             ConfigurationReader { codec, object, pointer, table, is_valid: true, diagnostics: Vec::new() };
         members.report_unknown();
         for member in table {
-            let is_required = matches!(member.absent, MemberDefault::Refused);
+            let is_required = matches!(member.default, MemberDefault::Refused);
             let json = if is_required { members.get(member.name) } else { members.given(member.name) };
             let is_right = match json {
                 Some(json) => members.check(member, json),
@@ -177,14 +181,14 @@ impl<'a> ConfigurationReader<'a> {
     /// Returns a member that is present. For numcodecs, and where the table says so, null is absent.
     pub(crate) fn given(&self, name: &str) -> Option<&'a Json> {
         let is_null_absent =
-            || self.codec.starts_with("numcodecs.") || matches!(self.absent(name), MemberDefault::Null);
+            || self.codec.starts_with("numcodecs.") || matches!(self.default_of(name), MemberDefault::Null);
         self.get(name).filter(|json| !json.is_null() || !is_null_absent())
     }
 
     /// Checks that a value has the form of its member.
     fn check(&mut self, member: &Member, json: &Json) -> bool {
         let (name, text) = (member.name, json.as_str());
-        let (is_right, is_type_right, expected) = match member.form {
+        let (is_right, is_type_right, expected) = match member.value_type {
             MemberType::Integer(least, greatest) => {
                 return self.checked_integer(name, json, least..=greatest).is_some();
             }
@@ -203,8 +207,8 @@ impl<'a> ConfigurationReader<'a> {
         is_right || self.unexpected::<()>(wrong(is_type_right), name, expected, json).is_some()
     }
 
-    fn absent(&self, name: &str) -> MemberDefault {
-        self.table.iter().find(|member| member.name == name).map_or(MemberDefault::Nothing, |member| member.absent)
+    fn default_of(&self, name: &str) -> MemberDefault {
+        self.table.iter().find(|member| member.name == name).map_or(MemberDefault::Nothing, |member| member.default)
     }
 
     /// Returns an integer that is present, if `T` can represent it.
@@ -214,20 +218,20 @@ impl<'a> ConfigurationReader<'a> {
 
     /// Returns the integer, or the table's default. It is 0 if there is no default, or `T` cannot represent the value.
     pub(crate) fn integer_value<T: TryFrom<i128> + Default>(&self, name: &str) -> T {
-        let default = if let MemberDefault::Integer(value) = self.absent(name) { value.into() } else { 0 };
+        let default = if let MemberDefault::Integer(value) = self.default_of(name) { value.into() } else { 0 };
         let value = self.integer(name).unwrap_or(default);
         T::try_from(value).unwrap_or_default()
     }
 
     /// Returns the boolean, or the table's default.
     pub(crate) fn boolean_value(&self, name: &str) -> bool {
-        let default = matches!(self.absent(name), MemberDefault::Boolean(true));
+        let default = matches!(self.default_of(name), MemberDefault::Boolean(true));
         self.given(name).and_then(Json::as_bool).unwrap_or(default)
     }
 
     /// Returns the string, or the table's default.
     pub(crate) fn text_value(&self, name: &str) -> &'a str {
-        let default = if let MemberDefault::Text(text) = self.absent(name) { text } else { "" };
+        let default = if let MemberDefault::Text(text) = self.default_of(name) { text } else { "" };
         self.given(name).and_then(Json::as_str).unwrap_or(default)
     }
 

@@ -47,7 +47,7 @@ struct PackBits {
 }
 
 const MEMBERS: &[Member] = &[
-    Member::new("padding_encoding", MemberType::Choice(&["none", "first_byte", "last_byte"]), MemberDefault::Nothing),
+    Member::optional("padding_encoding", MemberType::Choice(&["none", "first_byte", "last_byte"])),
     Member::new("first_bit", MemberType::Integer(0, 63), MemberDefault::Null),
     Member::new("last_bit", MemberType::Integer(0, 63), MemberDefault::Null),
 ];

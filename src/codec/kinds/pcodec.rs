@@ -48,8 +48,8 @@ const MEMBERS: &[Member] = &[
     Member::new("level", MemberType::Integer(0, 12), MemberDefault::Integer(8)),
     Member::new("mode_spec", MemberType::Choice(&["auto", "classic"]), MemberDefault::Text("auto")),
     Member::new("delta_spec", MemberType::Choice(&DELTA_SPECS), MemberDefault::Text("auto")),
-    Member::new("paging_spec", MemberType::Choice(&["equal_pages_up_to"]), MemberDefault::Nothing),
-    Member::new("delta_encoding_order", MemberType::Integer(0, 7), MemberDefault::Nothing),
+    Member::optional("paging_spec", MemberType::Choice(&["equal_pages_up_to"])),
+    Member::optional("delta_encoding_order", MemberType::Integer(0, 7)),
     Member::new("equal_pages_up_to", MemberType::Integer(1, i64::MAX), MemberDefault::Integer(1 << 18)),
 ];
 

@@ -4,7 +4,7 @@
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, encoded_fill_value, scalar};
 use super::error::CodecError;
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown};
+use super::members::{ConfigurationReader, Member, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{value_from_json, value_to_json};
 use crate::diagnostic::code;
@@ -19,10 +19,7 @@ pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {
     ..ArrayKind::new(|_| MEMBERS, bind)
 };
 
-const MEMBERS: &[Member] = &[
-    Member::new("offset", MemberType::Any, MemberDefault::Nothing),
-    Member::new("scale", MemberType::Any, MemberDefault::Nothing),
-];
+const MEMBERS: &[Member] = &[Member::optional("offset", MemberType::Any), Member::optional("scale", MemberType::Any)];
 
 const ZERO: &str = "`scale` of `scale_offset` is zero: nothing could be decoded";
 

@@ -18,7 +18,7 @@ use zfp_rs::{
 
 use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, unsupported};
 use super::error::{CodecError, reserve};
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
+use super::members::{ConfigurationReader, Member, MemberType};
 use super::pcodec::numbers;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
@@ -65,7 +65,7 @@ const fn number(name: &'static str) -> Member {
 }
 
 const fn any(name: &'static str) -> Member {
-    Member::new(name, MemberType::Any, MemberDefault::Nothing)
+    Member::optional(name, MemberType::Any)
 }
 
 const MINEXP: Member = Member::required("minexp", MemberType::Integer(i32::MIN as i64, i32::MAX as i64));
@@ -359,11 +359,11 @@ pub(crate) static ZFPY: ArrayKind =
 
 /// The members that numcodecs writes. Only the parameter of the mode counts.
 const OF_ZFPY: &[Member] = &[
-    Member::new("mode", MemberType::Integer(0, 5), MemberDefault::Nothing),
-    Member::new("tolerance", MemberType::Number, MemberDefault::Nothing),
-    Member::new("rate", MemberType::Number, MemberDefault::Nothing),
-    Member::new("precision", MemberType::Number, MemberDefault::Nothing),
-    Member::new("compression_kwargs", MemberType::Any, MemberDefault::Nothing),
+    Member::optional("mode", MemberType::Integer(0, 5)),
+    Member::optional("tolerance", MemberType::Number),
+    Member::optional("rate", MemberType::Number),
+    Member::optional("precision", MemberType::Number),
+    Member::optional("compression_kwargs", MemberType::Any),
 ];
 
 /// Binds the codec. zfp's number of the mode selects the parameter. The default mode is that of numcodecs. A parameter
