@@ -37,7 +37,7 @@ impl Budget {
         }
     }
 
-    /// Returns the budget of work in addition to data of this many bytes.
+    /// Returns the budget without this many bytes.
     pub(super) fn less(self, bytes: u64) -> Self {
         Budget { reserved: self.reserved.saturating_add(bytes), ..self }
     }

@@ -49,9 +49,9 @@ impl JsonError {
         Self::new(text, offset, false, message)
     }
 
-    /// Makes the error of a bare word that is not allowed. `where_` describes its position.
-    fn not_finite(text: &[u8], offset: usize, word: &str, where_: &str) -> Self {
-        let message = format!("{word}{where_} is not JSON (as the value of a float it is written \"{word}\")");
+    /// Makes the error of a bare word that is not allowed. `context` describes its position.
+    fn not_finite(text: &[u8], offset: usize, word: &str, context: &str) -> Self {
+        let message = format!("{word}{context} is not JSON (as the value of a float it is written \"{word}\")");
         Self::syntax(text, offset, message)
     }
 }
