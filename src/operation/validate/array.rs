@@ -53,21 +53,22 @@ impl ArrayCheck<'_> {
         };
         let sizes = &keys::size_rules(&metadata.grid, reading.pipeline.as_ref(), chain.as_ref().ok());
         let is_sharded = reading.pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
-        let bound = chain.as_ref().map_err(BindError::clone).and_then(|chain| {
+        let level = self.options.level;
+        let looks_inside = level == ValidateLevel::Data || (is_sharded && level == ValidateLevel::Index);
+        let bound = looks_inside.then(|| {
+            let chain = chain.as_ref().map_err(BindError::clone)?;
             let subchunk = reading.pipeline.as_ref().filter(|_| is_sharded).map(|outer| subchunk_pipeline(outer, 0));
             Ok((chain, subchunk.map(|pipeline| BoundChain::bind_to_check(&pipeline)).transpose()?))
         });
-        let level = self.options.level;
-        let looks_inside = level == ValidateLevel::Data || (is_sharded && level == ValidateLevel::Index);
         // If the store cannot list its keys, one request reads an object and shows whether it exists. Shares of the
         // existing objects cannot wait for that.
-        let reads_show =
-            looks_inside && self.options.partition.is_none() && bound.is_ok() && !reading.node.tells_keys();
+        let may_show = self.options.partition.is_none() && !reading.node.tells_keys();
+        let reads_show = bound.as_ref().is_some_and(|bound| may_show && bound.is_ok());
         let purpose = if reads_show { Purpose::Reading { with_sizes: false } } else { Purpose::Validating(sizes) };
         let listing = listing::scan(&reading.node, metadata, purpose, self.driver);
         let mut listing = listing.map_err(|error| OperationError::cannot_list(&reading.store, error))?;
-        let inputs = (reading, metadata, &bound);
-        if reads_show {
+        if let Some(bound) = bound.as_ref().filter(|_| reads_show) {
+            let inputs = (reading, metadata, bound);
             let absent = self.objects(inputs, (&listing, &listing.present), Some(sizes), gathered)?;
             listing.present = listing.present.without(&absent);
         }
@@ -83,8 +84,8 @@ impl ArrayCheck<'_> {
         if let Err(error) = &chain {
             gathered.leave_out(&format!("chunks not decoded: {error}"), own.len());
         }
-        if looks_inside && !reads_show {
-            self.objects(inputs, (&listing, &own), None, gathered)?;
+        if let Some(bound) = bound.as_ref().filter(|_| !reads_show) {
+            self.objects((reading, metadata, bound), (&listing, &own), None, gathered)?;
         }
         // A chunk that exists and counts as absent was not checked.
         gathered.leave_out("objects not read: the store refused access", reading.node.num_refused());

@@ -178,7 +178,7 @@ impl Object<'_, '_> {
             let (position, start) = level.position_of(number);
             let label = format!("{}inner chunk {position:?}: ", level.label);
             let part = Window { offset: window.offset.saturating_add(offset), length, ..window };
-            if !nested && let Some(subchunk) = &check.subchunk {
+            if !nested && let Some(subchunk) = check.subchunk {
                 part.read(0, length, &mut self.buffers.read)?;
                 self.chunk(subchunk, &start, &label)?;
             } else if let Some(level) = Level::new(inner, level.order.clone(), start, label) {

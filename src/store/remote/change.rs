@@ -16,7 +16,6 @@ use object_store::{ObjectStoreExt, PutMode};
 use reqwest::header::HeaderMap;
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::service::Upload;
 use super::{Call, CallResult, Client, Kind, RemoteStore, path};
 use crate::store::{Key, Result, held};
 
@@ -115,22 +114,22 @@ impl Client {
         let id = self.change("write", key, async { self.bucket()?.create_multipart(&path(key)?).await }).await?;
         // Azure has no upload ids. It discards uncommitted blocks itself.
         if !id.is_empty() {
-            held(&self.service.uploads).push(Upload { key: key.to_owned(), id: id.clone(), parts: Vec::new() });
+            held(&self.service.uploads).insert((key.to_owned(), id.clone()), Vec::new());
         }
         Ok(id)
     }
 
     /// Starts the upload of a part. Parts are numbered from 0. The task returns the id of the part.
     pub(super) fn begin_part(self: &Arc<Self>, key: &str, id: &str, number: usize, bytes: Vec<u8>) -> UploadedPart {
-        let (client, own, upload) = (self.clone(), key.to_owned(), id.to_owned());
+        let upload = (key.to_owned(), id.to_owned());
+        let (client, (key, id)) = (self.clone(), upload.clone());
         let part = self.runtime.spawn(async move {
-            let put = async { client.bucket()?.put_part(&path(&own)?, &upload, number, bytes.into()).await };
-            client.change("write", &own, put).await
+            let put = async { client.bucket()?.put_part(&path(&key)?, &id, number, bytes.into()).await };
+            client.change("write", &key, put).await
         });
-        let mut uploads = held(&self.service.uploads);
-        if let Some(upload) = uploads.iter_mut().find(|upload| upload.key == key && upload.id == id) {
-            upload.parts.retain(|part| !part.is_finished());
-            upload.parts.push(part.abort_handle());
+        if let Some(parts) = held(&self.service.uploads).get_mut(&upload) {
+            parts.retain(|part| !part.is_finished());
+            parts.push(part.abort_handle());
         }
         part
     }
@@ -138,34 +137,26 @@ impl Client {
     /// Completes an upload. The object exists afterwards.
     pub(super) async fn end_upload(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<()> {
         self.change("write", key, async { self.bucket()?.complete_multipart(&path(key)?, id, parts).await }).await?;
-        self.forget_upload(key, id);
+        held(&self.service.uploads).remove(&(key.to_owned(), id.clone()));
         Ok(())
     }
 
     /// Aborts an upload and its parts in flight. The server frees its parts.
     pub(super) async fn abort_upload(&self, key: &str, id: &String) -> Result<()> {
         // A part that arrives after the abort would remain in the store.
-        let is_this = |upload: &&Upload| upload.key == key && upload.id == *id;
-        held(&self.service.uploads)
-            .iter()
-            .filter(is_this)
-            .flat_map(|upload| &upload.parts)
-            .for_each(AbortHandle::abort);
-        let call = Call::new(Some(key), MOST_ANSWER).urgent();
+        let upload = (key.to_owned(), id.clone());
+        held(&self.service.uploads).get(&upload).into_iter().flatten().for_each(AbortHandle::abort);
+        let mut call = Call::new(Some(key), MOST_ANSWER);
+        call.is_urgent = true;
         let abort = async { self.bucket()?.abort_multipart(&path(key)?, id).await };
         self.service.change(call, abort).await.map_err(|failure| self.failed("remove", key, failure))?;
-        self.forget_upload(key, id);
+        held(&self.service.uploads).remove(&upload);
         Ok(())
-    }
-
-    fn forget_upload(&self, key: &str, id: &str) {
-        held(&self.service.uploads).retain(|upload| upload.key != key || upload.id != id);
     }
 
     /// Aborts the incomplete uploads, then releases the locks.
     pub(super) async fn release_on_exit(&self) {
-        let uploads: Vec<_> =
-            held(&self.service.uploads).iter().map(|upload| (upload.key.clone(), upload.id.clone())).collect();
+        let uploads: Vec<_> = held(&self.service.uploads).keys().cloned().collect();
         let locks = std::mem::take(&mut *held(&self.service.locks));
         let all = async {
             // If this fails, the store's own lifecycle rules remove the upload.

@@ -6,6 +6,7 @@
 //! It also reads answers itself, as `object_store` requires headers that some servers do not send. If one key of a page
 //! is not a valid path, `object_store` returns no key of that page.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
@@ -64,7 +65,7 @@ pub(super) struct Call {
     /// Size in bytes of an object that the server copies before it answers.
     pub(super) copied: Option<u64>,
     /// True if it does not wait for the limit of requests.
-    is_urgent: bool,
+    pub(super) is_urgent: bool,
     /// Permit for the first attempt.
     permit: Mutex<Option<Permit>>,
     outcome: Mutex<Option<Answer>>,
@@ -78,19 +79,6 @@ impl Call {
         let is_urgent = name.is_some_and(|name| name.ends_with("lock") || name.contains("journal/"));
         Call { key: key.map(str::to_owned), most, is_urgent, ..Call::default() }
     }
-
-    pub(super) fn urgent(self) -> Self {
-        Call { is_urgent: true, ..self }
-    }
-}
-
-/// Incomplete multipart upload.
-#[derive(Debug)]
-pub(super) struct Upload {
-    pub(super) key: String,
-    pub(super) id: String,
-    /// Parts that are being uploaded.
-    pub(super) parts: Vec<AbortHandle>,
 }
 
 /// Service of one store.
@@ -103,7 +91,8 @@ pub(super) struct Service {
     /// Reason why the store was given up.
     given_up: OnceLock<String>,
     pub(super) kind: Kind,
-    pub(super) uploads: Mutex<Vec<Upload>>,
+    /// Parts in flight of the incomplete multipart uploads, by their keys and ids.
+    pub(super) uploads: Mutex<BTreeMap<(String, String), Vec<AbortHandle>>>,
     /// Locks of this process.
     pub(super) locks: Mutex<Vec<Weak<LockOwner>>>,
 }

@@ -26,7 +26,7 @@ pub(crate) trait BlockLoop {
 
 /// A loop over one tile of elements, with its constants.
 pub(crate) trait TileLoop: Send + Sync + 'static {
-    /// What the tiles before have shown.
+    /// State that the tiles before have left.
     type State: 'static;
     /// The figures of a tile.
     type Outcome: 'static;

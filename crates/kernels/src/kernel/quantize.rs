@@ -11,7 +11,7 @@ use bytemuck::pod_read_unaligned;
 use num_traits::AsPrimitive;
 use serde::{Deserialize, Serialize};
 
-use self::pass::{LaneFigures, PassKernel};
+use self::pass::{PassKernel, PreviousTiles};
 use super::double::approximate;
 use super::exact::{RoundedInteger, Value, wrapped};
 use super::missing::MissingFilter;
@@ -90,8 +90,10 @@ impl Quantize {
     /// After a fault the contents of `target` and `figures` are unspecified.
     pub fn convert(&self, source: &[u8], target: &mut [u8], figures: &mut QuantizeFigures) -> Result<(), ElementFault> {
         let (source_size, target_size) = (self.options.source.size(), self.options.target.size());
-        let mut seen =
-            LaneFigures { all: QuantizeFigures { normalizer: self.normalizer, ..*figures }, ..LaneFigures::default() };
+        let mut seen = PreviousTiles {
+            all: QuantizeFigures { normalizer: self.normalizer, ..*figures },
+            ..PreviousTiles::default()
+        };
         let count = num_elements(source, source_size, target, target_size);
         let source_spans = source[..count * source_size].chunks(SPAN * source_size);
         let target_spans = target[..count * target_size].chunks_mut(SPAN * target_size);
@@ -151,7 +153,7 @@ impl Quantize {
     }
 
     /// Converts a tile with its missing values. Returns false with unchanged figures if it needs the exact path.
-    fn convert_tile(&self, source: &[u8], target: &mut [u8], seen: &mut LaneFigures) -> bool {
+    fn convert_tile(&self, source: &[u8], target: &mut [u8], seen: &mut PreviousTiles) -> bool {
         if self.missing.is_empty() {
             return self.run_pass(source, target, seen);
         }
@@ -160,7 +162,7 @@ impl Quantize {
     }
 
     /// Runs the loop. Returns false with unchanged figures if the elements contain one that it cannot convert.
-    fn run_pass(&self, source: &[u8], target: &mut [u8], seen: &mut LaneFigures) -> bool {
+    fn run_pass(&self, source: &[u8], target: &mut [u8], seen: &mut PreviousTiles) -> bool {
         let Some(kernel) = &self.pass else { return false };
         let found = kernel.run_after(seen, source, target);
         seen.last = found.unwrap_or_default();

@@ -21,11 +21,11 @@ use crate::{with_bits, with_float};
 
 /// A loop compiled for an instruction set. `None` for a tile that it cannot convert. The figures are not finite if a
 /// decoded value overflowed.
-pub(super) type PassKernel = TileKernel<Option<QuantizeFigures>, LaneFigures>;
+pub(super) type PassKernel = TileKernel<Option<QuantizeFigures>, PreviousTiles>;
 
-/// What the tiles before have shown.
+/// Figures of the tiles before.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LaneFigures {
+pub(super) struct PreviousTiles {
     /// The figures of all of them. The greatest errors of a tile are exact only if they exceed these.
     pub(super) all: QuantizeFigures,
     /// The figures of the last one. The next one is likely to contain what this one contained.
@@ -108,11 +108,16 @@ struct PassLoop<S: FloatElement, T, M, const DIVIDES: bool> {
 impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode, const DIVIDES: bool> TileLoop
     for PassLoop<S, T, M, DIVIDES>
 {
-    type State = LaneFigures;
+    type State = PreviousTiles;
     type Outcome = Option<QuantizeFigures>;
 
     #[inline(always)]
-    fn run<const ROUNDS: bool>(&self, source: &[u8], target: &mut [u8], seen: &LaneFigures) -> Option<QuantizeFigures> {
+    fn run<const ROUNDS: bool>(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        seen: &PreviousTiles,
+    ) -> Option<QuantizeFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
         let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants: self.constants, types: PhantomData };
@@ -329,7 +334,7 @@ where
         &self,
         source: &[S],
         lanes: &Lanes<S::Wide>,
-        seen: &LaneFigures,
+        seen: &PreviousTiles,
     ) -> Option<QuantizeFigures> {
         // Finite values can be clamped.
         let (first, last) = if CLAMP { (S::Wide::zero(), S::Wide::max_value()) } else { self.codes() };
