@@ -3,7 +3,7 @@
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
     BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Effect, ForShape, IndexEntry, PerShape,
-    Workspace, as_index,
+    Workspace, as_index, conversion,
 };
 use crate::grid::ravel;
 use crate::pipeline::IndexLocation;
@@ -33,7 +33,17 @@ impl ShardLayout {
         // A nested shard is decoded as a whole.
         let is_shard = |codec: &BoundCodec| matches!(codec.codec, Codec::Sharding(_));
         let is_nested = sharding.inner().codecs().iter().any(is_shard);
-        (codec_index + 1 == chain.codecs().len() && !is_nested).then_some(codec_index)
+        let is_streamed = codec_index + 1 == chain.codecs().len() && !is_nested;
+        (is_streamed && Self::keeps_fill_value(chain, codec_index, sharding)).then_some(codec_index)
+    }
+
+    /// Returns true if absent inner chunks contain the fill value of the array. They contain that of the codec's input,
+    /// so the codecs before it must decode one to the other.
+    fn keeps_fill_value(chain: &BoundChain, codec_index: usize, sharding: &BoundSharding) -> bool {
+        let programs = codec_index.checked_sub(1).and_then(|last| conversion::value_programs(chain, last));
+        let Some(([_, decode], fill)) = programs.zip(chain.decoded().fill_value.as_ref()) else { return true };
+        let absent = sharding.inner().decoded().fill_value.as_ref();
+        absent.and_then(|absent| decode.run_alone(&absent.0)).is_some_and(|decoded| decoded == fill.0)
     }
 
     /// Creates the layout from the chain and the chain of its subchunks. Returns `None` if it cannot be streamed.

@@ -66,7 +66,7 @@ pub struct BoundCodec {
 /// A bound chain. It may end with array->array codecs.
 #[derive(Debug, Clone)]
 pub struct BoundChain {
-    decoded: ArrayRepresentation,
+    pub(super) decoded: ArrayRepresentation,
     codecs: Vec<BoundCodec>,
     /// The codecs that run as one.
     runs: Arc<[DifferenceRun]>,
@@ -171,6 +171,10 @@ impl BoundChain {
                 check_size(array, elements)?;
             }
             let codec = match bind_codec(stage, &before, elements) {
+                Ok(Codec::Sharding(mut sharding)) => {
+                    sharding.presume_fill_value(&decoded);
+                    Codec::Sharding(sharding)
+                }
                 Ok(codec) => codec,
                 Err(_) if unread => Codec::Other,
                 Err(BindError::Unsupported { because, .. }) => return Err(unsupported(because)),

@@ -9,6 +9,9 @@ use super::is_filled_with;
 use super::kinds::array::zeroed;
 use super::kinds::error::reserve;
 use super::region::{advance, as_index, copy_box};
+use crate::data_type::FillValue;
+use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::{OutOfRange, Rounding};
 use crate::memory::fallibly;
 use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
@@ -67,6 +70,20 @@ impl BoundSharding {
             index_bytes,
             write_empty: shard.fill_value.is_none(),
         })
+    }
+
+    /// Takes the number of the array's fill value where the filters before the shard have no rule for it: zarr-python
+    /// reads absent inner chunks so. Other readers encode it, so no inner chunk is left out.
+    pub(super) fn presume_fill_value(&mut self, array: &ArrayRepresentation) {
+        let decoded = &mut self.inner.decoded;
+        if let (None, Some(fill), Some(source), Some(target)) =
+            (&decoded.fill_value, &array.fill_value, array.data_type.number(), decoded.data_type.number())
+        {
+            let (rounding, out_of_range) = (Rounding::TowardsZero, OutOfRange::Error);
+            let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() });
+            let number = fill.to_bits(&array.data_type).and_then(|bits| cast.convert_one(bits).ok());
+            decoded.fill_value = number.map(|bits| FillValue::from_bits(target, bits));
+        }
     }
 
     /// Returns the chain of an inner chunk.

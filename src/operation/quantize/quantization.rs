@@ -146,9 +146,11 @@ impl Quantization {
     /// Returns a warning if a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self, is_in_tree: bool) -> Option<Diagnostic> {
         const FEW: u64 = 8;
-        let (step, option) = match (self.grid_step, self.max_error) {
-            (Some(step), _) => (step, "--step"),
-            (None, Some(_)) => (self.step(), "--max-error"),
+        let is_cut_off = self.scaling.scale == Some(FloatType(self.source).greatest());
+        let (step, next) = match (self.grid_step, self.max_error) {
+            (Some(step), _) => (step, "give a smaller `--step`"),
+            (None, Some(_)) => (self.step(), "give a smaller `--max-error`"),
+            (None, None) if is_cut_off => (self.step(), "the array's type allows no smaller one: use `--keep-bits`"),
             (None, None) => return None,
         };
         let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && !self.is_open;
@@ -156,7 +158,7 @@ impl Quantization {
         let rule = if is_in_tree { " with `--rule`, or leave the array unchanged with `--exclude`" } else { "" };
         (differs && codes < FEW).then(|| {
             let message = format!("a step of {step} leaves {} in use", quantity::counted(codes, "code"));
-            Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(format!("give a smaller `{option}`{rule}"))
+            Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(format!("{next}{rule}"))
         })
     }
 

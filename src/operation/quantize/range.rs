@@ -341,7 +341,7 @@ impl RangeFinder {
     }
 
     /// Returns the codes of a range, from its least value to its greatest. `None` if one of these has no code.
-    pub(super) fn codes_of(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Codes> {
+    pub(crate) fn codes_of(&self, scaling: Scaling, (lo, hi): (f64, f64)) -> Option<Codes> {
         Some(Codes { first: self.encode(scaling, lo)?, last: self.encode(scaling, hi)?, ..self.codes })
     }
 }

@@ -304,7 +304,13 @@ impl<'a> Request<'a> {
         let plain = |scaling| Fitted { scaling, codes: finder.codes, is_proved: false };
         let ends = range.unwrap_or_default();
         let fitted = match (fit, range) {
-            (ScaleSearch::AllCodes, _) => return self.scaling(finder, range).map(plain),
+            (ScaleSearch::AllCodes, _) => {
+                let scaling = self.scaling(finder, range)?;
+                // Without a greater scale in the array's type, the range needs fewer codes.
+                let is_cut_off = self.quantize.scale.is_none() && scaling.scale == Some(finder.float.greatest());
+                let used = range.filter(|_| is_cut_off).and_then(|range| finder.codes_of(scaling, range));
+                return Ok(Fitted { codes: used.unwrap_or(finder.codes), ..plain(scaling) });
+            }
             // No value is finite, so nothing can change.
             (ScaleSearch::Within(_), None) => {
                 Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
