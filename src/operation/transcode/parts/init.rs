@@ -9,7 +9,6 @@ use super::plan_file::{ArrayUnits, Boundary, KEY, PartsPlan, PassName, PassPlan,
 use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
-use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::{JobPlan, Plan, Source};
 use crate::operation::{
@@ -227,10 +226,8 @@ fn merged<'a>(
         let sum = all.entry(*array).or_default();
         sum.declared_missing = sum.declared_missing.saturating_add(survey.declared_missing);
         sum.absent_elements |= survey.absent_elements;
-        match (&mut sum.extent, &survey.extent) {
-            (Some(sum), Some(other)) => ExtentScan::new(number_type, &[]).merge(sum, other),
-            (None, Some(other)) => sum.extent = Some(*other),
-            (_, None) => {}
+        if let Some(extent) = &survey.extent {
+            sum.extent.get_or_insert_default().merge(extent, number_type);
         }
     }
     all
