@@ -86,7 +86,6 @@ pub(super) fn apply(
     }
     let has_order = draft.zarr_format == 2;
     draft.edit_innermost(|chain| {
-        let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
         // An existing name is kept.
         let present = chain.iter().find(|codec| is_bitround(codec));
         let name = present.map_or_else(|| CODEC.to_owned(), |codec| codec.name.clone());
@@ -115,12 +114,15 @@ fn describe(container: &str, bits: u32, draft: &mut Draft) {
     draft.set_attributes(attributes.collect::<Object>().with(NAME, container).with(BITS, u64::from(bits)));
 }
 
+fn is_bitround(codec: &CodecMetadata) -> bool {
+    matches!(codec.name.as_str(), "bitround" | CODEC)
+}
+
 /// Returns the pipeline that writes rounded values. The codec is before a transposition, where the kernel replaces it.
 /// It rounds each value by itself, so the order does not matter.
 pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
-    let codecs = || pipeline.stages.iter().map(|stage| stage.metadata.clone());
-    let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
-    let codecs: Vec<_> = codecs().filter(is_bitround).chain(codecs().filter(|c| !is_bitround(c))).collect();
+    let mut codecs = pipeline.codecs();
+    codecs.sort_by_key(|codec| !is_bitround(codec));
     Pipeline::build(pipeline.input.clone(), &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 
