@@ -64,19 +64,19 @@ pub(super) fn is_about_name(found: &Diagnostic) -> bool {
     found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
 }
 
-/// Writes the rounding into the metadata of DEST. The codec is the first of the innermost chain, and replaces an
+/// Writes the rounding into the metadata of DEST. Rounds the value of absent elements, too. The codec is the first of the innermost chain, and replaces an
 /// existing one. In v2 it must follow a transposition, which is the `order` there.
 pub(super) fn apply(
     source: &OpenedArray,
-    absent: Option<&FillValue>,
+    absent: &mut Option<FillValue>,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
 ) -> Result<(ValueStep, BitRounding)> {
     let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
-    let fill = absent.and_then(|fill| fill.to_bits(&draft.data_type));
-    let fill = FloatType(number_type).value(fill.unwrap_or(0));
+    let absent_bits = absent.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
+    let fill = FloatType(number_type).value(absent_bits.unwrap_or(0));
     let rounding = BitRounding { keep, number_type, fill, container: container.to_owned() };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
@@ -103,7 +103,9 @@ pub(super) fn apply(
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let values = declared.into_iter().chain(written);
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    Ok((ValueStep::KeepBits(Box::new(Kernel::new(number_type, bits, &kept))), rounding))
+    let kernel = Kernel::new(number_type, bits, &kept);
+    *absent = absent_bits.map(|bits| FillValue::from_bits(number_type, kernel.round_one(bits)));
+    Ok((ValueStep::KeepBits(Box::new(kernel)), rounding))
 }
 
 /// Sets the attributes of a rounding, and removes those of an earlier one.

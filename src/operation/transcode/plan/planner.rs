@@ -362,7 +362,7 @@ impl Planner<'_> {
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
-            let (kernel, rounding) = keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
+            let (kernel, rounding) = keep_bits::apply(source, &mut changed.absent, (keep, container), draft)?;
             changed.change = changed.change.then(kernel, 1);
             changed.rounding = Some(rounding);
         }
