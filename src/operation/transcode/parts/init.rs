@@ -206,10 +206,12 @@ impl PartsJob<'_> {
         };
         let mut job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
         job.check_room()?;
+        // Schedulers were given the number of parts at the start. Absent chunks that are written now add none.
+        let partitions = plan.pass(PassName::Write).map_or(plan.partitions, PassPlan::partitions);
         plan.passes = vec![range];
-        plan.passes.extend(passes(&job.arrays, &[], plan.partitions));
+        plan.passes.extend(passes(&job.arrays, &[], partitions));
         plan.memory_bytes = memory(&job.arrays);
-        plan.bytes = largest_part(&job.arrays, plan.partitions);
+        plan.bytes = largest_part(&job.arrays, partitions);
         plan.sealed = job.seal();
         plan.write(target, &key).map(drop)
     }
