@@ -714,8 +714,8 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l zarr-for
 3\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l separator -d 'Separator of the indices in chunk keys: `.` or `/`' -r -f -a ".\t''
 /\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'Replace all attributes by JSON or @FILE' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Add or replace the attributes in JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes -d 'Replace all attributes of arrays by JSON or @FILE' -r
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attributes-append -d 'Add to arrays the attributes in JSON or @FILE, or replace them' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'New names of the dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Integer that stands for NaN' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t''

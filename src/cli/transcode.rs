@@ -489,11 +489,11 @@ struct Changes {
     #[arg(long, value_parser = value::one_of(&SEPARATORS), value_name = "CHAR", hide_possible_values = true, help_heading = "Data type, format, metadata", hide_short_help = true)]
     separator: Option<Separator>,
 
-    /// Replace all attributes by JSON or @FILE
+    /// Replace all attributes of arrays by JSON or @FILE
     #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
     attributes: Option<Document>,
 
-    /// Add or replace the attributes in JSON or @FILE
+    /// Add to arrays the attributes in JSON or @FILE, or replace them
     #[arg(long, value_name = "JSON", value_parser = value::document, help_heading = "Data type, format, metadata", hide_short_help = true)]
     attributes_append: Option<Document>,
 

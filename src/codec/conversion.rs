@@ -169,6 +169,17 @@ impl Conversion {
         self.whole.keep
     }
 
+    /// Encodes elements that the change of values has converted. Their rounding replaces the codec that rounds.
+    pub fn encode_changed(
+        &self,
+        elements: &[u8],
+        encoded: &mut Vec<u8>,
+        scratch: &mut Workspace,
+    ) -> Result<(), ChainFault> {
+        let is_rounded = matches!(self.change.steps.last(), Some(ValueStep::KeepBits(_)));
+        self.destination.encode_from(if is_rounded { self.change.num_codecs } else { 0 }, elements, encoded, scratch)
+    }
+
     /// Returns true if chunks are decoded to elements.
     pub fn decodes_elements(&self) -> bool {
         !matches!(self.path, ConversionPath::Bytes { .. })

@@ -4,9 +4,9 @@
 //! target, and the others use two scratch tiles. So memory is read and written once, however many codecs there are.
 
 use super::fault::ChainFault;
-use crate::element::{NumberType, element_bits};
+use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::ElementFault;
-use crate::kernel::cast::Cast;
+use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::keep_bits::{BitRound, KeepBits};
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
@@ -137,6 +137,24 @@ impl ValueProgram {
     pub fn push(&mut self, step: ValueStep, origin: StepOrigin) {
         let size = step.types().map_or(self.sizes().1, |(_, target)| target.size());
         self.steps.push((step, origin, size));
+    }
+
+    /// Returns the program with a cast of its results, numbers of this type, to float64.
+    #[must_use]
+    pub fn to_float64(mut self, source: NumberType) -> Self {
+        let target = NumberType::of(ElementType::Float64);
+        let (rounding, out_of_range, scalar_map) = Default::default();
+        if source != target {
+            let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map });
+            self.push(ValueStep::Cast(cast), StepOrigin::DataType);
+        }
+        self
+    }
+
+    /// Replaces `numbers` with the results of a program of [`Self::to_float64`].
+    pub fn numbers(&self, source: &[u8], numbers: &mut Vec<f64>, tiles: &mut Tiles) -> Result<(), ProgramFault> {
+        numbers.resize(source.len() / self.source_size, 0.0);
+        self.run_into(source, bytemuck::cast_slice_mut(numbers), tiles, None)
     }
 
     /// Returns true if a value can cause a fault, or counts in figures.

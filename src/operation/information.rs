@@ -247,7 +247,7 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
         _ => None,
     });
     let fill = encoded.fill_value.as_ref().and_then(|fill| fill.to_bits(&encoded.data_type));
-    let mut codecs: Vec<_> = outer.stages.iter().map(|stage| stage.metadata.clone()).collect();
+    let mut codecs = outer.codecs();
     edit_innermost(&mut codecs, |chain| {
         chain.drain(..leading.len());
     });

@@ -81,7 +81,7 @@ pub(super) fn subchunk_pipeline(pipeline: &Pipeline, hoisted: usize) -> Pipeline
     }
     let hoisted = hoisted.min(level.stages.len());
     let end = codecs.len() + hoisted;
-    codecs.extend(level.stages.iter().map(|stage| stage.metadata.clone()));
+    codecs.extend(level.codecs());
     codecs[..end].rotate_right(hoisted);
     let input = ArrayRepresentation { shape: pipeline.innermost_chunk_shape(), ..pipeline.input.clone() };
     Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())

@@ -144,7 +144,7 @@ pub struct Counts {
     /// Bytes of all elements, in the data type of DEST.
     pub bytes_logical: Option<u64>,
     /// Encoded bytes of the selected chunks of SOURCE. `bytes_read` counts a chunk again if it is read again. `None` if
-    /// chunks are read again and their sizes were not requested, as in a job in parts.
+    /// chunks are read again and their sizes were not requested.
     pub bytes_source: Option<u64>,
 }
 
@@ -216,7 +216,8 @@ pub struct QuantizationResult {
     pub nan: Option<u64>,
     /// Number of elements that were clamped to the range. `None` in a plan.
     pub clamped: Option<u64>,
-    /// The greatest error of the finite elements that were not clamped.
+    /// The greatest error of the finite elements that were not clamped. With `--as` alone: the greatest difference
+    /// between the two forms of a code.
     #[serde(serialize_with = "figure::number")]
     pub max_abs_error: Option<f64>,
     /// The greatest error of the clamped elements.
@@ -225,7 +226,7 @@ pub struct QuantizationResult {
     /// The root mean square error of the finite elements that were not clamped.
     #[serde(serialize_with = "figure::number")]
     pub rms_error: Option<f64>,
-    /// Limit of the error: `--max-error`, or the one that follows from step and rounding.
+    /// Limit of `max_abs_error`: `--max-error`, or the one that follows from step and rounding.
     #[serde(serialize_with = "figure::number")]
     pub bound: Option<f64>,
     /// Readers that can decode the result. `None` if the metadata do not say what the codes mean.

@@ -120,12 +120,21 @@ impl Pipeline {
         Pipeline { input, stages }
     }
 
+    /// Returns the metadata of the codecs.
+    pub fn codecs(&self) -> Vec<CodecMetadata> {
+        self.stages.iter().map(|stage| stage.metadata.clone()).collect()
+    }
+
+    /// Returns the array that codec `index` encodes. `None` if it is none, or after a fault.
+    pub fn array_at(&self, index: usize) -> Option<&ArrayRepresentation> {
+        self.stages[..index].last().map_or(Some(&self.input), |stage| stage.output.as_ref()?.array())
+    }
+
     /// Follows a chunk of another shape through the same codecs. Faults are added to `diagnostics`.
     #[must_use]
     pub fn for_shape(&self, shape: &[u64], diagnostics: &mut Vec<Diagnostic>) -> Pipeline {
-        let codecs: Vec<CodecMetadata> = self.stages.iter().map(|stage| stage.metadata.clone()).collect();
         let input = ArrayRepresentation { shape: shape.to_vec(), ..self.input.clone() };
-        Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", diagnostics)
+        Pipeline::build(input, &self.codecs(), Completeness::Partial, "/codecs", diagnostics)
     }
 
     /// Returns the chunk after the last codec. `None` after a fault.
@@ -163,14 +172,19 @@ impl Pipeline {
 
     /// Returns the shape of the innermost chunk, in the dimensions of the input array.
     ///
-    /// The shape is permuted back through the transposes before each `sharding_indexed`.
+    /// The shape is permuted back through the transposes before each `sharding_indexed`. After a codec that changes the
+    /// shape otherwise, inner chunks are no boxes of the array. Then it is the shape of the input.
     pub fn innermost_chunk_shape(&self) -> Vec<u64> {
         let Some((index, sharding)) = self.sharding() else { return self.input.shape.clone() };
         let mut shape = sharding.inner.innermost_chunk_shape();
         for stage in self.stages[..index].iter().rev() {
-            if let Effect::Transpose(order) = stage.configuration.effect() {
-                let encoded = shape.clone();
-                encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
+            match stage.configuration.effect() {
+                Effect::Transpose(order) => {
+                    let encoded = shape.clone();
+                    encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
+                }
+                Effect::Reshape | Effect::Packs => return self.input.shape.clone(),
+                _ => {}
             }
         }
         shape

@@ -44,7 +44,8 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
     let by_up_to = result.max_abs_error_clamped.filter(|_| result.clamped != Some(0));
     let by_up_to = by_up_to.map_or_else(String::new, |error| format!(", by up to {}", figure(error)));
     let nan_code = result.nan_code.map_or_else(String::new, |code| format!(", NaN is {code}"));
-    let greatest = if result.is_repacked { "max difference" } else { "max error" };
+    let (greatest, between) =
+        if result.is_repacked { ("max difference", " between the two forms") } else { ("max error", "") };
     let information = |share: f64| format!("{} % of it, in every dimension", figure(share * 100.0));
     let range = |[low, high]: &[Json; 2]| format!("{} to {}", quantity::json(low), quantity::json(high));
     let members = [
@@ -54,7 +55,7 @@ pub(super) fn describe_quantization(result: &QuantizationResult) -> Members<'sta
         ("codes", result.codes.map(|[first, last]| format!("{first} to {last}{nan_code}"))),
         ("step", result.step.map(figure)),
         ("differences", result.predict.as_ref().map(|dimensions| format!("along {}", dimensions.join(", ")))),
-        (greatest, result.max_abs_error.map(|error| figure(error) + &bound)),
+        (greatest, result.max_abs_error.map(|error| figure(error) + between + &bound)),
         ("rms error", result.rms_error.map(figure)),
         ("clamped", result.clamped.map(|clamped| share_or_none(clamped) + &by_up_to)),
         ("NaN", result.nan.map(share_or_none)),

@@ -120,7 +120,8 @@ fn max_error_that_no_type_keeps_is_an_error_with_the_way_out_and_leaves_no_desti
         1,
         &["--max-error 0.05", "uint8", "about 580 codes", "float32 can use only 255 of uint8", "wider --quantize TYPE"],
     );
-    run(&["--max-error", "1e-7", "a", "b"]).fails(1, &["uint32", "allow a larger error"]);
+    test.write_float32("wide", "\"NaN\"", &[Some([0.001, 1.0, 3.3, 300.0])]);
+    run(&["--max-error", "1e-7", "wide", "b"]).fails(1, &["uint32", "allow a larger error"]);
     run(&["--max-error", "0", "a", "b"]).fails(1, &["--max-error 0"]);
     assert!(!test.exists("b"));
     // Values that the arithmetic restores exactly satisfy any error.
@@ -140,6 +141,11 @@ fn max_error_near_the_last_place_of_the_values_takes_a_step_that_is_exact() {
     let found = quantization(&result);
     // 2^-16, a unit in the last place of the values below 256.
     assert_eq!((&found["step"], &found["max_abs_error"]), (&json!(2_f64.powi(-16)), &json!(0.0)));
+    // No smaller error needs more codes.
+    let result = quantise(&test, &["--max-error", "1e-9", "--verify", "a", "c"]);
+    for name in ["step", "codes", "data_type", "max_abs_error"] {
+        assert_eq!(quantization(&result)[name], found[name], "{name}");
+    }
 }
 
 /// Writes a float32 array of one chunk.

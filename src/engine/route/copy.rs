@@ -116,7 +116,7 @@ impl Pass<'_, Conversion> {
         let Some(absent) = &self.transfer.absent_element else { return Ok(Converted::Empty) };
         let (destination, chain) = (&self.transfer.destination, conversion.destination());
         let Buffers { written, conversion: work, .. } = buffers;
-        let encoded = chain.encode(&filled(absent, chain), written, &mut work.workspace);
+        let encoded = conversion.encode_changed(&filled(absent, chain), written, &mut work.workspace);
         encoded.map(|()| Converted::Written).map_err(|fault| {
             at(fault, &destination.subchunk_grid.start_of(position)).of_destination(destination.object_of(position))
         })

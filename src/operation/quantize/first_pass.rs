@@ -136,7 +136,7 @@ impl Accumulator for FirstPassScan {
     type Buffers = ();
 
     fn start(&self, _: &Region) -> Self::Part {
-        [self.scan.empty(); 2]
+        Self::Part::default()
     }
 
     fn add(&self, part: &mut Self::Part, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
@@ -175,7 +175,7 @@ impl FirstPassScan {
 
     /// Returns the results of the pass. `found` is `None` without a pass.
     pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> FirstPassStats {
-        let [extent, declared] = found.unwrap_or([self.scan.empty(); 2]);
+        let [extent, declared] = found.unwrap_or_default();
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
         FirstPassStats { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
     }

@@ -202,20 +202,26 @@ impl Quantization {
         ValueCodecs { scale_offset: self.scale_offset(), encode: Cast::new(encode), decode: Cast::new(decode) }
     }
 
-    /// Returns the decoding from codes to values as readers do it, and the type of the values.
-    pub(crate) fn reader(&self) -> (ValueProgram, FloatType) {
+    /// Returns the decoding from codes to float64, with the values that readers get.
+    pub(crate) fn number_reader(&self) -> ValueProgram {
+        let is_cf = self.form == QuantizeForm::Cf;
+        self.reader().to_float64(if is_cf { NumberType::of(ElementType::Float64) } else { self.source })
+    }
+
+    /// Returns the decoding from codes to values as readers do it.
+    pub(crate) fn reader(&self) -> ValueProgram {
         let mut program = ValueProgram::new(self.target.size());
         if self.form == QuantizeForm::Cf {
             let missing = self.codes.nan.iter().chain(&self.more_nan_codes).map(|code| i128::from(*code)).collect();
             let (double, attributes) = (NumberType::of(ElementType::Float64), self.cf_attributes());
             let unpack = Unpack::new(self.target, double, attributes.0, attributes.1, missing);
             program.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
-            return (program, FloatType(double));
+            return program;
         }
         let ValueCodecs { decode, scale_offset, .. } = self.codecs();
         program.push(ValueStep::Cast(decode), StepOrigin::DataType);
         program.push(ValueStep::ScaleDecode(scale_offset), StepOrigin::DataType);
-        (program, FloatType(self.source))
+        program
     }
 
     /// Returns the value after encoding and decoding.

@@ -30,12 +30,19 @@ impl RangeFinder {
             return Ok(Fitted { scaling, codes, is_proved: true });
         }
         let share = if self.rounding.is_to_nearest() { 0.5 } else { 1.0 };
-        let ideal = share / allowed;
+        let finest = share / allowed;
+        if !finest.is_finite() {
+            return Err(RangeFault::TooCoarse);
+        }
+        // All values of the range are multiples of this distance: a narrower step only adds codes.
+        let least = if lo < 0.0 && hi > 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+        let distance = self.float.neighbour(least, 1).map_or(0.0, |next| next - least);
+        let ideal = finest.min(distance.recip());
         // Halves: the difference of two float64 may overflow.
         let needed = 2.0 * (hi / 2.0 - lo / 2.0) * ideal;
         let has_room = needed < float_of(self.codes.last - self.codes.first) + 1.0;
         if !has_room {
-            return Err(if ideal.is_finite() { RangeFault::TooFewCodes } else { RangeFault::TooCoarse });
+            return Err(RangeFault::TooFewCodes);
         }
         // No scale of the type has such a narrow step, whatever the values are.
         if ideal > self.float.greatest() {
@@ -479,6 +486,25 @@ mod tests {
         assert!(step < 0.1 && step > 0.1 - 3.2e-5 * 2.0, "{step}");
         assert!(widest.is_proved);
         assert_eq!((widest.codes.first, widest.codes.last), (0, 578));
+    }
+
+    #[test]
+    fn error_below_the_distance_of_values_needs_a_code_for_each_value() {
+        for (allowed, lo) in [(1e-4, 1e6 + 0.1875), (1e-9, 1e6 + 0.1875), (1e-3, -1e6 - 99.25)] {
+            let case = Case {
+                source: ElementType::Float32,
+                target: ElementType::UInt16,
+                rounding: Rounding::NearestEven,
+                has_nan: true,
+                lo,
+                hi: lo + 99.0625,
+                allowed,
+            };
+            let widest = case.finder().widest((case.lo, case.hi), case.allowed).unwrap();
+            // The values are sixteenths.
+            assert_eq!((widest.scaling.scale, widest.is_proved), (Some(16.0), true), "{allowed}");
+            assert_eq!((widest.codes.first, widest.codes.last), (1, 1586));
+        }
     }
 
     #[test]

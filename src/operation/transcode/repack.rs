@@ -36,8 +36,8 @@ pub(super) struct Repacking {
     pub absent: Option<FillValue>,
     /// Whether SOURCE is a float array.
     pub is_of_floats: bool,
-    /// The decoders of SOURCE and of DEST.
-    decode: [Decode; 2],
+    /// The decoders of SOURCE and of DEST, to float64.
+    decode: [ValueProgram; 2],
 }
 
 /// Writes the packing of an array into the draft in another form. Also returns the value of absent elements in DEST.
@@ -78,7 +78,7 @@ pub(super) fn repack(
         absent
     };
     let absent = absent.map(|code| FillValue::from_bits(codes, code));
-    let decode = [packing.decode, quantization.reader()];
+    let decode = [packing.decode, quantization.number_reader()];
     let repacking = Repacking { quantization, difference, limit, absent, is_of_floats, decode };
     Ok((repacking, stands_for.map(|bits| FillValue::from_bits(values, bits))))
 }
@@ -115,7 +115,8 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
         let near = [(offset, if offset == 0.0 { 0 } else { of_offset }), (scale, of_scale)];
         let [Some(offset), Some(scale)] = near.map(|(value, steps)| float.neighbour(value, steps)) else { continue };
         quantization.scaling = Scaling::new(Some(offset), Some(scale));
-        let difference = greatest_difference(&expected, &values(&quantization.reader(), &table).unwrap_or_default());
+        let difference =
+            greatest_difference(&expected, &values(&quantization.number_reader(), &table).unwrap_or_default());
         // `scale_factor` is 1 / scale, unless another value is exact.
         if difference < least && (!is_cf || least.is_infinite() || difference == 0.0) {
             (best, least) = (quantization.scaling, difference);
@@ -200,26 +201,22 @@ impl Repacking {
 }
 
 /// Determines the greatest difference of the codes that occur.
-struct Differences<'a>(&'a [Decode; 2]);
+struct Differences<'a>(&'a [ValueProgram; 2]);
 
 impl Accumulator for Differences<'_> {
     type Part = f64;
-    type Buffers = ([Vec<u8>; 2], Tiles);
+    type Buffers = ([Vec<f64>; 2], Tiles);
 
     fn start(&self, _: &Region) -> f64 {
         0.0
     }
 
     fn add(&self, part: &mut f64, chunk: Chunk<'_>, (buffers, tiles): &mut Self::Buffers) -> Result<(), Fault> {
-        for ((decode, _), buffer) in self.0.iter().zip(&mut *buffers) {
-            let run = decode.run(chunk.elements.unwrap_or_default(), buffer, tiles, None);
+        for (decode, buffer) in self.0.iter().zip(&mut *buffers) {
+            let run = decode.numbers(chunk.elements.unwrap_or_default(), buffer, tiles);
             run.map_err(|fault| Fault::Other(format!("a code has no value: {:?}", fault.fault.kind)))?;
         }
-        let [one, other] = [0, 1].map(|side| {
-            let number = self.0[side].1.0;
-            buffers[side].chunks_exact(number.size()).map(move |bytes| fault::number_value(number, element_bits(bytes)))
-        });
-        *part = one.zip(other).map(|(a, b)| greatest_difference(&[a], &[b])).fold(*part, f64::max);
+        *part = part.max(greatest_difference(&buffers[0], &buffers[1]));
         Ok(())
     }
 
@@ -253,14 +250,12 @@ pub(super) fn is_for(source: &OpenedArray, form: QuantizeForm) -> bool {
     }
 }
 
-/// The decoding from codes to values, and the type of the values.
-type Decode = (ValueProgram, FloatType);
-
 /// The codes of an array, and their values.
 struct Packing {
     codes: NumberType,
     float: FloatType,
-    decode: Decode,
+    /// The decoding to float64.
+    decode: ValueProgram,
     /// `offset` and `scale` of a codec that does approximately the same.
     scaling: [f64; 2],
     /// Codes of missing values. The code of absent elements is the first.
@@ -313,7 +308,7 @@ impl Packing {
         decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
         let absent = source.fill_value.as_ref().map_or(Some(0), |fill| fill.to_bits(&source.data_type));
         let missing = cf::declared_missing(source, stored);
-        Ok(Some(Packing { codes, float, decode: (decode, float), scaling, missing, absent }))
+        Ok(Some(Packing { codes, float, decode: decode.to_float64(float.0), scaling, missing, absent }))
     }
 
     /// Returns the packing of floats by codecs. `None` if other codecs are before them.
@@ -336,14 +331,14 @@ impl Packing {
             members.find_map(|json| json.as_number().map(Number::as_f64))
         };
         let scaling = [member("offset").unwrap_or(0.0), member("scale").unwrap_or(1.0)];
-        let decode = (decode, float);
+        let decode = decode.to_float64(number);
         let mut missing = match chain.codecs()[last].codec.effect() {
             Effect::Cast { decode, .. } => decode.options().scalar_map.clone(),
             _ => Vec::new(),
         };
         missing.retain(|(_, value)| float.value(*value).is_nan());
         let declared = cf::declared_missing(source, number);
-        let code_of = |bits: u64| code_of(&encode, &decode, bits);
+        let code_of = |bits: u64| code_of([&encode, &decode], float, bits);
         let missing = missing.into_iter().map(|(code, _)| code).chain(declared.into_iter().filter_map(code_of));
         let missing = missing.collect();
         let absent = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).and_then(code_of);
@@ -352,14 +347,14 @@ impl Packing {
 }
 
 /// Returns the values of codes. `None` if a code has no value.
-fn values((decode, float): &Decode, codes: &[u8]) -> Option<Vec<f64>> {
-    let decoded = decode.run_alone(codes)?;
-    Some(decoded.chunks_exact(float.0.size()).map(|bytes| fault::number_value(float.0, element_bits(bytes))).collect())
+fn values(decode: &ValueProgram, codes: &[u8]) -> Option<Vec<f64>> {
+    let mut values = Vec::new();
+    decode.numbers(codes, &mut values, &mut Tiles::default()).ok().map(|()| values)
 }
 
 /// Returns the code of a value that is decoded unchanged. `None` for other values.
-fn code_of(encode: &ValueProgram, decode: &Decode, bits: u64) -> Option<u64> {
-    let code = encode.run_alone(&FillValue::from_bits(decode.1.0, bits).0)?;
-    let (before, after) = (decode.1.value(bits), *values(decode, &code)?.first()?);
+fn code_of([encode, decode]: [&ValueProgram; 2], float: FloatType, bits: u64) -> Option<u64> {
+    let code = encode.run_alone(&FillValue::from_bits(float.0, bits).0)?;
+    let (before, after) = (float.value(bits), *values(decode, &code)?.first()?);
     (before == after || (before.is_nan() && after.is_nan())).then(|| element_bits(&code))
 }

@@ -29,9 +29,8 @@ use crate::engine::route::variable_size::{
     ElementReader, SubchunkChange, VariableSize, VariableSizeBuffers, fold_subchunks, recoding_of,
 };
 use crate::engine::{Driver, Job, ObjectJob, Pair, Progress, Route, Transfer};
-use crate::grid::Region;
+use crate::grid::{Region, volume};
 use crate::kernel::quantize::QuantizeFigures;
-use crate::metadata::array::num_elements;
 use crate::operation::against::differences;
 use crate::operation::{Budget, OperationError, Quantization, Result, VerifyResult, narrowed, xarray};
 use crate::store::ObjectReader;
@@ -99,7 +98,7 @@ impl ReadBack<'_> {
                 OperationError::environment(format!("chunk `{key}` cannot be read back")).because(cause)
             }
         })?;
-        let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
+        let elements = volume(&plan.destination.metadata.shape);
         let (max_abs_error, bound) = of_codes(plan).unzip();
         let max_abs_error = max_abs_error.or(Some(0.0));
         let result = VerifyResult { equal: differing == 0, elements, differing, max_abs_error, bound };
@@ -210,7 +209,7 @@ fn same_bytes([a, b]: [&mut ObjectReader; 2], pieces: &mut [Vec<u8>; 2]) -> Resu
 pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Comparison) -> Result<Verification> {
     let quantization = plan.changed.quantization.as_ref();
     // Elements that neither side stores are compared by their fill values.
-    let all = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
+    let all = volume(&plan.destination.metadata.shape);
     if compared.elements < all {
         let error = quantization.and_then(Quantization::absent_error).unwrap_or(0.0);
         compared.max_abs_error = compared.max_abs_error.max(error);
@@ -324,7 +323,7 @@ impl Comparison {
             (Some(ValueStep::Quantize(_)), Some(quantization)) if change.num_codecs > 0 => {
                 let absent = absent.filter(|_| quantization.writes_absent);
                 let read = absent.and_then(|_| quantization.absent_read_back());
-                (quantization.reader().0, true, read.map(|value| value.0))
+                (quantization.reader(), true, read.map(|value| value.0))
             }
             (Some(ValueStep::Quantize(_) | ValueStep::KeepBits(_)), _) => (unchanged, true, None),
             _ => {

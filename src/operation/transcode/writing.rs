@@ -20,13 +20,6 @@ pub(super) struct RunFailure {
     pub is_final: bool,
 }
 
-impl RunFailure {
-    /// Returns the end of a run whose check failed: DEST is wrong, or could not be checked.
-    pub(super) fn of_proof(error: OperationError) -> Self {
-        RunFailure { is_final: error.class() == FaultClass::Data, error }
-    }
-}
-
 impl From<OperationError> for RunFailure {
     fn from(error: OperationError) -> Self {
         RunFailure { error, is_final: false }
@@ -68,7 +61,8 @@ impl<'a> Writing<'a> {
             }
         }
         let proved = self.verify(&mut done).and_then(|()| self.quality(&mut done)).and_then(|()| job.hold(&done));
-        proved.map_err(RunFailure::of_proof)?;
+        // DEST is wrong, or could not be checked.
+        proved.map_err(|error| RunFailure { is_final: error.class() == FaultClass::Data, error })?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
         if is_whole {
             job.remove_staging()?;

@@ -55,13 +55,13 @@ fn extent_equals_the_least_and_greatest_of_the_elements() {
             missing.extend(elements.first().filter(|_| takes_one));
             for instruction_set in instruction_sets() {
                 let scan = instruction_set.at_most(|| ExtentScan::new(number_type(kind), &missing));
-                let mut whole = scan.empty();
+                let mut whole = Extent::default();
                 // From unaligned bytes.
                 scan.scan(&[&[0], &pack(&elements, kind)[..]].concat()[1..], &mut whole);
                 prop_assert_eq!(whole, expected(&elements, &missing, kind), "{:?} {:x?}", kind, elements);
                 // The same in two parts.
                 let (head, tail) = elements.split_at(elements.len() / 3);
-                let (mut first, mut second) = (scan.empty(), scan.empty());
+                let (mut first, mut second) = (Extent::default(), Extent::default());
                 scan.scan(&pack(head, kind), &mut first);
                 scan.scan(&pack(tail, kind), &mut second);
                 scan.merge(&mut first, &second);

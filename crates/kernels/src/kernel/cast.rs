@@ -157,11 +157,7 @@ impl Cast {
     /// Runs steps (ii) and (iii) of the codec for an integer target.
     fn to_integer(&self, value: Value) -> Result<u64, FaultKind> {
         let target = self.options.target;
-        let rounded = match value {
-            Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
-            Value::Infinite { .. } => return Err(FaultKind::Infinite),
-            Value::Finite { .. } => value.to_integer(self.options.rounding).ok_or(FaultKind::OutOfRange)?,
-        };
+        let rounded = value.to_integer(self.options.rounding)?;
         let (least, greatest) = target.integer_bounds().unwrap_or_default();
         if rounded.value.is_some_and(|integer| (least..=greatest).contains(&integer)) {
             return Ok(integer_bits(rounded.low, target.element()));

@@ -104,6 +104,22 @@ pub(crate) fn prefetch<T, const N: usize>(row: &[T; N]) {
     let _ = row;
 }
 
+/// Combines all lanes, half with half.
+///
+/// It is a separate function, so that the order of its steps does not determine the lanes of the loops.
+#[inline(never)]
+pub(crate) fn fold<T: Copy, const LANES: usize>(lanes: &[T; LANES], combine: impl Fn(T, T) -> T) -> T {
+    let mut lanes = *lanes;
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
 /// A [`TileLoop`] compiled for an instruction set of this machine.
 #[derive(Clone)]
 pub(crate) struct TileKernel<O, S = ()>(Arc<RunTile<O, S>>);

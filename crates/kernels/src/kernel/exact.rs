@@ -122,9 +122,13 @@ impl Value {
         }
     }
 
-    /// Rounds a finite value to an integer. `None` for other values.
-    pub(crate) fn to_integer(self, rounding: Rounding) -> Option<RoundedInteger> {
-        let Value::Finite { negative, magnitude, exponent } = self else { return None };
+    /// Rounds a finite value to an integer. Other values are a fault.
+    pub(crate) fn to_integer(self, rounding: Rounding) -> Result<RoundedInteger, FaultKind> {
+        let (negative, magnitude, exponent) = match self {
+            Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
+            Value::Infinite { .. } => return Err(FaultKind::Infinite),
+            Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
+        };
         let wide = u128::from(magnitude);
         let rounded = if exponent <= 0 {
             Some(shift_right(wide, exponent.unsigned_abs(), negative, rounding))
@@ -145,7 +149,7 @@ impl Value {
             let integer = i128::try_from(integer).ok()?;
             Some(if negative { -integer } else { integer })
         };
-        Some(RoundedInteger {
+        Ok(RoundedInteger {
             negative,
             value: rounded.and_then(signed),
             low: if negative { low.wrapping_neg() } else { low },

@@ -217,11 +217,7 @@ impl Quantize {
             return Ok(low_bits(i128::from(code), target));
         }
         let scaled = Value::new(self.scale_offset.encode_one(bits)?, source);
-        let rounded = match scaled {
-            Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
-            Value::Infinite { .. } => return Err(FaultKind::Infinite),
-            Value::Finite { .. } => scaled.to_integer(rounding).ok_or(FaultKind::OutOfRange)?,
-        };
+        let rounded = scaled.to_integer(rounding)?;
         let (code, is_clamped) = self.code(scaled, rounded)?;
         let decoded = Value::from_integer(code).to_float(self.format, rounding);
         let decoded = self.scale_offset.decode_one(decoded.map_err(|_| FaultKind::Overflow)?)?;

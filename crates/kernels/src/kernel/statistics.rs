@@ -33,7 +33,7 @@ impl Extent {
     }
 
     /// Adds the extent of other elements of the same type.
-    pub(super) fn merge(&mut self, other: &Extent, number_type: NumberType) {
+    pub fn merge(&mut self, other: &Extent, number_type: NumberType) {
         self.count += other.count;
         self.nan += other.nan;
         self.positive_infinity += other.positive_infinity;
@@ -152,11 +152,6 @@ impl ExtentScan {
     pub fn new(number_type: NumberType, missing: &[u64]) -> Self {
         let kernel = with_element!(number_type.element(), T => TileKernel::new(ExtentLoop::<T>(PhantomData)));
         ExtentScan { number_type, missing: MissingFilter::new(number_type, missing), kernel }
-    }
-
-    /// Returns the extent of no elements.
-    pub fn empty(&self) -> Extent {
-        Extent::default()
     }
 
     /// Adds the elements of `source` to `extent`.

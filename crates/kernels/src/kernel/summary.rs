@@ -3,9 +3,11 @@
 //! Summaries of parts are merged. Counts are exact, and sums have about 106 bits. Merged in one order, they are the
 //! same bits on any number of threads.
 
+use std::ops::Add;
+
 use half::f16;
 
-use super::dispatch::{TileKernel, TileLoop};
+use super::dispatch::{TileKernel, TileLoop, fold};
 use super::double::{Double, approximate, two_sum};
 use super::narrow::FloatElement;
 use super::statistics::{Extent, Ordered, extent_of};
@@ -243,7 +245,7 @@ impl<T: Narrow> Summed for T {
         });
         let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
         let distances = sum - Double::from(pivot).times(count);
-        let squares = in_pairs(squares);
+        let squares = fold(&squares, f64::add);
         let shift = distances.value() / count;
         if shift * shift * count <= squares / 2.0 {
             return Moments { sum, distances, squares };
@@ -277,20 +279,7 @@ fn squares_of<T: Copy>(elements: &[T], distance: impl Fn(T) -> f64) -> f64 {
         let distance = distance(element);
         squares[lane] += distance * distance;
     });
-    in_pairs(squares)
-}
-
-/// Returns the sum of the lanes, added in a tree.
-#[inline(always)]
-fn in_pairs(mut lanes: [f64; LANES]) -> f64 {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
+    fold(&squares, f64::add)
 }
 
 /// 64-bit integers: sums of their halves are exact, and distances are integers if they fit.

@@ -10,8 +10,8 @@ use super::plan_file::{PartsPlan, PassName, PassPlan};
 use crate::array::ChunkSet;
 use crate::engine::ObjectReport;
 use crate::engine::route::staged::Intermediate;
+use crate::grid::volume;
 use crate::kernel::quantize::float_bits;
-use crate::metadata::array::num_elements;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::transcode::verify::rounding_warning;
 use crate::operation::transcode::{Plan, Verification, cannot_write};
@@ -182,7 +182,7 @@ impl PartReport {
     pub(super) fn verification(&self, plan: &Plan) -> Verification {
         let quantization = plan.changed.quantization.as_ref();
         let counts_codes = quantization.is_some_and(|quantization| quantization.target.bits() <= 16);
-        let elements = num_elements(&plan.destination.metadata.shape).unwrap_or(u64::MAX);
+        let elements = volume(&plan.destination.metadata.shape);
         let bound = self.bound.map(f64::from_bits).or_else(|| quantization.map(Quantization::bound));
         let max_abs_error = Some(self.max_abs_error);
         let result = VerifyResult { equal: true, elements, differing: 0, max_abs_error, bound };

@@ -9,7 +9,6 @@ use super::plan_file::{ArrayUnits, Boundary, KEY, PartsPlan, PassName, PassPlan,
 use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
-use crate::kernel::statistics::ExtentScan;
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
 use crate::operation::transcode::{JobPlan, Plan, Source};
 use crate::operation::{
@@ -207,10 +206,12 @@ impl PartsJob<'_> {
         };
         let mut job = JobPlan::new(&options, tell, |_| true, self.progress, self.interrupt)?;
         job.check_room()?;
+        // Schedulers were given the number of parts at the start. Absent chunks that are written now add none.
+        let partitions = plan.pass(PassName::Write).map_or(plan.partitions, PassPlan::partitions);
         plan.passes = vec![range];
-        plan.passes.extend(passes(&job.arrays, &[], plan.partitions));
+        plan.passes.extend(passes(&job.arrays, &[], partitions));
         plan.memory_bytes = memory(&job.arrays);
-        plan.bytes = largest_part(&job.arrays, plan.partitions);
+        plan.bytes = largest_part(&job.arrays, partitions);
         plan.sealed = job.seal();
         plan.write(target, &key).map(drop)
     }
@@ -227,10 +228,8 @@ fn merged<'a>(
         let sum = all.entry(*array).or_default();
         sum.declared_missing = sum.declared_missing.saturating_add(survey.declared_missing);
         sum.absent_elements |= survey.absent_elements;
-        match (&mut sum.extent, &survey.extent) {
-            (Some(sum), Some(other)) => ExtentScan::new(number_type, &[]).merge(sum, other),
-            (None, Some(other)) => sum.extent = Some(*other),
-            (_, None) => {}
+        if let Some(extent) = &survey.extent {
+            sum.extent.get_or_insert_default().merge(extent, number_type);
         }
     }
     all

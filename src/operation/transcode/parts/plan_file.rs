@@ -1,4 +1,4 @@
-//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/5`).
+//! The plan of a job in parts in DEST: the sealed plan, and the boundaries of its parts (`zarrcast.parts/6`).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::store::Node;
 /// The key of the plan in DEST.
 pub(super) const KEY: &str = ".zarrcast/plan.json";
 
-const SCHEMA: &str = "zarrcast.parts/5";
+const SCHEMA: &str = "zarrcast.parts/6";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartsPlan {
@@ -37,9 +37,9 @@ pub(super) struct PartsPlan {
     pub memory_bytes: u64,
     /// Approximate bytes of the elements of the largest part.
     pub bytes: u64,
-    /// The stored chunks of each array of SOURCE when it was planned. No part lists them again. `None` if they are too
-    /// scattered to be listed in the plan.
-    pub present: Option<Vec<ChunkSet>>,
+    /// The stored chunks of each array of SOURCE when it was planned, and their bytes. No part lists them again. `None`
+    /// if they are too scattered to be listed in the plan.
+    pub present: Option<Vec<(ChunkSet, u64)>>,
     /// Everything that determines the content of DEST.
     #[serde(rename = "plan")]
     pub sealed: SealedPlan,
@@ -164,11 +164,12 @@ pub(super) fn units_between((from, to): (Boundary, Boundary), array: usize) -> R
 /// Maximum number of index ranges with which the plan lists stored chunks.
 const MOST_RUNS: usize = 50_000;
 
-/// Returns the stored chunks of arrays. `None` if they are too scattered to be listed in the plan.
-pub(super) fn present_of(arrays: &[Plan]) -> Option<Vec<ChunkSet>> {
-    let present: Vec<ChunkSet> = arrays.iter().map(|array| array.listing.present.clone()).collect();
-    let runs = present.iter().flat_map(ChunkSet::runs).take(MOST_RUNS + 1).count();
-    (runs <= MOST_RUNS).then_some(present)
+/// Returns the stored chunks of arrays, and their bytes. `None` if they are too scattered to be listed in the plan.
+pub(super) fn present_of(arrays: &[Plan]) -> Option<Vec<(ChunkSet, u64)>> {
+    let listings = || arrays.iter().map(|array| &array.listing);
+    let runs = listings().flat_map(|listing| listing.present.runs()).take(MOST_RUNS + 1).count();
+    let present = || listings().map(|listing| (listing.present.clone(), listing.present_bytes)).collect();
+    (runs <= MOST_RUNS).then(present)
 }
 
 impl PartsPlan {
@@ -176,8 +177,9 @@ impl PartsPlan {
     /// first pass by array number.
     pub(super) fn apply(&self, source: &mut Source, surveys: BTreeMap<usize, FirstPassStats>) -> Result<()> {
         self.sealed.apply(source, surveys)?;
-        for (array, present) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
-            array.listing = Some(Listing { present: present.clone(), ..Listing::default() });
+        for (array, (present, bytes)) in source.arrays.iter_mut().zip(self.present.iter().flatten()) {
+            let (present, present_bytes) = (present.clone(), *bytes);
+            array.listing = Some(Listing { present, present_bytes, ..Listing::default() });
         }
         Ok(())
     }

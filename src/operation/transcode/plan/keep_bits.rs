@@ -64,19 +64,19 @@ pub(super) fn is_about_name(found: &Diagnostic) -> bool {
     found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
 }
 
-/// Writes the rounding into the metadata of DEST. The codec is the first of the innermost chain, and replaces an
+/// Writes the rounding into the metadata of DEST. Rounds the value of absent elements, too. The codec is the first of the innermost chain, and replaces an
 /// existing one. In v2 it must follow a transposition, which is the `order` there.
 pub(super) fn apply(
     source: &OpenedArray,
-    absent: Option<&FillValue>,
+    absent: &mut Option<FillValue>,
     (keep, container): (KeepBits, &str),
     draft: &mut Draft,
 ) -> Result<(ValueStep, BitRounding)> {
     let number_type = float_type(&draft.data_type, &source.store)?;
     refuse_packed(&draft.codecs, &source.store)?;
     let all = all_bits(number_type);
-    let fill = absent.and_then(|fill| fill.to_bits(&draft.data_type));
-    let fill = FloatType(number_type).value(fill.unwrap_or(0));
+    let absent_bits = absent.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
+    let fill = FloatType(number_type).value(absent_bits.unwrap_or(0));
     let rounding = BitRounding { keep, number_type, fill, container: container.to_owned() };
     let bits = rounding.bits().unwrap_or(all);
     if bits > all {
@@ -86,7 +86,6 @@ pub(super) fn apply(
     }
     let has_order = draft.zarr_format == 2;
     draft.edit_innermost(|chain| {
-        let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
         // An existing name is kept.
         let present = chain.iter().find(|codec| is_bitround(codec));
         let name = present.map_or_else(|| CODEC.to_owned(), |codec| codec.name.clone());
@@ -104,7 +103,9 @@ pub(super) fn apply(
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
     let values = declared.into_iter().chain(written);
     let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    Ok((ValueStep::KeepBits(Box::new(Kernel::new(number_type, bits, &kept))), rounding))
+    let kernel = Kernel::new(number_type, bits, &kept);
+    *absent = absent_bits.map(|bits| FillValue::from_bits(number_type, kernel.round_one(bits)));
+    Ok((ValueStep::KeepBits(Box::new(kernel)), rounding))
 }
 
 /// Sets the attributes of a rounding, and removes those of an earlier one.
@@ -115,12 +116,15 @@ fn describe(container: &str, bits: u32, draft: &mut Draft) {
     draft.set_attributes(attributes.collect::<Object>().with(NAME, container).with(BITS, u64::from(bits)));
 }
 
+fn is_bitround(codec: &CodecMetadata) -> bool {
+    matches!(codec.name.as_str(), "bitround" | CODEC)
+}
+
 /// Returns the pipeline that writes rounded values. The codec is before a transposition, where the kernel replaces it.
 /// It rounds each value by itself, so the order does not matter.
 pub(super) fn rounding_first(pipeline: &Pipeline) -> Pipeline {
-    let codecs = || pipeline.stages.iter().map(|stage| stage.metadata.clone());
-    let is_bitround = |codec: &CodecMetadata| matches!(codec.name.as_str(), "bitround" | CODEC);
-    let codecs: Vec<_> = codecs().filter(is_bitround).chain(codecs().filter(|c| !is_bitround(c))).collect();
+    let mut codecs = pipeline.codecs();
+    codecs.sort_by_key(|codec| !is_bitround(codec));
     Pipeline::build(pipeline.input.clone(), &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new())
 }
 

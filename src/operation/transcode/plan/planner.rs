@@ -66,10 +66,10 @@ impl Planner<'_> {
     /// chunk.
     fn asks_for_sizes(&self) -> Result<bool> {
         let SourceArray { opened: source, change, .. } = &self.array;
-        // A plan that is shown reports how much it would read. A rechunk may read chunks again, so the bytes that it
-        // reads are not their size.
+        // A plan that is shown reports how much it would read. A rechunk may read chunks again, and a selection reads
+        // parts of chunks, so the bytes that they read are not their size.
         if self.run.dry_run || source.node.tells_keys() {
-            return Ok(self.run.dry_run || change.chunk_shape.is_some());
+            return Ok(self.run.dry_run || change.chunk_shape.is_some() || source.metadata.part.is_some());
         }
         // Work in several runs is divided and counted by the stored chunks.
         if self.run.resume || self.run.partitions.is_some() {
@@ -178,7 +178,9 @@ impl Planner<'_> {
         if let Job::Objects(job) = &mut job {
             job.transfer.source.cache = self.own_cache.clone();
         }
-        let has_sizes = self.array.listing.is_none() && self.asks_for_sizes()?;
+        // A job in parts has listed the sizes, and its parts may read a chunk again that one run reads once.
+        let is_given = self.array.listing.is_some() && job.read_amplification() > 1.0;
+        let has_sizes = is_given || self.asks_for_sizes()?;
         Ok(Plan {
             number: self.array.number,
             path: self.array.path.clone(),
@@ -362,7 +364,7 @@ impl Planner<'_> {
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
-            let (kernel, rounding) = keep_bits::apply(source, changed.absent.as_ref(), (keep, container), draft)?;
+            let (kernel, rounding) = keep_bits::apply(source, &mut changed.absent, (keep, container), draft)?;
             changed.change = changed.change.then(kernel, 1);
             changed.rounding = Some(rounding);
         }

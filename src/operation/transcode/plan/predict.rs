@@ -59,13 +59,13 @@ pub(crate) fn lengths(pipeline: &Pipeline) -> Vec<u64> {
 fn codes(chain: &Pipeline) -> Option<(usize, Json)> {
     let is_of_values =
         |stage: &&Stage| matches!(stage.configuration.effect(), Effect::ScaleOffset(_) | Effect::Cast { .. });
-    let stages: Vec<&Stage> = chain.stages.iter().take_while(is_of_values).collect();
-    let array = stages.last().map_or(Some(&chain.input), |stage| stage.output.as_ref()?.array())?;
+    let index = chain.stages.iter().take_while(is_of_values).count();
+    let array = chain.array_at(index)?;
     let number = array.data_type.number()?;
     if number.is_float() || !number.is_whole() || number.bits() < 8 {
         return None;
     }
-    Some((stages.len(), v2::write_dtype(&array.data_type, false).ok()?))
+    Some((index, v2::write_dtype(&array.data_type, false).ok()?))
 }
 
 /// Returns codecs for differences along dimensions, one after the other. `restores`: the dimensions get their original

@@ -3,9 +3,9 @@
 use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, volume, zip_with};
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit};
 use crate::operation::{ChangeOptions, Draft, OperationError, Result, ShapeRequest, ShardRequest, draft};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, ShardingStage, Stage};
 
 const SHARDING: &str = "sharding_indexed";
 
@@ -151,59 +151,49 @@ fn wrapped(codecs: &[CodecMetadata], inner: &[u64]) -> CodecMetadata {
     CodecMetadata::new(SHARDING, Some(configuration))
 }
 
-struct Shards {
+struct Shards<'a> {
+    pipeline: &'a Pipeline,
     index: usize,
-    /// The array's dimension for each dimension of a shard.
-    order: Vec<usize>,
+    sharding: &'a ShardingStage,
     /// The inner chunk shape, in the array's dimensions.
     inner: Vec<u64>,
-    /// The codecs of an inner chunk.
-    codecs: Vec<CodecMetadata>,
 }
 
-impl Shards {
-    fn new(draft: &Draft, pipeline: &Pipeline) -> Result<Option<Self>> {
-        let Some(index) = draft.codecs.iter().position(|codec| codec.name == SHARDING) else {
-            return Ok(None);
+impl<'a> Shards<'a> {
+    fn new(draft: &Draft, pipeline: &'a Pipeline) -> Result<Option<Self>> {
+        let Some((index, sharding)) = pipeline.sharding() else {
+            let is_sharded = draft.codecs.iter().any(|codec| codec.name == SHARDING);
+            let unreadable = || OperationError::data("the configuration of `sharding_indexed` has errors");
+            return if is_sharded { Err(unreadable()) } else { Ok(None) };
         };
-        let unreadable = || OperationError::data("the configuration of `sharding_indexed` has errors");
-        let codec = &draft.codecs[index];
-        let codecs = codec.member("codecs").and_then(|json| extension::read_codecs(json, "", &mut Vec::new()));
-        let codecs = codecs.ok_or_else(unreadable)?;
-        if codecs.iter().any(|codec| codec.name == SHARDING) {
-            return Err(OperationError::data("shards inside shards have no single inner chunk shape")
-                .with_help("give the whole chain with --codecs"));
+        let help = "give the whole chain with --codecs";
+        if sharding.inner.stages.iter().any(|stage| stage.name == SHARDING) {
+            let message = "shards inside shards have no single inner chunk shape";
+            return Err(OperationError::data(message).with_help(help));
         }
-        let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
-        for stage in &pipeline.stages[..index] {
-            if let Effect::Transpose(permutation) = stage.configuration.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
+        let changes_shape = |stage: &Stage| matches!(stage.configuration.effect(), Effect::Reshape | Effect::Packs);
+        if pipeline.stages[..index].iter().any(changes_shape) {
+            let message = "the inner chunks of shards behind a codec that changes the shape are no chunks of the array";
+            return Err(OperationError::data(message).with_help(help));
         }
-        let lengths = codec.member("chunk_shape").and_then(Json::as_array).ok_or_else(unreadable)?;
-        let lengths: Vec<u64> = lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
-        if lengths.len() != order.len() {
-            return Err(unreadable());
-        }
-        let mut inner = lengths.clone();
-        lengths.iter().zip(&order).for_each(|(length, dimension)| inner[*dimension] = *length);
-        Ok(Some(Shards { index, order, inner, codecs }))
+        Ok(Some(Shards { pipeline, index, sharding, inner: pipeline.innermost_chunk_shape() }))
     }
 
     /// Returns the chain with another inner chunk shape.
     fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
         let mut codecs = codecs.to_vec();
         if let Some(configuration) = codecs[self.index].configuration.as_mut().filter(|_| inner != self.inner) {
-            let permuted: Vec<u64> = self.order.iter().map(|dimension| inner[*dimension]).collect();
-            configuration.insert("chunk_shape", Json::from(permuted));
+            let encoded = self.pipeline.for_shape(inner, &mut Vec::new());
+            if let Some(encoded) = encoded.array_at(self.index) {
+                configuration.insert("chunk_shape", Json::from(encoded.shape.clone()));
+            }
         }
         codecs
     }
 
     /// Returns the chain without shards. Codecs before and after the shard remain for the inner chunk.
     fn taken_out(&self, codecs: &[CodecMetadata]) -> Vec<CodecMetadata> {
-        let (before, after) = (&codecs[..self.index], &codecs[self.index + 1..]);
-        before.iter().chain(&self.codecs).chain(after).cloned().collect()
+        [&codecs[..self.index], &self.sharding.inner.codecs(), &codecs[self.index + 1..]].concat()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::route::rechunk::{Rechunk, Schedule};
 use crate::engine::route::staged::{Staged, folder, folder_inside, left_document};
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, SubchunkChange, VariableSize};
 use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEncoder, Transfer};
-use crate::grid::num_elements;
+use crate::grid::volume;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
 use crate::operation::stored::{bound_array, opaque_array};
@@ -160,7 +160,7 @@ impl<'a> RouteChoice<'a> {
     /// Fails if chunks of variable-length elements have too many elements. Such a chunk begins with its number of
     /// elements in 32 bits. No stored chunk can contain more, whatever its shape claims, and none can be written.
     fn check_counts(&self, arrays: [&StoredArray; 2]) -> Result<()> {
-        let counts = arrays.map(|array| num_elements(array.subchunk_shape()).unwrap_or(u64::MAX));
+        let counts = arrays.map(|array| volume(array.subchunk_shape()));
         let store = &self.source().store;
         let is_too_many =
             |count: &u64| *count > u64::from(u32::MAX) && self.present.is_none_or(|present| !present.is_empty());

@@ -14,10 +14,9 @@ use self::geometry::{Geometry, LevelBand, Levels};
 use super::verify::{Compared, Comparison, Scratch, concluded};
 use super::{Plan, Verification};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
-use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, element_bits, fault, region};
+use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, region};
 use crate::element::{ElementType, NumberType};
 use crate::engine::{Driver, Pair, Pairs, Progress};
-use crate::kernel::quality::Widening;
 use crate::kernel::quality::distribution::{MOST_VALUES, PairCounts, PossibleValues, p_value};
 use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
@@ -54,10 +53,10 @@ pub(super) fn measure(
     let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
     let arrays = [&transfer.source, &transfer.destination];
     let quantization = plan.changed.quantization.as_ref();
-    let values = [Values::of_source(arrays[0], &plan.changed.change), Values::of_destination(arrays[1], quantization)];
+    let values = [numbers_of_source(arrays[0], &plan.changed.change), numbers_of_destination(arrays[1], quantization)];
     let fills = arrays.map(StoredArray::fill_value);
     let mut absent = Vec::new();
-    values[0].convert(&fills[0], &mut absent, &mut DecodingBuffers::default());
+    convert(&values[0], &fills[0], &mut absent, &mut Tiles::default());
     let walk = QualityWalk {
         geometry,
         pairs,
@@ -92,14 +91,8 @@ pub(super) fn measure(
 /// The elements of both sides of a piece. Empty if no point of it counts.
 type BlockPair = [Vec<u8>; 2];
 
-#[derive(Debug, Default)]
-struct NumberBuffers {
-    numbers: [Vec<f64>; 2],
-    decoding: DecodingBuffers,
-}
-
-/// Decoded elements, and the buffers of the program that decodes them.
-type DecodingBuffers = (Vec<u8>, Tiles);
+/// The numbers of both sides, and the buffers of the programs that return them.
+type NumberBuffers = ([Vec<f64>; 2], Tiles);
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -140,7 +133,8 @@ struct Found<'a> {
 struct QualityWalk<'a> {
     geometry: &'a Geometry,
     pairs: Pairs<'a>,
-    values: [Values; 2],
+    /// The conversion of the elements of both sides to float64.
+    values: [ValueProgram; 2],
     /// The values that DEST can contain, if they are few.
     possible: Option<PossibleValues>,
     /// With `--verify`: the expected values of DEST.
@@ -296,13 +290,13 @@ impl<'a> QualityWalk<'a> {
         buffers: &mut NumberBuffers,
         mut visit: impl FnMut(&[f64], &[f64]),
     ) {
-        let NumberBuffers { numbers: [x, y], decoding } = buffers;
+        let ([x, y], tiles) = buffers;
         for start in elements.clone().step_by(STRETCH) {
             let end = (start + STRETCH).min(elements.end);
             for (side, numbers) in [&mut *x, &mut *y].into_iter().enumerate() {
                 let size = self.fills[side].len();
                 let bytes = piece[side].get(start * size..end * size).unwrap_or_default();
-                self.values[side].convert(bytes, numbers, decoding);
+                convert(&self.values[side], bytes, numbers, tiles);
             }
             visit(x, y);
         }
@@ -342,55 +336,29 @@ impl<'a> QualityWalk<'a> {
     }
 }
 
-/// The conversion of a side's elements to numbers.
-struct Values {
-    /// The decoding of packed integers.
-    decoding: Option<ValueProgram>,
-    number_type: Option<NumberType>,
-    widening: Widening,
+/// Returns the conversion of SOURCE's elements to float64, with the unpacking of a change.
+fn numbers_of_source(array: &StoredArray, change: &ValueConversion) -> ValueProgram {
+    let Some(unpack) = change.unpacking() else { return numbers_of_destination(array, None) };
+    let mut decoding = ValueProgram::new(unpack.source().size());
+    decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);
+    decoding.to_float64(unpack.target())
 }
 
-impl Values {
-    /// Returns the conversion of SOURCE, with the unpacking of a change.
-    fn of_source(array: &StoredArray, change: &ValueConversion) -> Self {
-        let Some(unpack) = change.unpacking() else { return Self::of_destination(array, None) };
-        let mut decoding = ValueProgram::new(unpack.source().size());
-        decoding.push(ValueStep::Unpack(Box::new(unpack.clone())), StepOrigin::DataType);
-        Values { decoding: Some(decoding), number_type: Some(unpack.target()), widening: Widening::default() }
+/// Returns the conversion of DEST's elements to float64, with or without a quantisation.
+fn numbers_of_destination(array: &StoredArray, quantization: Option<&Quantization>) -> ValueProgram {
+    let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
+    if let Some(quantization) = packed {
+        return quantization.number_reader();
     }
+    // Arrays that are quantised or rounded have numbers.
+    let number_type = array.chain.decoded().data_type.real_number().unwrap_or(NumberType::of(ElementType::Float64));
+    ValueProgram::new(number_type.size()).to_float64(number_type)
+}
 
-    /// Returns the conversion of DEST, with or without a quantisation.
-    fn of_destination(array: &StoredArray, quantization: Option<&Quantization>) -> Self {
-        let packed = quantization.filter(|quantization| quantization.form != QuantizeForm::Codecs);
-        let (decoding, float) = packed.map(Quantization::reader).unzip();
-        let number_type = float.map(|float| float.0).or_else(|| array.chain.decoded().data_type.real_number());
-        Values { decoding, number_type, widening: Widening::default() }
-    }
-
-    /// Replaces `numbers` with the values of elements. NaN for elements without a value.
-    fn convert(&self, elements: &[u8], numbers: &mut Vec<f64>, (decoded, tiles): &mut DecodingBuffers) {
-        let mut elements = elements;
-        if let Some(decoding) = &self.decoding {
-            if decoding.run(elements, decoded, tiles, None).is_err() {
-                // A code without a value, which only damage can cause.
-                numbers.clear();
-                numbers.resize(elements.len() / decoding.sizes().0.max(1), f64::NAN);
-                return;
-            }
-            elements = decoded;
-        }
-        if self.number_type == Some(NumberType::of(ElementType::Float32)) {
-            numbers.resize(elements.len() / size_of::<f32>(), 0.0);
-            return self.widening.run(elements, numbers);
-        }
-        numbers.clear();
-        let Some(number_type) = self.number_type else { return };
-        if number_type == NumberType::of(ElementType::Float64) {
-            numbers.extend(elements.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)));
-        } else {
-            let elements = elements.chunks_exact(number_type.size());
-            numbers.extend(elements.map(|element| fault::number_value(number_type, element_bits(element))));
-        }
+/// Replaces `numbers` with the values of elements. They are NaN if an element has no value, which only damage can cause.
+fn convert(values: &ValueProgram, elements: &[u8], numbers: &mut Vec<f64>, tiles: &mut Tiles) {
+    if values.numbers(elements, numbers, tiles).is_err() {
+        numbers.fill(f64::NAN);
     }
 }
 
@@ -404,9 +372,7 @@ fn possible_values(plan: &Plan) -> Option<PossibleValues> {
     let Codes { first, last, .. } = quantization.codes;
     usize::try_from(last.checked_sub(first)?).ok().filter(|count| *count < MOST_VALUES)?;
     let encoded = elements_of(quantization.target, (first..=last).map(i64::cast_unsigned));
-    let (reader, float) = quantization.reader();
-    let values = Values { decoding: Some(reader), number_type: Some(float.0), widening: Widening::default() };
     let mut numbers = Vec::new();
-    values.convert(&encoded, &mut numbers, &mut DecodingBuffers::default());
+    convert(&quantization.number_reader(), &encoded, &mut numbers, &mut Tiles::default());
     if numbers.iter().all(|value| value.is_finite()) { PossibleValues::of_codes(numbers) } else { None }
 }

@@ -20,7 +20,7 @@ fn packed(codes: NumberType, float: NumberType, [scale_factor, add_offset]: [f64
     let unpack = Unpack::new(codes, float, scale_factor, add_offset, missing.iter().map(code).collect());
     decode.push(ValueStep::Unpack(Box::new(unpack)), StepOrigin::DataType);
     let (scaling, missing) = ([add_offset, 1.0 / scale_factor], missing.to_vec());
-    Packing { codes, float: FloatType(float), decode: (decode, FloatType(float)), scaling, missing, absent: Some(0) }
+    Packing { codes, float: FloatType(float), decode: decode.to_float64(float), scaling, missing, absent: Some(0) }
 }
 
 /// Returns the greatest difference over all codes, computed here in plain arithmetic.

@@ -346,7 +346,7 @@ pub(super) fn nan_bits(target_bits: u64, options: &CastOptions) -> Option<u64> {
     let wide = if source.element() == ElementType::Float64 { source.element() } else { ElementType::Float32 };
     let code = Value::new(target_bits, options.target);
     let bits = code.to_float(FloatFormat::from_element(wide)?, Rounding::NearestEven).ok()?;
-    let back = Value::new(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven)?;
+    let back = Value::new(bits, NumberType::of(wide)).to_integer(Rounding::NearestEven).ok()?;
     let integer = integer_of(target_bits, options.target.element());
     let (least, greatest) = options.target.integer_bounds()?;
     let is_exact = back.value == Some(integer) && (least..=greatest).contains(&integer);

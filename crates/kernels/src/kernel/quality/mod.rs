@@ -9,30 +9,3 @@
 pub mod distribution;
 pub mod similarity;
 pub mod sums;
-
-use crate::kernel::dispatch::{BlockKernel, BlockLoop};
-
-/// The loop from float32 to float64.
-#[derive(Debug, Default)]
-pub struct Widening(BlockKernel<WideningLoop>);
-
-impl Widening {
-    /// Converts elements in native byte order to float64, as many as `numbers` has.
-    pub fn run(&self, elements: &[u8], numbers: &mut [f64]) {
-        self.0.run((elements, numbers));
-    }
-}
-
-struct WideningLoop;
-
-impl BlockLoop for WideningLoop {
-    type Work<'a> = (&'a [u8], &'a mut [f64]);
-    type Outcome = ();
-
-    #[inline(always)]
-    fn run<const ROUNDS: bool>((elements, numbers): Self::Work<'_>) {
-        for (number, element) in numbers.iter_mut().zip(elements.as_chunks().0) {
-            *number = f64::from(f32::from_ne_bytes(*element));
-        }
-    }
-}

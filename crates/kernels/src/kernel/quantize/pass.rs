@@ -14,7 +14,7 @@ use super::constants::{Constants, Measured};
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::Element;
 use crate::kernel::Rounding;
-use crate::kernel::dispatch::{TileKernel, TileLoop, prefetch};
+use crate::kernel::dispatch::{TileKernel, TileLoop, fold, prefetch};
 use crate::kernel::narrow::FloatElement;
 use crate::kernel::round::{RoundingMode, WideFloat, round, with_rounding};
 use crate::{with_bits, with_float};
@@ -453,20 +453,4 @@ fn greater<W: PartialOrd>(one: W, other: W) -> W {
 
 fn add<W: Add<Output = W>>(one: W, other: W) -> W {
     one + other
-}
-
-/// Combines all lanes, half with half.
-///
-/// It is a separate function, so that the order of its steps does not determine the lanes of the loops.
-#[inline(never)]
-fn fold<T: Copy>(lanes: &[T; LANES], combine: impl Fn(T, T) -> T) -> T {
-    let mut lanes = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] = combine(lanes[lane], lanes[lane + half]);
-        }
-        half /= 2;
-    }
-    lanes[0]
 }
