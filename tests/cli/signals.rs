@@ -9,8 +9,10 @@ use serde_json::json;
 
 use super::support::CliTest;
 
+/// Starts the program with the lowest priority. On a busy machine it could otherwise end before the test sees its files.
 fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_zarrcast"))
+    Command::new("nice")
+        .args(["-n", "19", env!("CARGO_BIN_EXE_zarrcast")])
         .args(arguments)
         .current_dir(test.path(""))
         .stdin(Stdio::piped())
