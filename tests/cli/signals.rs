@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -104,7 +105,8 @@ fn interrupt(test: &CliTest, words: &[&str], (signal, status): (Signal, i32), aw
     let mut child = spawn(test, words);
     while !test.exists(awaited) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before `{awaited}` was there");
-        std::thread::yield_now();
+        // A thread that yields its time again and again gets less of it than the program.
+        std::thread::sleep(Duration::from_millis(1));
     }
     let (code, error) = end(child, signal);
     assert_eq!(code, Some(status), "{error}");
