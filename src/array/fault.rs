@@ -86,6 +86,11 @@ impl Fault {
         }
     }
 
+    /// Returns true if the store does not accept the credentials. It then returns no other object either.
+    pub fn is_unauthorized(&self) -> bool {
+        matches!(self.cause(), Fault::Store(error) if error.is_unauthorized())
+    }
+
     /// Adds an object of the source to the fault, unless it has an object.
     #[must_use]
     pub fn of_source(self, index: u64) -> Fault {

@@ -75,9 +75,8 @@ impl BlockReader<'_, '_> {
                 reads_of_object(array, object, true, each);
             } else if array.may_hold(object) {
                 let key = array.key(object);
-                for piece in pieces(&whole.shape, needed.relative_to(&whole.start), size) {
-                    let offset = ravel(&piece.start, &whole.shape) * size;
-                    each(&key, Part::Range { offset, length: piece.num_elements() * size });
+                for (_, offset, length) in pieces(&whole.shape, needed.relative_to(&whole.start), size) {
+                    each(&key, Part::Range { offset, length });
                 }
             }
         }
@@ -154,9 +153,8 @@ impl BlockReader<'_, '_> {
             return Err(located(Fault::Chain(ChainFault::of_stored_size(&reader, expected))));
         }
         let mut bytes = 0;
-        for piece in pieces(&region.shape, to.in_source().common(&region).relative_to(&region.start), size) {
-            let length = piece.num_elements() * size;
-            let offset = ravel(&piece.start, &region.shape) * size;
+        let needed = to.in_source().common(&region).relative_to(&region.start);
+        for (piece, offset, length) in pieces(&region.shape, needed, size) {
             reader.read_at(offset, length, own).map_err(|error| located(error.into()))?;
             bytes += length;
             let piece = piece.moved_by(&region.start);
@@ -167,9 +165,12 @@ impl BlockReader<'_, '_> {
     }
 }
 
-/// Returns the pieces of a part of an object that is not encoded.
-fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Item = Region> + use<> {
-    contiguous_runs(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size))
+/// Returns the pieces of a part of an object that is not encoded. Each is a box with its offset and length in bytes.
+fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Item = (Region, u64, u64)> {
+    contiguous_runs(shape, needed, PIECE_BYTES.map(|bytes| bytes / element_size)).map(move |piece| {
+        let (offset, length) = (ravel(&piece.start, shape) * element_size, piece.num_elements() * element_size);
+        (piece, offset, length)
+    })
 }
 
 /// Checks the elements of a box inside the selected part of the array. Fails if one is not a value of the data type.

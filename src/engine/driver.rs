@@ -134,20 +134,25 @@ impl Driver {
         self.run_batches(chunks, &ReadAhead::for_sources(reads, chunks), (batch, &self.workspaces()), work, fold)
     }
 
-    /// Runs `work` for each chunk even after faults, and calls `fold` with the results in order. At most `batch`
-    /// results are collected at once.
+    /// Runs `work` for each chunk even after faults, and calls `fold` with the results in order. Only if the store does
+    /// not accept the credentials, no later chunk starts. At most `batch` results are collected at once.
     pub fn run_each<W: Default + Send, R: Send>(
         &self,
         chunks: &ChunkSet,
         reads: &[PrefetchPlan<'_>],
         batch: u64,
         work: impl Fn(&mut W, u64) -> Result<R> + Sync,
-        fold: impl FnMut(u64, Result<R>),
+        mut fold: impl FnMut(u64, Result<R>),
     ) {
-        let work = |workspace: &mut W, index| Ok(self.checked(|| work(workspace, index)));
+        let work = |workspace: &mut W, index| match self.checked(|| work(workspace, index)) {
+            Err(fault) if fault.is_unauthorized() => Err(fault),
+            outcome => Ok(outcome),
+        };
         let by = (batch.max(1), &*self.workspaces());
-        // Faults are results here, so this never fails.
-        let _ = self.run_batches(chunks, &ReadAhead::for_sources(reads, chunks), by, work, fold);
+        let ahead = ReadAhead::for_sources(reads, chunks);
+        if let Err(ChunkFault { index, fault }) = self.run_batches(chunks, &ahead, by, work, &mut fold) {
+            fold(index, Err(fault));
+        }
     }
 
     /// Implements the loop over chunks. `batch` results are collected at once, and each thread has its own workspace.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
+use crate::codec::contiguous_runs;
 use crate::grid::{Grid, Region, ravel, unravel, volume, zip_with};
 
 /// Most objects in a group, so that no thread spends too long on one.
@@ -10,6 +11,14 @@ const MOST_OBJECTS: u64 = 1 << 16;
 
 /// Smallest number of groups, if there are as many objects. Threads share them.
 const LEAST_GROUPS: u64 = 16;
+
+/// Returns the linear indices of a box of chunks in a grid of `counts` chunks, as few runs in C order.
+pub(super) fn index_runs(chunks: Region, counts: &[u64]) -> impl Iterator<Item = Range<u64>> {
+    contiguous_runs(counts, chunks, [1, u64::MAX]).map(move |run| {
+        let first = ravel(&run.start, counts);
+        first..first.saturating_add(run.num_elements())
+    })
+}
 
 /// Objects of an array in groups.
 #[derive(Debug, Clone)]
@@ -70,12 +79,9 @@ impl Groups {
         found.finish()
     }
 
-    /// Returns the objects of a group in C order, as runs along the last dimension.
+    /// Returns the objects of a group in C order, as runs.
     pub fn objects(&self, group: u64) -> impl Iterator<Item = Range<u64>> + '_ {
-        let mut extent = self.extent(group);
-        let run = extent.shape.last_mut().map_or(1, |last| std::mem::replace(last, 1));
-        let starts = extent.cells().map(|position| ravel(&position, &self.objects));
-        starts.map(move |start| start..start + run).filter(|run| !run.is_empty())
+        index_runs(self.extent(group), &self.objects)
     }
 
     /// Returns the box of a group in elements.

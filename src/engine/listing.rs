@@ -315,7 +315,7 @@ impl Scanner<'_> {
             );
             let (action, object) = ("list", self.node.name());
             let help = "read the array from a store that can list its keys, or copy it first".to_owned();
-            return Err(StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false })));
+            return Err(StoreError::remote(RemoteError { action, object, why, help, ..RemoteError::default() }));
         }
         let mut found = Found::default();
         if self.purpose.wants_sizes() {

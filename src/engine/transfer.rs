@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::groups::index_runs;
 use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
-use crate::grid::{Grid, Region, ravel, unravel, volume};
+use crate::grid::{Grid, Region, unravel, volume};
 
 /// Transfer from one stored array to another.
 #[derive(Debug, Clone)]
@@ -69,20 +70,8 @@ impl Transfer {
         let mut overlapped = ChunkSetBuilder::default();
         for object in present.iter() {
             let region = self.source.inside(&self.source.region_of(object)).relative_to(&metadata.skipped);
-            let mut chunks = grid.chunks_in(&region);
-            if chunks.is_empty() {
-                continue;
-            }
-            // Consecutive chunks are added as one run, as an object may claim more elements than a loop can count.
-            let mut run = 1;
-            for dimension in (0..counts.len()).rev() {
-                run *= std::mem::replace(&mut chunks.shape[dimension], 1);
-                if run < volume(&counts[dimension..]) {
-                    break;
-                }
-            }
-            let firsts = chunks.cells().map(|position| ravel(&position, &counts));
-            firsts.for_each(|first| overlapped.insert_run(first..first.saturating_add(run)));
+            // An object may claim more elements than a loop can count.
+            index_runs(grid.chunks_in(&region), &counts).for_each(|run| overlapped.insert_run(run));
         }
         overlapped.finish()
     }

@@ -158,13 +158,18 @@ impl Relation {
     }
 }
 
-/// Open log. Dropping it or the end of its process unlocks it.
+/// Open log. Dropping it or the end of its process unlocks it. The default implementation keeps nothing and belongs to
+/// this process alone.
 pub trait Log: Debug + Send + Sync {
     /// Locks the log, unless another process has the lock, or had it and has just removed the log.
-    fn lock(&mut self, asker: &LockRequest<'_>) -> Result<Lock>;
+    fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
+        Ok(Lock::Held)
+    }
 
     /// Returns true if the lock was lost: another process has taken it, or the log was removed.
-    fn is_lost(&self) -> bool;
+    fn is_lost(&self) -> bool {
+        false
+    }
 
     /// Asks the store whether this process still has the lock.
     fn confirm(&mut self) -> Result<bool> {
@@ -172,48 +177,32 @@ pub trait Log: Debug + Send + Sync {
     }
 
     /// Reads the whole log. Fails if it has more than `max_bytes`.
-    fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>>;
+    fn read(&mut self, _max_bytes: u64) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
 
     /// Truncates the log to `length` bytes. Later appends of other processes that still have it open must not reach it,
     /// as some stores have no locks.
-    fn cut(&mut self, length: u64) -> Result<()>;
+    fn cut(&mut self, _length: u64) -> Result<()> {
+        Ok(())
+    }
 
     /// Appends whole lines.
-    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+    fn append(&mut self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
 
     /// Makes the log durable.
-    fn sync(&mut self) -> Result<()>;
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Log without contents. The data of a store in memory end with the process.
 #[derive(Debug)]
 pub(super) struct NoLog;
 
-impl Log for NoLog {
-    fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
-        Ok(Lock::Held)
-    }
-
-    fn is_lost(&self) -> bool {
-        false
-    }
-
-    fn read(&mut self, _max_bytes: u64) -> Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-
-    fn cut(&mut self, _length: u64) -> Result<()> {
-        Ok(())
-    }
-
-    fn append(&mut self, _bytes: &[u8]) -> Result<()> {
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
+impl Log for NoLog {}
 
 /// Process that asks for a lock. Locks of the operating system ignore it, other stores record it.
 pub struct LockRequest<'a> {

@@ -66,13 +66,13 @@ pub enum StoreError {
     /// A key that could leave the store.
     #[error("the key {0:?} is not a path inside the store")]
     Key(String),
-    /// A remote store failed.
+    /// A remote store failed, or a store refuses the object.
     #[error("{0}")]
     Remote(#[source] Box<RemoteError>),
 }
 
-/// Failed request to a remote store.
-#[derive(Debug, thiserror::Error)]
+/// Failed request to a remote store, or refused access to an object.
+#[derive(Debug, Default, thiserror::Error)]
 #[error("cannot {action} {object}: {why}")]
 pub struct RemoteError {
     /// The attempted action: `read`, `list`.
@@ -83,14 +83,21 @@ pub struct RemoteError {
     pub why: String,
     /// The next step.
     pub help: String,
-    /// The store refuses access (403), with or without credentials.
+    /// The store refuses this object (403), with or without credentials.
     pub is_refused: bool,
+    /// The store does not accept the credentials (401), so it refuses every object.
+    pub is_unauthorized: bool,
 }
 
 impl StoreError {
     /// Returns true if the data are at fault (a folder where a chunk should be), not the machine.
     pub fn is_data_fault(&self) -> bool {
         !matches!(self, StoreError::Io { .. } | StoreError::Vanished(_) | StoreError::Remote(_))
+    }
+
+    /// Returns true if the store does not accept the credentials (401). It returns no object.
+    pub fn is_unauthorized(&self) -> bool {
+        matches!(self, StoreError::Remote(error) if error.is_unauthorized)
     }
 
     /// Returns true if the store refuses this object (403). It may still return others.
@@ -103,7 +110,12 @@ impl StoreError {
         self.is_data_fault() || self.is_refused()
     }
 
-    /// Returns the next step that a remote store gives.
+    /// Returns the error of a failed or refused request.
+    pub(crate) fn remote(error: RemoteError) -> Self {
+        StoreError::Remote(Box::new(error))
+    }
+
+    /// Returns the next step that a store gives.
     pub fn next_step(&self) -> Option<&str> {
         if let StoreError::Remote(error) = self { Some(&error.help) } else { None }
     }

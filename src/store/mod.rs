@@ -38,7 +38,7 @@ use memory::{SortedKeys, get_or_open, is_below, remove_from};
 use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{EntryKind, FolderListing, LinkTarget, ObjectReader, ObjectWriter, ReadObject, WriteObject};
-use object::{PartReader, part};
+use object::{PartReader, each_piece, part};
 pub use references::ReferenceStore;
 pub use remote_options::RemoteOptions;
 pub use zip::ZipStore;
@@ -151,18 +151,9 @@ pub trait Store: Debug + Send + Sync {
         let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
         let length = reader.length();
         StoreError::check_size(length, most, || source.shown(from))?;
-        let size = usize::try_from(length).unwrap_or(PIECE).clamp(1, PIECE);
-        let (mut piece, mut copied) = (vec![0; size], 0);
         let mut writer = self.writer(to)?;
-        while copied < length {
-            let count = reader.read_piece(copied, &mut piece)?;
-            if count == 0 {
-                return Err(StoreError::cut_short(source.shown(from), copied, length));
-            }
-            writer.append(&piece[..count])?;
-            copied += count as u64;
-        }
-        writer.finish().map(|()| Some(copied))
+        each_piece(&mut reader, || source.shown(from), |_, piece| writer.append(piece))?;
+        writer.finish().map(|()| Some(length))
     }
 
     /// Removes an object or a folder. Returns false if it certainly did not exist. Does not follow links.
@@ -408,7 +399,5 @@ fn check_absent(store: &dyn Store, key: &Key<'_>) -> Result<()> {
     Err(StoreError::io("create", store.shown(key), std::io::ErrorKind::AlreadyExists))
 }
 
-/// Size of a read in a copy through memory, in bytes.
-const PIECE: usize = 1 << 20;
 /// Remote objects of at most this many bytes are read with one request. The source enforces the limit.
 const MOST_AT_ONCE: u64 = 16 << 20;

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::Result;
+use super::{Result, StoreError};
 
 /// Open object. Many threads may read it at once, but only one sequentially.
 ///
@@ -35,6 +35,31 @@ pub(super) fn copy_piece<R: ReadObject + ?Sized>(reader: &R, offset: u64, piece:
         piece[..count].copy_from_slice(&bytes);
     }
     Ok(count)
+}
+
+/// Size of a read in a copy through memory, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// Calls `take` with an object piece by piece, each with its offset. Fails if the object ends early. `name` is that in
+/// messages.
+pub(super) fn each_piece(
+    reader: &mut ObjectReader,
+    name: impl FnOnce() -> String,
+    mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let length = reader.length();
+    let most = |left: u64| usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+    let (mut piece, mut copied) = (vec![0; most(length)], 0);
+    while copied < length {
+        // The object may have grown since it was opened.
+        let count = reader.read_piece(copied, &mut piece[..most(length - copied)])?;
+        if count == 0 {
+            return Err(StoreError::cut_short(name(), copied, length));
+        }
+        take(copied, &piece[..count])?;
+        copied += count as u64;
+    }
+    Ok(())
 }
 
 /// Object that is read in parts.

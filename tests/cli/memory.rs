@@ -1,7 +1,10 @@
 //! Tests of `--max-memory`: every route and number of threads respects it, and the reported minimum is sufficient.
 
-use std::process::{Child, Command, Stdio};
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use serde_json::{Value, json};
 
@@ -53,45 +56,64 @@ const JOBS: [Job; 9] = [
     Job { source: "packed", options: &["-c", "0,32,32"], mebibytes: 12, route: "rechunk", passes: 2 },
 ];
 
-/// Runs the program. Returns its result and its maximum memory in KiB.
-fn measured(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
-    let result = test.path("result");
-    let child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
-        .args(arguments)
-        .current_dir(test.path(""))
-        .stdin(Stdio::null())
-        .stdout(std::fs::File::create(&result).unwrap())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
-    let kibibytes = peak(child, arguments);
-    let text = std::fs::read(&result).unwrap();
-    (serde_json::from_slice(&text).unwrap(), kibibytes)
+/// The unit in which a pipe takes bytes.
+const PAGE: usize = 4096;
+
+/// Returns a pipe with space for one page, and the number of spaces that it holds.
+fn almost_full_pipe() -> (PipeReader, PipeWriter, u64) {
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    let mut filled = 0;
+    while writer.write(&[b' '; PAGE]).is_ok() {
+        filled += PAGE as u64;
+    }
+    fcntl_setfl(&writer, flags).unwrap();
+    reader.read_exact(&mut [0; PAGE]).unwrap();
+    (reader, writer, filled - PAGE as u64)
 }
 
-/// Returns the peak memory of a process in KiB, and asserts its success. The value of `wait4` would include this
-/// process, from which it is forked.
+/// Runs the program. Returns its result and its peak memory in KiB. The value of `wait4` would include this process,
+/// from which it is forked.
+///
+/// However busy the machine is, the program does not end before its peak is known: it waits with its result, which is
+/// longer than the space in the pipe, as it has a long name of the source.
 ///
 /// Pages of files are subtracted. They are the program's code: an unoptimised build has 8 MiB more than a release, and
-/// the system drops them when memory is short. They only grow, so the subtraction cannot hide an earlier peak.
-fn peak(mut child: Child, arguments: &[&str]) -> u64 {
+/// the system drops them when memory is short. They only grow otherwise, so the subtraction cannot hide an earlier peak.
+fn measured(test: &CliTest, arguments: &[&str]) -> (Value, u64) {
+    let (mut reader, writer, filled) = almost_full_pipe();
+    let long = "./".repeat(PAGE / 3);
+    let arguments =
+        arguments.iter().map(|text| if test.exists(text) { long.clone() + text } else { (*text).to_owned() });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    command.args(arguments).current_dir(test.path("")).stdin(Stdio::null()).stdout(writer).stderr(Stdio::inherit());
+    let (mut child, name) = (command.spawn().unwrap(), format!("{command:?}"));
+    // The end of the pipe that it holds.
+    drop(command);
     let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
+    let (mut peak, mut most_of_files) = (0, 0);
     loop {
+        let is_at_end = rustix::io::ioctl_fionread(&reader).unwrap() > filled;
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let amount = |name: &str| -> Option<u64> {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
             line.trim().strip_suffix("kB")?.trim().parse().ok()
         };
         if let (Some(highest), Some(of_files)) = (amount("VmHWM:"), amount("RssFile:")) {
-            peak = peak.max(highest.saturating_sub(of_files));
+            most_of_files = of_files.max(most_of_files);
+            peak = peak.max(highest.saturating_sub(most_of_files));
         }
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{arguments:?}: {status}");
-            return peak;
+        if is_at_end {
+            break;
         }
+        assert!(child.try_wait().unwrap().is_none(), "{name:?} has ended without a result");
         std::thread::sleep(Duration::from_millis(1));
     }
+    let mut result = Vec::new();
+    reader.read_to_end(&mut result).unwrap();
+    assert!(child.wait().unwrap().success(), "{name:?}");
+    (serde_json::from_slice(&result).unwrap(), peak)
 }
 
 /// Writes the other sources of the jobs from `chunks`.

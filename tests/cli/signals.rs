@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -9,8 +10,10 @@ use serde_json::json;
 
 use super::support::CliTest;
 
+/// Starts the program with the lowest priority. On a busy machine it could otherwise end before the test sees its files.
 fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_zarrcast"))
+    Command::new("nice")
+        .args(["-n", "19", env!("CARGO_BIN_EXE_zarrcast")])
         .args(arguments)
         .current_dir(test.path(""))
         .stdin(Stdio::piped())
@@ -102,7 +105,8 @@ fn interrupt(test: &CliTest, words: &[&str], (signal, status): (Signal, i32), aw
     let mut child = spawn(test, words);
     while !test.exists(awaited) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before `{awaited}` was there");
-        std::thread::yield_now();
+        // A thread that yields its time again and again gets less of it than the program.
+        std::thread::sleep(Duration::from_millis(1));
     }
     let (code, error) = end(child, signal);
     assert_eq!(code, Some(status), "{error}");

@@ -126,8 +126,22 @@ impl CliTest {
         input: &[u8],
         variables: &[(&str, &str)],
     ) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_zarrcast"))
-            .args(arguments)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+        command.args(arguments);
+        self.run_command(command, input, variables)
+    }
+
+    /// Runs the program, and kills it once it has used this many seconds of processor time. Unlike the time of a clock,
+    /// that does not depend on what else the machine does.
+    pub(crate) fn run_within(&self, seconds: u32, arguments: &[&str]) -> Run {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -t {seconds}; exec \"$0\" \"$@\"")]);
+        command.arg(env!("CARGO_BIN_EXE_zarrcast")).args(arguments);
+        self.run_command(command, b"", &[])
+    }
+
+    fn run_command(&self, mut command: Command, input: &[u8], variables: &[(&str, &str)]) -> Run {
+        let mut child = command
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR")
             .env_remove("CLICOLOR_FORCE")

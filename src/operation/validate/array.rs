@@ -145,7 +145,7 @@ impl ArrayCheck<'_> {
         let ValidateReport { findings, failures, .. } = gathered;
         // Once the list is full, findings are counted and not kept.
         let capacity = AtomicUsize::new(findings.capacity_left());
-        let mut unread = 0;
+        let (mut unread, mut left) = (0, objects.len());
         let work = |buffers: &mut Buffers, index| {
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
             let bytes = check.run(buffers, position(index, check.metadata), &mut part)?;
@@ -175,8 +175,10 @@ impl ArrayCheck<'_> {
                 }
             }
             capacity.store(findings.capacity_left(), Ordering::Relaxed);
+            left -= 1;
         });
         failures.push_more_chunks(check.node_path, unread);
+        gathered.leave_out("objects not read: the store does not accept the credentials", left);
         absent.finish()
     }
 }

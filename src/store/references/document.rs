@@ -30,12 +30,15 @@ pub(super) enum Reference {
     Target { index: usize, part: Option<(u64, u64)> },
 }
 
+/// Reason why a target is not read, and the next step.
+pub(super) type Refusal = (String, &'static str);
+
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// References sorted by key. All keys are valid.
     pub references: Vec<(Box<str>, Reference)>,
-    /// Unique paths and URLs, with templates replaced. Each with its object once it is opened, or why it is not read.
-    pub targets: Vec<(String, OnceLock<Result<Node, String>>)>,
+    /// Unique paths and URLs, with templates replaced. Each with its object once it is opened.
+    pub targets: Vec<(String, OnceLock<Result<Node, Refusal>>)>,
     /// First invalid keys, in a printable form.
     pub unnamed: Vec<String>,
 }

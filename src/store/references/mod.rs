@@ -4,18 +4,17 @@ mod document;
 #[cfg(test)]
 mod tests;
 
-use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
 use super::{
-    Depth, EntryKind, Key, Location, MemoryReader, Node, ObjectReader, Part, PartReader, PrefetchLimit, RemoteOptions,
-    Result, SortedKeys, Store, StoreError, Visit, file, get_or_open, part as slice,
+    Depth, EntryKind, Key, Location, MemoryReader, Node, ObjectReader, Part, PartReader, PrefetchLimit, RemoteError,
+    RemoteOptions, Result, SortedKeys, Store, StoreError, Visit, file, get_or_open, part as slice,
 };
 use crate::store::location::without_secrets;
-use document::{Document, Reference};
+use document::{Document, Reference, Refusal};
 
 /// Most bytes of a reference file: about ten million references.
 const MOST_BYTES: u64 = 1 << 30;
@@ -174,8 +173,10 @@ impl Store for ReferenceStore {
     }
 
     fn prefetch_limit(&self) -> Option<PrefetchLimit> {
-        // Most reference files point into few stores, so the store of the first target decides.
-        self.target(self.opened().ok()??, 0, &Key::ROOT).ok()?.store.prefetch_limit()
+        // Most reference files point into few stores, so the store of the first target that is read decides.
+        let document = self.opened().ok()??;
+        let mut indices = 0..document.targets.len();
+        indices.find_map(|index| self.target(document, index, &Key::ROOT).ok())?.store.prefetch_limit()
     }
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
@@ -207,20 +208,22 @@ impl Store for ReferenceStore {
 
 /// Targets of the references. Each is opened once.
 impl ReferenceStore {
-    /// Returns the object of a target. `key` is that of its reference, for messages. Targets that may not be read are
-    /// errors.
+    /// Returns the object of a target. `key` is that of its reference, for messages. A target that may not be read is an
+    /// error of this key alone.
     fn target<'d>(&self, document: &'d Document, index: usize, key: &Key<'_>) -> Result<&'d Node> {
-        let refused =
-            |reason: &str| StoreError::io("read", self.shown(key), Error::new(ErrorKind::PermissionDenied, reason));
-        let (text, node) = document.targets.get(index).ok_or_else(|| refused("it points at nothing"))?;
-        node.get_or_init(|| self.open_target(text)).as_ref().map_err(|reason| refused(reason))
+        let (text, node) = &document.targets[index];
+        node.get_or_init(|| self.open_target(text)).as_ref().map_err(|(why, help)| {
+            let (object, why, help) = (self.shown(key), why.clone(), (*help).to_owned());
+            let refused = RemoteError { action: "read", object, why, help, is_refused: true, ..RemoteError::default() };
+            StoreError::remote(refused)
+        })
     }
 
-    /// Opens the object of a path or URL. The error is the reason why it may not be read.
-    fn open_target(&self, text: &str) -> Result<Node, String> {
+    /// Opens the object of a path or URL.
+    fn open_target(&self, text: &str) -> Result<Node, Refusal> {
         let path = if text.contains("://") {
-            let location =
-                Location::parse(text).map_err(|error| format!("it points at `{}`: {error}", without_secrets(text)))?;
+            let no_location = |error| (format!("it points at `{}`: {error}", without_secrets(text)), CORRECT);
+            let location = Location::parse(text).map_err(no_location)?;
             let object = location.with_options(&self.options).object();
             match object.local_path() {
                 Some(path) => path,
@@ -236,7 +239,8 @@ impl ReferenceStore {
         match &folder {
             // Relative to the reference file, in a bucket or on a web server.
             Some(folder) if path.is_relative() => {
-                relative_to(folder, text).ok_or_else(|| format!("it points at `{text}`, which is outside of its store"))
+                let outside = || (format!("it points at `{text}`, which is outside of its store"), CORRECT);
+                relative_to(folder, text).ok_or_else(outside)
             }
             _ if self.options.allows_file_references => Ok(Node::new(&path)),
             _ => Err(outside(text)),
@@ -244,7 +248,7 @@ impl ReferenceStore {
     }
 
     /// Returns a local file for a reference file in a local folder.
-    fn local(&self, text: &str, folder: &Path, path: &Path) -> Result<Node, String> {
+    fn local(&self, text: &str, folder: &Path, path: &Path) -> Result<Node, Refusal> {
         let path = folder.join(path);
         if self.options.allows_file_references {
             return Ok(Node::new(path));
@@ -257,11 +261,12 @@ impl ReferenceStore {
     }
 }
 
-fn outside(text: &str) -> String {
-    format!(
-        "it points at `{text}`, a local file outside the folder of the reference file; `--allow-file-references` \
-         reads such files, too"
-    )
+/// Next step if no option allows a target.
+const CORRECT: &str = "correct the reference file";
+
+fn outside(text: &str) -> Refusal {
+    let why = format!("it points at `{text}`, a local file outside the folder of the reference file");
+    (why, "`--allow-file-references` reads such files, too")
 }
 
 /// Resolves a relative path with `..` from a folder. Returns `None` if it leaves the store.

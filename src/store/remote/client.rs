@@ -18,8 +18,8 @@ use tokio::runtime::Runtime;
 use super::copy::Sizes;
 use super::listing::Page;
 use super::{
-    Address, Answer, Call, FIRST, Failure, InFlightWrites, Kind, Prefetched, Service, StoreResponse, configuration,
-    is_refused, lacks_bucket, runtime,
+    Address, Answer, Call, CallResult, FIRST, Failure, InFlightWrites, Kind, Prefetched, Service, StoreResponse, cause,
+    configuration, is_refused, lacks_bucket, runtime,
 };
 use crate::store::{Part, RemoteOptions, Result, StoreError, held};
 
@@ -44,9 +44,10 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    pub(super) fn of_bucket<T: ObjectStore + Bucket>(bucket: T, is_anonymous: bool) -> Self {
-        let bucket = Arc::new(bucket);
-        Stores { objects: bucket.clone(), one_by_one: bucket.clone(), bucket: Some(bucket), is_anonymous }
+    /// Returns the stores of a bucket that was built.
+    pub(super) fn of_bucket<T: ObjectStore + Bucket>(built: CallResult<T>, is_anonymous: bool) -> Result<Self, String> {
+        let bucket = Arc::new(built.map_err(|error| cause(&error))?);
+        Ok(Stores { objects: bucket.clone(), one_by_one: bucket.clone(), bucket: Some(bucket), is_anonymous })
     }
 }
 

@@ -187,9 +187,9 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Sto
         builder.with_skip_signature(true)
     };
     let builder = builder.with_http_connector(connector);
-    let stores = Stores::of_bucket(builder.clone().build().map_err(|error| cause(&error))?, !is_signed);
-    let one_by_one = builder.with_disable_bulk_delete(true).build().map_err(|error| cause(&error))?;
-    Ok(Stores { one_by_one: Arc::new(one_by_one), ..stores })
+    let Stores { one_by_one, .. } =
+        Stores::of_bucket(builder.clone().with_disable_bulk_delete(true).build(), !is_signed)?;
+    Ok(Stores { one_by_one, ..Stores::of_bucket(builder.build(), !is_signed)? })
 }
 
 /// Returns the region of an Amazon bucket. The request needs no credentials.
@@ -247,8 +247,7 @@ fn google(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result
         })?;
         builder.with_credentials(built.credentials().clone())
     };
-    let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
-    Ok(Stores::of_bucket(built, is_anonymous))
+    Stores::of_bucket(builder.with_http_connector(connector).build(), is_anonymous)
 }
 
 fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Result<Stores, String> {
@@ -280,8 +279,7 @@ fn azure(container: &str, options: &RemoteOptions, connector: Connector) -> Resu
         let service = format!("{address}/{account}");
         builder = builder.with_use_emulator(false).with_account(account).with_endpoint(service);
     }
-    let built = builder.with_http_connector(connector).build().map_err(|error| cause(&error))?;
-    Ok(Stores::of_bucket(built, is_anonymous))
+    Stores::of_bucket(builder.with_http_connector(connector).build(), is_anonymous)
 }
 
 /// Checks the format of keys and signatures. The errors of `object_store` do not name the setting.

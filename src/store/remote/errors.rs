@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 use rustls::CertificateError;
 
 use super::{Client, Kind, StoreResponse};
-use crate::store::{RemoteError, StoreError};
+use crate::store::{RemoteError, StoreError, held};
 
 /// Most characters that are shown of a server's message.
 const MOST_WORDS: usize = 200;
@@ -77,7 +77,7 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<Failure> {
 /// Creates an error of a remote store. `object` is the name in messages.
 pub(super) fn error(action: &'static str, object: String, why: impl Into<String>, help: &str) -> StoreError {
     let (why, help) = (why.into(), help.to_owned());
-    StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused: false }))
+    StoreError::remote(RemoteError { action, object, why, help, ..RemoteError::default() })
 }
 
 impl Client {
@@ -89,13 +89,18 @@ impl Client {
     pub(super) fn failed(&self, action: &'static str, key: &str, failure: Failure) -> StoreError {
         let object = self.shown(key);
         let is_refused = matches!(&failure, Failure::Answered(answer) if is_refused(answer));
+        let is_unauthorized = failure.status() == Some(401);
+        if is_unauthorized {
+            // Announced reads that have not started would fail, too.
+            held(&self.prefetched).clear();
+        }
         let (why, help) = match failure {
             Failure::TooLarge { found, bound } => return StoreError::TooLarge { object, found, bound },
             Failure::Answered(answer) => self.answered(action, &answer),
             Failure::Passing(why, _) => (why, unreachable_help(self.service.kind).to_owned()),
             Failure::Final(why, help) => (why, help.to_owned()),
         };
-        StoreError::Remote(Box::new(RemoteError { action, object, why, help, is_refused }))
+        StoreError::remote(RemoteError { action, object, why, help, is_refused, is_unauthorized })
     }
 
     /// Returns the reason of an error answer, and the advice.

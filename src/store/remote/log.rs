@@ -25,7 +25,8 @@ const WRITTEN_AFTER: Duration = Duration::from_secs(5);
 pub(super) struct RemoteLog {
     client: Arc<Client>,
     key: String,
-    /// Keys of the log's objects and their sizes in bytes, in order. After the lock only this process changes them.
+    /// Keys of the log's objects and their sizes in bytes, in order. They are known after the lock, and only this
+    /// process changes them then.
     parts: Vec<(String, u64)>,
     /// Lines that are not written yet.
     lines: Vec<u8>,
@@ -40,6 +41,13 @@ impl RemoteLog {
     pub(super) fn new(client: Arc<Client>, key: String) -> Self {
         let (parts, lines, now) = (Vec::new(), Vec::new(), Instant::now());
         RemoteLog { client, key, parts, lines, opened: now, written: now, lock: None }
+    }
+
+    /// Finds the objects of the log.
+    fn find_parts(&mut self) -> Result<()> {
+        self.parts = self.client.wait(self.client.objects(&format!("{}/", self.key)))?;
+        self.parts.sort();
+        Ok(())
     }
 
     fn check_lock(&self) -> Result<()> {
@@ -73,9 +81,7 @@ impl Log for RemoteLog {
         if matches!(lock, Lock::Elsewhere(_)) {
             return Ok(lock);
         }
-        self.parts = self.client.wait(self.client.objects(&format!("{}/", self.key)))?;
-        self.parts.sort();
-        Ok(lock)
+        self.find_parts().map(|()| lock)
     }
 
     fn is_lost(&self) -> bool {
@@ -90,6 +96,9 @@ impl Log for RemoteLog {
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
+        if self.lock.is_none() && self.parts.is_empty() {
+            self.find_parts()?;
+        }
         let found = self.parts.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
         StoreError::check_size(found, max_bytes, || self.client.shown(&self.key))?;
         // A removal of a log starts with its first object. Without it the log counts as empty, as later results may be

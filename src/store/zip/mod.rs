@@ -187,7 +187,7 @@ impl Store for StagedZip {
     fn copy_from(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
         let Some(reader) = source.open(from, most)? else { return Ok(None) };
         StoreError::check_size(reader.length(), most, || source.shown(from))?;
-        self.writer.copy(to, reader).map(Some)
+        self.writer.copy(to, reader, || source.shown(from)).map(Some)
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {

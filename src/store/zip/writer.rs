@@ -17,13 +17,14 @@ use once_cell::sync::OnceCell;
 use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::store::local::{FileReader, io_error};
+use crate::store::object::each_piece;
 use crate::store::{Key, ObjectReader, Result, WriteObject, held};
 
 /// Bytes of an object of unknown size that are kept in memory. A larger one is written to a temporary file.
 const MOST_HELD: usize = 1 << 20;
 /// Largest member that is written together with its header, in bytes.
 const MOST_JOINED: usize = 64 << 10;
-/// Bytes that are copied at once.
+/// Bytes of the directory that are written at once.
 const PIECE: usize = 1 << 20;
 
 /// Zip file that is being written.
@@ -114,26 +115,19 @@ impl ZipWriter {
         Ok(())
     }
 
-    /// Copies an object to a member. Returns its size in bytes.
-    pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader) -> Result<u64> {
+    /// Copies an object, with this name in messages, to a member. Returns its size in bytes.
+    pub(super) fn copy(&self, key: &Key<'_>, mut reader: ObjectReader, name: impl FnOnce() -> String) -> Result<u64> {
         let bytes = reader.length();
-        let mut piece = vec![0; usize::try_from(bytes).unwrap_or(PIECE).clamp(1, PIECE)];
         if bytes <= MOST_JOINED as u64 {
-            reader.read_at(0, bytes, &mut piece)?;
-            return self.put(key, &piece).map(|()| bytes);
+            let mut whole = Vec::new();
+            reader.read_at(0, bytes, &mut whole)?;
+            return self.put(key, &whole).map(|()| bytes);
         }
-        let (mut entry, mut copied, mut crc) = (self.reserve(key, bytes), 0, Crc::new());
-        while copied < bytes {
-            let most = usize::try_from(bytes - copied).unwrap_or(PIECE).min(PIECE);
-            let count = reader.read_piece(copied, &mut piece[..most])?;
-            if count == 0 {
-                let short = io::Error::other(format!("{copied} of {bytes} bytes were copied"));
-                return Err(io_error("write", &self.path)(short));
-            }
-            self.write_at(&piece[..count], entry.start + copied)?;
-            crc.update(&piece[..count]);
-            copied += count as u64;
-        }
+        let (mut entry, mut crc) = (self.reserve(key, bytes), Crc::new());
+        each_piece(&mut reader, name, |offset, piece| {
+            crc.update(piece);
+            self.write_at(piece, entry.start + offset)
+        })?;
         entry.crc32 = crc.sum();
         self.write_at(&local_header(key.as_str(), bytes, entry.crc32), entry.header)?;
         self.note(key, entry);
@@ -196,7 +190,8 @@ impl WriteObject for MemberWriter {
             SpooledData::OnDisk(file) => file,
         };
         let length = file.metadata().map_err(io_error("read", &path))?.len();
-        self.zip.copy(&self.key, Box::new(FileReader { file, length, path })).map(drop)
+        let name = path.display().to_string();
+        self.zip.copy(&self.key, Box::new(FileReader { file, length, path }), || name).map(drop)
     }
 }
 

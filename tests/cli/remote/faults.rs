@@ -189,6 +189,36 @@ fn refused_chunk_of_a_store_that_cannot_list_is_named_and_the_others_are_checked
 }
 
 #[test]
+fn wrong_credentials_end_the_reading_of_an_array_at_once() {
+    let members = serde_json::json!({"shape": [8000], "chunk_shape": [4], "data_type": "uint8",
+        "codecs": [{"name": "bytes"}]});
+    let document = crate::support::array::document(&members).to_string().into_bytes();
+    for command in [
+        &["validate", "--json", "--level", "data"][..],
+        &["inspect", "--stats"],
+        &["inspect", "--storage", "always"],
+        &["transcode", "--compress", "zstd:1"],
+        &["transcode"],
+    ] {
+        let refuse = |_, request: &super::server::Request| request.path.contains("/c/").then(|| Answer::new(401, ""));
+        let objects = Objects::from([("/a/zarr.json".to_owned(), document.clone())]);
+        let (test, server) = (CliTest::new(), Server::start(objects, Manner::Ranges, Box::new(refuse)));
+        let url = format!("{}/a", server.address);
+        let destination = if command[0] == "transcode" { &["b"][..] } else { &[] };
+        let ran = run(&test, &server, &[command, &[&url], destination].concat());
+        assert!(ran.status == 3 && ran.error.contains("401"), "{command:?}: {}", ran.error);
+        // Some are under way when the first answer comes.
+        let requests = server.requests().len();
+        assert!(requests < 400, "{command:?}: {requests} requests for 2000 chunks");
+        if command[0] == "validate" {
+            let result = ran.json();
+            assert_eq!(result["failures"].as_array().unwrap().len(), 1, "{result}");
+            assert!(result["unchecked"][0]["reason"].as_str().unwrap().contains("credentials"), "{result}");
+        }
+    }
+}
+
+#[test]
 fn refused_shard_is_told_and_the_others_are_counted() {
     let test = CliTest::new();
     for (key, bytes) in array("local") {

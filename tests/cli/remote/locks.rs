@@ -109,6 +109,23 @@ fn second_run_is_refused_while_the_first_goes_on() {
 }
 
 #[test]
+fn dry_run_tells_of_an_unfinished_run_with_another_plan() {
+    let fault = |_, request: &Request| {
+        let is_document = request.method == "PUT" && request.path.ends_with("b/zarr.json");
+        is_document.then(|| Answer::new(403, "<Error><Code>AccessDenied</Code></Error>"))
+    };
+    let (test, server) = (CliTest::new(), Server::start(array("/bucket/a"), BUCKET, Box::new(fault)));
+    run(&test, &server, &COMMAND).fails(3, &["zarr.json", "403"]);
+    let before = server.objects();
+    let other = [&COMMAND[..], &["--resume", "--compress", "zstd:1"]].concat();
+    for shown in [&["--dry-run"][..], &[]] {
+        run(&test, &server, &[&other[..], shown].concat()).fails(3, &["another plan"]);
+    }
+    run(&test, &server, &[&COMMAND[..], &["--resume", "--dry-run"]].concat()).succeeds();
+    assert!(server.objects() == before);
+}
+
+#[test]
 fn lock_of_another_host_is_taken_over_once_it_has_expired() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), BUCKET));
     // The lock is as old as the store itself, because it has not been renewed.

@@ -8,10 +8,8 @@ use lru::LruCache;
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
 use crate::codec::elements::RANGE_BYTES;
 use crate::codec::kinds::Contexts;
-use crate::codec::{
-    ChainFault, ChainFaultKind, ForShape, Recoding, VlenChain, VlenElements, Workspace, advance, as_index,
-};
-use crate::grid::{Region, ravel, volume};
+use crate::codec::{ChainFault, ChainFaultKind, ForShape, Recoding, VlenChain, VlenElements, Workspace, as_index};
+use crate::grid::{Region, volume};
 use crate::memory::fallibly;
 
 /// Returns the chain that splits and builds a subchunk. It is shared if all subchunks have the same shape.
@@ -124,42 +122,31 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let array = self.source.array;
         let region = array.subchunk_grid.region_of(subchunk);
         let strides = chain_of(array, subchunk, &self.chain)?.strides();
-        let common = region.common(block);
-        if common.is_empty() {
-            return Ok(());
-        }
-        let Region { start, shape: extent } = &common;
-        let from = |position: &[u64]| {
-            let offsets = position.iter().zip(start).zip(&region.start).zip(&*strides);
-            let offsets = offsets.map(|(((index, start), first), stride)| as_index(index + start - first) * stride);
-            offsets.sum::<usize>()
+        let mut rows = region.common(block);
+        // An array without dimensions has one row of one element.
+        let row_length = as_index(rows.shape.last_mut().map_or(1, |last| std::mem::replace(last, 1)));
+        let step = strides.last().copied().unwrap_or(0);
+        // Indices of each common element in the subchunk and in the box, in C order.
+        let pairs = || {
+            rows.cells().flat_map(|row| {
+                let offsets = row.iter().zip(&region.start).zip(&*strides);
+                let from: usize = offsets.map(|((index, first), stride)| as_index(index - first) * stride).sum();
+                let indices = row.iter().zip(&block.start).zip(&block.shape);
+                let to = as_index(indices.fold(0, |to, ((index, first), length)| to * length + (index - first)));
+                (0..row_length).map(move |nth| (from + nth * step, to + nth))
+            })
         };
-        let each = |visit: &mut dyn FnMut(&[u64])| {
-            let mut position = vec![0; extent.len()];
-            loop {
-                visit(&position);
-                if !advance(&mut position, extent) {
-                    return;
-                }
-            }
-        };
-        let mut length = 0_u64;
         let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
-        each(&mut |position| length = length.saturating_add(loaded.elements.element(from(position)).len() as u64));
+        let length: u64 = pairs().map(|(from, _)| loaded.elements.element(from).len() as u64).sum();
         // A growing buffer may allocate twice its length.
         buffers.take(length.saturating_mul(2), 1)?;
         fallibly(|| elements.bytes.try_reserve(as_index(length))).map_err(|_| Fault::Memory { needed: length })?;
         let Some((_, loaded)) = buffers.subchunks.by_key.peek_mru() else { return Ok(()) };
-        let mut to = vec![0; start.len()];
-        each(&mut |position| {
-            let element = loaded.elements.element(from(position));
-            for (dimension, to) in to.iter_mut().enumerate() {
-                *to = position[dimension] + start[dimension] - block.start[dimension];
-            }
-            let range = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
-            elements.ranges[as_index(ravel(&to, &block.shape))] = range;
+        for (from, to) in pairs() {
+            let element = loaded.elements.element(from);
+            elements.ranges[to] = (elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX));
             elements.bytes.extend_from_slice(element);
-        });
+        }
         Ok(())
     }
 }
