@@ -86,11 +86,7 @@ impl ShardLayout {
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {
-        Fault::Chain(ChainFault {
-            index: self.codec_index.to_string().into(),
-            codec: "sharding_indexed".to_owned(),
-            kind,
-        })
+        Fault::Chain(ChainFault::new(self.codec_index.to_string(), "sharding_indexed", kind))
     }
 }
 
@@ -148,9 +144,9 @@ impl<'a> ShardWriter<'a> {
     pub fn finish(mut self) -> Result<u64> {
         let mut index = Vec::new();
         let sharding = &self.layout.sharding;
-        sharding.encode_index(&self.entries, &mut index, &mut Workspace::default()).map_err(|kind| {
-            Fault::Chain(ChainFault { index: "-".into(), codec: "sharding_indexed".to_owned(), kind })
-        })?;
+        sharding
+            .encode_index(&self.entries, &mut index, &mut Workspace::default())
+            .map_err(|kind| Fault::Chain(ChainFault::new("-", "sharding_indexed", kind).of_encoding()))?;
         self.flush()?;
         let length = match self.layout.sharding.index_location() {
             IndexLocation::Start => {

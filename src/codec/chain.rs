@@ -342,7 +342,7 @@ impl BoundChain {
     /// Encodes with the codec at `index`.
     pub fn encode_codec(&self, index: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[index];
-        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(index, kind))
+        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(index, kind).of_encoding())
     }
 
     /// Decodes with the codec at `index`.
@@ -360,7 +360,10 @@ impl BoundChain {
     pub fn encode_from(&self, first: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let steps = self.steps(first..self.codecs.len()).into_iter();
         Self::through(steps, decoded, encoded, scratch, |(index, run), decoded, encoded, scratch| match run {
-            Some(run) => run.encode(decoded, encoded, scratch).map_err(|kind| self.codecs[index].fault(index, kind)),
+            Some(run) => {
+                let result = run.encode(decoded, encoded, scratch);
+                result.map_err(|kind| self.codecs[index].fault(index, kind).of_encoding())
+            }
             None => self.encode_codec(index, decoded, encoded, scratch),
         })
     }

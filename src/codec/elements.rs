@@ -103,11 +103,12 @@ impl VlenChain {
 
     /// Writes a chunk from the elements of its box of shape `valid` at the origin. The others are `fill`.
     pub fn frame(&self, elements: &VlenElements, valid: &[u64], fill: &[u8], framed: &mut Vec<u8>) -> Result {
-        let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
+        let fault = |error| self.fault(error).of_encoding();
+        let too_many = || fault(CodecError::bytes("more elements than 32 bits can count"));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
         framed.clear();
         let needed = as_index(self.framed_bytes(elements, fill));
-        reserve(framed, needed).map_err(|error| self.fault(error))?;
+        reserve(framed, needed).map_err(fault)?;
         framed.extend(count.to_le_bytes());
         let shape: Vec<u64> = self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();
         let (mut encoded, mut position) = (vec![0; shape.len()], vec![0; shape.len()]);
