@@ -12,7 +12,7 @@ pub use sharding_indexed::IndexLocation;
 use std::sync::Arc;
 
 use crate::codec::kinds::array::BoundArray;
-use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect};
+use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
 use crate::metadata::extension::CodecMetadata;
@@ -293,23 +293,24 @@ fn bind_other(
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Bound {
-    match (other.kind(), before) {
-        (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
-            let bytes_codec = other.bytes_codec(codec);
-            let encoded = Representation::Bytes(bytes_codec.encoded_size(*size));
-            (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
+    static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
+    let kind = other.kind();
+    let is_of_bytes = kind == CodecKind::BytesToBytes;
+    let Some(before) = before.filter(|before| before.array().is_none() == is_of_bytes) else {
+        return (BoundConfiguration::Other, bytes_of(kind));
+    };
+    match other.bind(before) {
+        Ok(BoundArray { codec: Some(coder), output }) if is_of_bytes => {
+            (BoundConfiguration::BytesToBytes(BytesCodec::with_kind(codec, &KIND, coder)), output)
         }
-        (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
-            let refused = |reason: String| {
-                let name = Json::from(codec.name.as_str()).excerpt();
-                let message = format!("zarrs refuses the codec {name} here: {reason}");
-                let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
-                diagnostics.push(found.at_pointer(codec.pointer.clone()));
-                (BoundConfiguration::Other, bytes_of(other.kind()))
-            };
-            other.bind(array).map_or_else(refused, of_array)
+        Ok(bound) => of_array(bound),
+        Err(reason) => {
+            let name = Json::from(codec.name.as_str()).excerpt();
+            let message = format!("zarrs refuses the codec {name} here: {reason}");
+            let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
+            diagnostics.push(found.at_pointer(codec.pointer.clone()));
+            (BoundConfiguration::Other, bytes_of(kind))
         }
-        (kind, _) => (BoundConfiguration::Other, bytes_of(kind)),
     }
 }
 
