@@ -236,11 +236,6 @@ impl BoundChain {
         self.runs.iter().any(|run| run.range.start == index)
     }
 
-    /// Returns true if any codecs run as one.
-    pub fn takes_differences(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
     /// Returns the greatest change of a number by the codecs from index `first` on, as [`Codec::max_loss`] does. After
     /// a codec that changes values there is no limit.
     pub fn max_loss(&self, first: usize) -> Option<f64> {
@@ -326,7 +321,7 @@ impl BoundChain {
     /// Returns the bytes of the buffers between `steps` codecs that run one by one.
     pub(super) fn buffer_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;
-        let spare = if self.takes_differences() { 2 } else { 0 };
+        let spare = if self.runs.is_empty() { 0 } else { 2 };
         self.max_representation_bytes().saturating_mul(between + spare)
     }
 

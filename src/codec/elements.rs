@@ -51,14 +51,12 @@ impl VlenChain {
     /// Makes it from such a chain. `None` for any other.
     pub fn new(chain: &BoundChain) -> Option<Self> {
         let index = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
-        let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..index] {
-            let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
-            order = permutation.iter().map(|dimension| order[*dimension]).collect();
-        }
+        let before = chain.codecs()[..index].iter().map(|codec| codec.codec.effect());
+        let is_turned = before.clone().all(|effect| matches!(effect, Effect::Transpose(_)));
+        let order = before.fold((0..chain.decoded().shape.len()).collect(), |order, effect| effect.order_after(order));
         let Effect::Vlen(vlen) = chain.codecs()[index].codec.effect() else { return None };
         let rest_is_run = chain.bytes_index() <= index + 1;
-        rest_is_run.then(|| VlenChain { chain: chain.clone(), index, vlen, order })
+        (is_turned && rest_is_run).then(|| VlenChain { chain: chain.clone(), index, vlen, order })
     }
 
     /// Returns the fill value of the array. It is empty if there is none.

@@ -15,7 +15,7 @@ use crate::codec::kinds::array::BoundArray;
 use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::Json;
 
 /// A codec, bound to its input chunk. `S` contains the chains inside a shard.
@@ -166,14 +166,10 @@ impl Pipeline {
     /// The shape is permuted back through the transposes before each `sharding_indexed`.
     pub fn innermost_chunk_shape(&self) -> Vec<u64> {
         let Some((index, sharding)) = self.sharding() else { return self.input.shape.clone() };
-        let mut shape = sharding.inner.innermost_chunk_shape();
-        for stage in self.stages[..index].iter().rev() {
-            if let Effect::Transpose(order) = stage.configuration.effect() {
-                let encoded = shape.clone();
-                encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
-            }
-        }
-        shape
+        let before = self.stages[..index].iter().rev();
+        before.fold(sharding.inner.innermost_chunk_shape(), |shape, stage| {
+            stage.configuration.effect().order_before(shape)
+        })
     }
 }
 
@@ -193,8 +189,7 @@ fn check_order(
             let (found, wanted) = if is_bytes { ("bytes", "an array") } else { ("an array", "bytes") };
             let message = format!("codec `{}` takes {wanted}, but its input is {found}", codec.name);
             let help = "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes";
-            let found = Diagnostic::new(code::CODEC_ORDER, message).with_help(help);
-            diagnostics.push(found.at_pointer(codec.pointer.clone()));
+            diagnostics.advise(code::CODEC_ORDER, codec.pointer.as_str(), message, help);
             return;
         }
         is_bytes = kind != CodecKind::ArrayToArray;
@@ -202,8 +197,7 @@ fn check_order(
     // An empty list was reported when it was read.
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
         let help = "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
-        let found = Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes").with_help(help);
-        diagnostics.push(found.at_pointer(pointer));
+        diagnostics.advise(code::CODEC_ORDER, pointer, "no codec turns the array into bytes", help);
     }
 }
 
@@ -307,8 +301,7 @@ fn bind_other(
         Err(reason) => {
             let name = Json::from(codec.name.as_str()).excerpt();
             let message = format!("zarrs refuses the codec {name} here: {reason}");
-            let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
-            diagnostics.push(found.at_pointer(codec.pointer.clone()));
+            diagnostics.add(code::CODEC_UNSUPPORTED, codec.pointer.as_str(), message);
             (BoundConfiguration::Other, bytes_of(kind))
         }
     }

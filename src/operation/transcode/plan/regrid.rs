@@ -1,6 +1,5 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, with its chain in new shards, or without shards.
 
-use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, volume, zip_with};
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
@@ -174,12 +173,9 @@ impl Shards {
             return Err(OperationError::data("shards inside shards have no single inner chunk shape")
                 .with_help("give the whole chain with --codecs"));
         }
-        let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
-        for stage in &pipeline.stages[..index] {
-            if let Effect::Transpose(permutation) = stage.configuration.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
-        }
+        let order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
+        let before = pipeline.stages[..index].iter();
+        let order = before.fold(order, |order, stage| stage.configuration.effect().order_after(order));
         let lengths = codec.member("chunk_shape").and_then(Json::as_array).ok_or_else(unreadable)?;
         let lengths: Vec<u64> = lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
         if lengths.len() != order.len() {
