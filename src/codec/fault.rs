@@ -22,7 +22,7 @@ pub struct ChainFault {
     /// chain.
     pub index: Box<str>,
     /// Its name.
-    pub codec: String,
+    pub codec: Box<str>,
     /// The kind of fault.
     pub kind: ChainFaultKind,
     /// True if the chunk was to be encoded, false if it was to be decoded.
@@ -64,7 +64,7 @@ pub enum ChainFaultKind {
 
 impl ChainFault {
     /// Makes the fault of a codec at an index of the chain that was to decode.
-    pub fn new(index: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
+    pub fn new(index: impl Into<Box<str>>, codec: impl Into<Box<str>>, kind: impl Into<ChainFaultKind>) -> Self {
         ChainFault { index: index.into(), codec: codec.into(), kind: kind.into(), is_encoding: false }
     }
 
