@@ -82,7 +82,7 @@ pub fn each_piece_of(
         let filled = reader.read_piece(offset, &mut buffer[..length])?;
         if filled < length {
             let kind = ChainFaultKind::Size { expected, found: offset + filled as u64 };
-            return Err(Fault::Chain(ChainFault { index: "0".into(), codec: "bytes".to_owned(), kind }));
+            return Err(Fault::Chain(ChainFault::new("0", "bytes", kind)));
         }
         visit(offset, &buffer[..length])?;
         offset += length as u64;
@@ -96,7 +96,7 @@ pub fn element_fault(subchunk: &Region, fault: ElementFault, bytes: &[u8], types
     let size = types.0.size();
     let bits = bytes.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
     let kind = CodecError::Element { fault, position: Some(position.into_boxed_slice()), bits, types: Some(types) };
-    Fault::Chain(ChainFault { index: "-".into(), codec: "cast_value".to_owned(), kind: kind.into() })
+    Fault::Chain(ChainFault::new("-", "cast_value", kind))
 }
 
 impl StoredArray {

@@ -2,7 +2,7 @@
 
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
-    BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Effect, ForShape, IndexEntry, PerShape,
+    BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, ForShape, IndexEntry, PerShape,
     Workspace, as_index, conversion,
 };
 use crate::grid::ravel;
@@ -50,12 +50,9 @@ impl ShardLayout {
     pub fn new(chain: &BoundChain, subchunk: BoundChain) -> Option<Self> {
         let codec_index = Self::index_in(chain)?;
         let Codec::Sharding(sharding) = &chain.codecs()[codec_index].codec else { return None };
-        let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..codec_index] {
-            if let Effect::Transpose(permutation) = codec.codec.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
-        }
+        let order = (0..chain.decoded().shape.len()).collect();
+        let before = chain.codecs()[..codec_index].iter();
+        let order = before.fold(order, |order, codec| codec.codec.effect().order_after(order));
         let by_shape = PerShape::default();
         Some(ShardLayout { sharding: (**sharding).clone(), codec_index, subchunk, order, by_shape })
     }
@@ -96,11 +93,7 @@ impl ShardLayout {
     }
 
     fn fault(&self, kind: ChainFaultKind) -> Fault {
-        Fault::Chain(ChainFault {
-            index: self.codec_index.to_string().into(),
-            codec: "sharding_indexed".to_owned(),
-            kind,
-        })
+        Fault::Chain(ChainFault::new(self.codec_index.to_string(), "sharding_indexed", kind))
     }
 }
 
@@ -158,9 +151,9 @@ impl<'a> ShardWriter<'a> {
     pub fn finish(mut self) -> Result<u64> {
         let mut index = Vec::new();
         let sharding = &self.layout.sharding;
-        sharding.encode_index(&self.entries, &mut index, &mut Workspace::default()).map_err(|kind| {
-            Fault::Chain(ChainFault { index: "-".into(), codec: "sharding_indexed".to_owned(), kind })
-        })?;
+        sharding
+            .encode_index(&self.entries, &mut index, &mut Workspace::default())
+            .map_err(|kind| Fault::Chain(ChainFault::new("-", "sharding_indexed", kind).of_encoding()))?;
         self.flush()?;
         let length = match self.layout.sharding.index_location() {
             IndexLocation::Start => {

@@ -240,11 +240,6 @@ impl BoundChain {
         self.runs.iter().any(|run| run.range.start == index)
     }
 
-    /// Returns true if any codecs run as one.
-    pub fn takes_differences(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
     /// Returns the greatest change of a number by the codecs from index `first` on, as [`Codec::max_loss`] does. After
     /// a codec that changes values there is no limit.
     pub fn max_loss(&self, first: usize) -> Option<f64> {
@@ -330,7 +325,7 @@ impl BoundChain {
     /// Returns the bytes of the buffers between `steps` codecs that run one by one.
     pub(super) fn buffer_bytes(&self, steps: usize) -> u64 {
         let between = steps.saturating_sub(1).min(2) as u64;
-        let spare = if self.takes_differences() { 2 } else { 0 };
+        let spare = if self.runs.is_empty() { 0 } else { 2 };
         self.max_representation_bytes().saturating_mul(between + spare)
     }
 
@@ -346,7 +341,7 @@ impl BoundChain {
     /// Encodes with the codec at `index`.
     pub fn encode_codec(&self, index: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let codec = &self.codecs[index];
-        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(index, kind))
+        codec.encode(decoded, encoded, scratch).map_err(|kind| codec.fault(index, kind).of_encoding())
     }
 
     /// Decodes with the codec at `index`.
@@ -364,7 +359,10 @@ impl BoundChain {
     pub fn encode_from(&self, first: usize, decoded: &[u8], encoded: &mut Vec<u8>, scratch: &mut Workspace) -> Result {
         let steps = self.steps(first..self.codecs.len()).into_iter();
         Self::through(steps, decoded, encoded, scratch, |(index, run), decoded, encoded, scratch| match run {
-            Some(run) => run.encode(decoded, encoded, scratch).map_err(|kind| self.codecs[index].fault(index, kind)),
+            Some(run) => {
+                let result = run.encode(decoded, encoded, scratch);
+                result.map_err(|kind| self.codecs[index].fault(index, kind).of_encoding())
+            }
             None => self.encode_codec(index, decoded, encoded, scratch),
         })
     }

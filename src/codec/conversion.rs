@@ -316,7 +316,7 @@ impl Conversion {
         } else if let Some(transpose) = &pass.transpose {
             resize(moved, second.len()).map_err(ChainFault::memory)?;
             let permuting = transpose.encode(second, moved);
-            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::Bytes(error.to_string())))?;
+            permuting.map_err(|error| ChainFault::new("0", "transpose", CodecError::bytes(error)).of_encoding())?;
         }
         if !is_last {
             let elements: &[u8] = if is_moved { third } else { second };
@@ -373,7 +373,7 @@ impl Conversion {
         };
         match fault.origin {
             StepOrigin::Source(index) => self.source.codecs()[index].fault(index, kind.into()),
-            StepOrigin::Destination(index) => self.destination.codecs()[index].fault(index, kind.into()),
+            StepOrigin::Destination(index) => self.destination.codecs()[index].fault(index, kind.into()).of_encoding(),
             StepOrigin::DataType => ChainFault::new("-", "change of data type", kind),
         }
     }

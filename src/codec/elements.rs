@@ -51,14 +51,12 @@ impl VlenChain {
     /// Makes it from such a chain. `None` for any other.
     pub fn new(chain: &BoundChain) -> Option<Self> {
         let index = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
-        let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..index] {
-            let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
-            order = permutation.iter().map(|dimension| order[*dimension]).collect();
-        }
+        let before = chain.codecs()[..index].iter().map(|codec| codec.codec.effect());
+        let is_turned = before.clone().all(|effect| matches!(effect, Effect::Transpose(_)));
+        let order = before.fold((0..chain.decoded().shape.len()).collect(), |order, effect| effect.order_after(order));
         let Effect::Vlen(vlen) = chain.codecs()[index].codec.effect() else { return None };
         let rest_is_run = chain.bytes_index() <= index + 1;
-        rest_is_run.then(|| VlenChain { chain: chain.clone(), index, vlen, order })
+        (is_turned && rest_is_run).then(|| VlenChain { chain: chain.clone(), index, vlen, order })
     }
 
     /// Returns the fill value of the array. It is empty if there is none.
@@ -103,11 +101,12 @@ impl VlenChain {
 
     /// Writes a chunk from the elements of its box of shape `valid` at the origin. The others are `fill`.
     pub fn frame(&self, elements: &VlenElements, valid: &[u64], fill: &[u8], framed: &mut Vec<u8>) -> Result {
-        let too_many = || self.fault(CodecError::Bytes("more elements than 32 bits can count".to_owned()));
+        let fault = |error| self.fault(error).of_encoding();
+        let too_many = || fault(CodecError::bytes("more elements than 32 bits can count"));
         let count = u32::try_from(self.vlen.num_elements).map_err(|_| too_many())?;
         framed.clear();
         let needed = as_index(self.framed_bytes(elements, fill));
-        reserve(framed, needed).map_err(|error| self.fault(error))?;
+        reserve(framed, needed).map_err(fault)?;
         framed.extend(count.to_le_bytes());
         let shape: Vec<u64> = self.order.iter().map(|dimension| self.chain.decoded().shape[*dimension]).collect();
         let (mut encoded, mut position) = (vec![0; shape.len()], vec![0; shape.len()]);

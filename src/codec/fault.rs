@@ -22,9 +22,11 @@ pub struct ChainFault {
     /// chain.
     pub index: Box<str>,
     /// Its name.
-    pub codec: String,
+    pub codec: Box<str>,
     /// The kind of fault.
     pub kind: ChainFaultKind,
+    /// True if the chunk was to be encoded, false if it was to be decoded.
+    pub is_encoding: bool,
 }
 
 /// The kind of a codec's fault.
@@ -61,9 +63,15 @@ pub enum ChainFaultKind {
 }
 
 impl ChainFault {
-    /// Makes the fault of a codec at an index of the chain.
-    pub(super) fn new(index: impl Into<Box<str>>, codec: impl Into<String>, kind: impl Into<ChainFaultKind>) -> Self {
-        ChainFault { index: index.into(), codec: codec.into(), kind: kind.into() }
+    /// Makes the fault of a codec at an index of the chain that was to decode.
+    pub fn new(index: impl Into<Box<str>>, codec: impl Into<Box<str>>, kind: impl Into<ChainFaultKind>) -> Self {
+        ChainFault { index: index.into(), codec: codec.into(), kind: kind.into(), is_encoding: false }
+    }
+
+    /// Returns the fault of a codec that was to encode.
+    #[must_use]
+    pub fn of_encoding(self) -> Self {
+        ChainFault { is_encoding: true, ..self }
     }
 
     /// Makes the fault of missing memory for `needed` bytes of values.

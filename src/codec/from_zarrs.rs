@@ -9,27 +9,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use zarrs::array::{
-    ArrayBytes, BytesRepresentation, Codec, CodecOptions, DataType as ZarrsType, FillValue as ZarrsFillValue,
+    ArrayBytes, ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesToBytesCodecTraits, Codec, CodecOptions,
+    DataType as ZarrsType, FillValue as ZarrsFillValue,
 };
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use super::kinds::array::{BoundArray, copy};
 use super::kinds::error::reserve;
-use super::kinds::{
-    ArrayRepresentation, BytesCodec, BytesKind, BytesSize, CodecError, Coder, Output, Representation, SizeRule,
-};
-use super::plugin::{bytes_size, from_zarrs, register, representation};
+use super::kinds::{ArrayRepresentation, CodecError, Coder, Output, Representation};
+use super::plugin::{bytes_size, from_zarrs, register, representation, to_zarrs};
 use super::registry::{self, CodecKind, FindOther, Other, OtherCodec};
 use crate::data_type::{DataType, FillValue};
 use crate::metadata::{CodecMetadata, Json};
-
-#[derive(Debug, Clone)]
-struct ZarrsCodec {
-    codec: Arc<Codec>,
-    /// The chunk before it, and the one after it if that is an array. `None` until the codec is bound.
-    arrays: Option<(ZarrsArray, Option<ZarrsArray>)>,
-}
 
 type Reason = String;
 
@@ -51,7 +43,7 @@ fn find(codec: &CodecMetadata) -> Option<Other> {
         Ok(Ok(found)) => {
             let name = found.name(ZarrVersion::V3).unwrap_or_default();
             let is_ours = registry::find(&name).is_some_and(|entry| entry.is_decoded);
-            (!is_ours).then(|| Ok(Arc::new(ZarrsCodec { codec: Arc::new(found), arrays: None }) as _))
+            (!is_ours).then(|| Ok(Arc::new(ZarrsCodec(found)) as _))
         }
         Ok(Err(PluginCreateError::Unsupported(_))) => None,
         Ok(Err(error)) => Some(Err(error.to_string())),
@@ -59,48 +51,48 @@ fn find(codec: &CodecMetadata) -> Option<Other> {
     }
 }
 
+/// A codec that is not bound to a chunk.
+#[derive(Debug)]
+struct ZarrsCodec(Codec);
+
 impl OtherCodec for ZarrsCodec {
     fn kind(&self) -> CodecKind {
-        match *self.codec {
+        match self.0 {
             Codec::ArrayToArray(_) => CodecKind::ArrayToArray,
             Codec::ArrayToBytes(_) => CodecKind::ArrayToBytes,
             Codec::BytesToBytes(_) => CodecKind::BytesToBytes,
         }
     }
 
-    /// Binds the codec to chunks of an array with fixed-size elements.
-    fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, Reason> {
-        let decoded = ZarrsArray::new(array)?;
-        let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
-        let output = guard(|| match &*self.codec {
-            Codec::ArrayToArray(codec) => {
-                let encoded_type = codec.encoded_data_type(data_type)?;
-                let encoded_fill = codec.encoded_fill_value(data_type, fill_value)?;
-                let shape = codec.encoded_shape(shape)?.iter().map(|length| length.get()).collect();
-                let is_same = (&encoded_type, &encoded_fill) == (data_type, fill_value);
-                let (data_type, fill_value) = if is_same {
-                    (array.data_type.clone(), array.fill_value.clone())
-                } else {
-                    (from_zarrs(&encoded_type), Some(FillValue(encoded_fill.as_ne_bytes().to_vec())))
-                };
-                Ok(Representation::Array(ArrayRepresentation { data_type, shape, fill_value }))
+    fn bind(&self, before: &Representation) -> Result<BoundArray, Reason> {
+        match (&self.0, before) {
+            (Codec::ArrayToArray(codec), Representation::Array(array)) => {
+                let decoded = ZarrsArray::new(array)?;
+                let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
+                let encoded = guard(|| codec.encoded_representation(shape, data_type, fill_value))?;
+                let (shape, encoded_type, encoded_fill) = encoded.map_err(|error| error.to_string())?;
+                let mut output = array.clone();
+                output.shape = shape.into_iter().map(NonZeroU64::get).collect();
+                if (&encoded_type, &encoded_fill) != (data_type, fill_value) {
+                    output.data_type = from_zarrs(&encoded_type);
+                    output.fill_value = Some(FillValue(encoded_fill.as_ne_bytes().to_vec()));
+                }
+                let encoded = ZarrsArray::new(&output)?;
+                Ok(BoundArray::to_array(Runner::ToArray(codec.clone(), decoded, encoded), output))
             }
-            Codec::ArrayToBytes(codec) => {
-                let size = codec.encoded_representation(shape, data_type, fill_value)?;
-                Ok(Representation::Bytes(bytes_size(size)))
+            (Codec::ArrayToBytes(codec), Representation::Array(array)) => {
+                let decoded = ZarrsArray::new(array)?;
+                let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
+                let size = guard(|| codec.encoded_representation(shape, data_type, fill_value))?;
+                let size = bytes_size(size.map_err(|error| error.to_string())?);
+                Ok(BoundArray::to_bytes(Runner::ToBytes(codec.clone(), decoded), size))
             }
-            Codec::BytesToBytes(_) => Ok(Representation::Bytes(BytesSize::Unbounded)),
-        });
-        let output = output?.map_err(|error: zarrs::array::CodecError| error.to_string())?;
-        let encoded = output.array().map(ZarrsArray::new).transpose()?;
-        let codec = Arc::new(ZarrsCodec { codec: self.codec.clone(), arrays: Some((decoded, encoded)) });
-        Ok(BoundArray { codec: Some(codec), output: Some(output) })
-    }
-
-    /// Makes the bytes->bytes codec, if that is its kind.
-    fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec {
-        static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
-        BytesCodec::with_kind(codec, &KIND, Arc::new(self.clone()))
+            (Codec::BytesToBytes(codec), Representation::Bytes(size)) => {
+                let size = bytes_size(guard(|| codec.encoded_representation(&representation(*size)))?);
+                Ok(BoundArray::to_bytes(Runner::Bytes(codec.clone()), size))
+            }
+            _ => Ok(BoundArray::default()),
+        }
     }
 }
 
@@ -109,12 +101,8 @@ fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| "zarrs stopped with a panic".to_owned())
 }
 
-fn options() -> CodecOptions {
-    CodecOptions::default().with_concurrent_target(1)
-}
-
 /// A chunk in the types of zarrs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct ZarrsArray {
     own: DataType,
     num_bytes: usize,
@@ -128,18 +116,13 @@ impl ZarrsArray {
         let refusal = || format!("it does not encode chunks of `{}` of shape {:?}", array.data_type, array.shape);
         let num_bytes = array.num_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(refusal)?;
         let shape = array.shape.iter().map(|length| NonZeroU64::new(*length)).collect::<Option<_>>();
-        let metadata = match array.data_type.to_metadata() {
-            Json::String(name) => MetadataV3::new(&*name),
-            metadata => serde_json::from_str(&metadata.to_string()).map_err(|_| refusal())?,
-        };
-        let data_type = guard(|| ZarrsType::from_metadata(&metadata))?.map_err(|error| error.to_string())?;
         let fill_value = array.fill_value.clone().or_else(|| array.data_type.default_fill_value());
         let fill_value = fill_value_of(&array.data_type, &fill_value.ok_or_else(refusal)?.0);
         Ok(ZarrsArray {
             own: array.data_type.clone(),
             num_bytes,
             shape: shape.ok_or_else(refusal)?,
-            data_type,
+            data_type: guard(|| to_zarrs(&array.data_type))??,
             fill_value: ZarrsFillValue::new(fill_value),
         })
     }
@@ -158,15 +141,12 @@ impl ZarrsArray {
 }
 
 /// Converts elements to zarrs' form. For an optional type these are values and a mask.
-fn to_zarrs<'a>(data_type: &DataType, elements: &'a [u8]) -> ArrayBytes<'a> {
+fn zarrs_elements<'a>(data_type: &DataType, elements: &'a [u8]) -> ArrayBytes<'a> {
     let DataType::Optional(inner) = data_type else { return ArrayBytes::new_flen(elements) };
     let size = data_type.size().unwrap_or(1);
-    let (mut mask, mut values) = (Vec::new(), Vec::new());
-    for element in elements.chunks_exact(size) {
-        mask.push(element[0]);
-        values.extend_from_slice(&element[1..]);
-    }
-    to_zarrs(inner, &values).into_owned().with_optional_mask(mask)
+    let mask: Vec<u8> = elements.iter().step_by(size).copied().collect();
+    let values: Vec<u8> = elements.chunks_exact(size).flat_map(|element| &element[1..]).copied().collect();
+    zarrs_elements(inner, &values).into_owned().with_optional_mask(mask)
 }
 
 /// Converts elements back and appends them. Elements that zarrs did not return are missing at the end.
@@ -195,53 +175,53 @@ fn fill_value_of(data_type: &DataType, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-impl Coder for ZarrsCodec {
+/// A codec that is bound to chunks: the chunk before it, and the one after it if that is an array.
+#[derive(Debug)]
+enum Runner {
+    ToArray(Arc<dyn ArrayToArrayCodecTraits>, ZarrsArray, ZarrsArray),
+    ToBytes(Arc<dyn ArrayToBytesCodecTraits>, ZarrsArray),
+    Bytes(Arc<dyn BytesToBytesCodecTraits>),
+}
+
+impl Coder for Runner {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        match (&*self.codec, &self.arrays) {
-            (Codec::BytesToBytes(codec), _) => copy(&run(|| codec.encode(decoded.into(), &options()))?, out.bytes),
-            (Codec::ArrayToBytes(codec), Some((ZarrsArray { own, shape, data_type, fill_value, .. }, _))) => {
-                let encode = || codec.encode(to_zarrs(own, decoded), shape, data_type, fill_value, &options());
-                copy(&run(encode)?, out.bytes)
+        match self {
+            Runner::ToArray(codec, ZarrsArray { own, shape, data_type, fill_value, .. }, encoded) => {
+                let elements = zarrs_elements(own, decoded);
+                encoded.accept(run(|options| codec.encode(elements, shape, data_type, fill_value, options))?, out)
             }
-            (Codec::ArrayToArray(codec), Some((array, Some(encoded)))) => {
-                let ZarrsArray { own, shape, data_type, fill_value, .. } = array;
-                let encode = || codec.encode(to_zarrs(own, decoded), shape, data_type, fill_value, &options());
-                encoded.accept(run(encode)?, out)
+            Runner::ToBytes(codec, ZarrsArray { own, shape, data_type, fill_value, .. }) => {
+                let elements = zarrs_elements(own, decoded);
+                copy(&run(|options| codec.encode(elements, shape, data_type, fill_value, options))?, out.bytes)
             }
-            _ => Err(CodecError::bytes("it is not bound to a chunk")),
+            Runner::Bytes(codec) => copy(&run(|options| codec.encode(decoded.into(), options))?, out.bytes),
         }
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        match (&*self.codec, &self.arrays) {
-            (Codec::BytesToBytes(codec), _) => {
+        match self {
+            Runner::ToArray(codec, array @ ZarrsArray { shape, data_type, fill_value, .. }, from) => {
+                let elements = zarrs_elements(&from.own, encoded);
+                array.accept(run(|options| codec.decode(elements, shape, data_type, fill_value, options))?, out)
+            }
+            Runner::ToBytes(codec, array @ ZarrsArray { shape, data_type, fill_value, .. }) => {
+                array.accept(run(|options| codec.decode(encoded.into(), shape, data_type, fill_value, options))?, out)
+            }
+            Runner::Bytes(codec) => {
                 let allowed = representation(out.allowed.limited());
-                copy(&run(|| codec.decode(encoded.into(), &allowed, &options()))?, out.bytes)
+                copy(&run(|options| codec.decode(encoded.into(), &allowed, options))?, out.bytes)
             }
-            (Codec::ArrayToBytes(codec), Some((array @ ZarrsArray { shape, data_type, fill_value, .. }, _))) => {
-                array.accept(run(|| codec.decode(encoded.into(), shape, data_type, fill_value, &options()))?, out)
-            }
-            (Codec::ArrayToArray(codec), Some((array, Some(from)))) => {
-                let ZarrsArray { shape, data_type, fill_value, .. } = array;
-                let elements = || to_zarrs(&from.own, encoded);
-                array.accept(run(|| codec.decode(elements(), shape, data_type, fill_value, &options()))?, out)
-            }
-            _ => Err(CodecError::bytes("it is not bound to a chunk")),
         }
     }
 
     /// Counts the separate buffers in which zarrs returns its results.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        decoded.saturating_mul(if self.arrays.is_some() { 3 } else { 2 })
-    }
-
-    fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
-        let Codec::BytesToBytes(codec) = &*self.codec else { return BytesSize::Unbounded };
-        let encoded = guard(|| codec.encoded_representation(&representation(decoded)));
-        bytes_size(encoded.unwrap_or(BytesRepresentation::UnboundedSize))
+        decoded.saturating_mul(if matches!(self, Runner::Bytes(_)) { 2 } else { 3 })
     }
 }
 
-fn run<T>(work: impl FnOnce() -> Result<T, zarrs::array::CodecError>) -> Result<T, CodecError> {
-    guard(work).map_err(CodecError::corrupt)?.map_err(CodecError::bytes)
+/// Encodes or decodes with zarrs, on this thread.
+fn run<T>(work: impl FnOnce(&CodecOptions) -> Result<T, zarrs::array::CodecError>) -> Result<T, CodecError> {
+    let options = CodecOptions::default().with_concurrent_target(1);
+    guard(|| work(&options)).map_err(CodecError::corrupt)?.map_err(CodecError::bytes)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::kinds::array::BoundArray;
-use super::kinds::{self, ArrayKind, ArrayRepresentation, BytesCodec, BytesKind, InnerKind, Shorthand, V2Form};
+use super::kinds::{self, ArrayKind, BytesCodec, BytesKind, InnerKind, Representation, Shorthand, V2Form};
 use crate::diagnostic::spelling;
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -213,12 +213,9 @@ pub trait OtherCodec: std::fmt::Debug + Send + Sync {
     /// Returns the kinds of its input and output.
     fn kind(&self) -> CodecKind;
 
-    /// Returns the codec for chunks of an array of fixed-size elements. The error is the reason why it does not support
-    /// the array.
-    fn bind(&self, array: &ArrayRepresentation) -> Result<BoundArray, String>;
-
-    /// Returns the bytes->bytes codec, if that is its kind.
-    fn bytes_codec(&self, codec: &CodecMetadata) -> BytesCodec;
+    /// Returns the codec for chunks of fixed-size elements or of bytes, whichever its kind needs. The error is the
+    /// reason why it does not support them.
+    fn bind(&self, before: &Representation) -> Result<BoundArray, String>;
 }
 
 /// An [`OtherCodec`], or the reason why the other program rejects the codec.

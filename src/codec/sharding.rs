@@ -8,8 +8,9 @@ use super::fault::{ChainFaultKind, CodecError, Outcome};
 use super::is_filled_with;
 use super::kinds::array::zeroed;
 use super::kinds::error::reserve;
-use super::region::{advance, as_index, copy_box};
+use super::region::{as_index, copy_box};
 use crate::data_type::FillValue;
+use crate::grid::Region;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
 use crate::memory::fallibly;
@@ -183,9 +184,8 @@ impl BoundSharding {
         let (mut chunk, mut chunk_encoded) = (self.new_inner_chunk()?, Vec::new());
         let mut entries = Vec::new();
         reserve(&mut entries, as_index(self.num_inner_chunks()))?;
-        let mut position = vec![0; self.grid_shape.len()];
-        for _ in 0..self.num_inner_chunks() {
-            let start = self.start_of(&position);
+        for position in Region::whole(&self.grid_shape).cells() {
+            let start = Region::chunk(&position, inner_shape).start;
             copy_box((decoded, shape, &start), (&mut chunk, inner_shape, &origin), inner_shape, size);
             if self.is_empty(&chunk) {
                 entries.push(None);
@@ -195,7 +195,6 @@ impl BoundSharding {
                 entries.push(Some((encoded.len() as u64, chunk_encoded.len() as u64)));
                 append(encoded, &chunk_encoded)?;
             }
-            advance(&mut position, &self.grid_shape);
         }
         self.encode_index(&entries, &mut chunk_encoded, workspace)?;
         match self.index_location {
@@ -213,8 +212,7 @@ impl BoundSharding {
         let origin = vec![0; shape.len()];
         zeroed(decoded, as_index(shape.iter().product::<u64>()).saturating_mul(size))?;
         let mut chunk = self.new_inner_chunk()?;
-        let mut position = vec![0; self.grid_shape.len()];
-        for entry in entries {
+        for (position, entry) in Region::whole(&self.grid_shape).cells().zip(entries) {
             if let Some((offset, length)) = entry {
                 let bytes = &encoded[as_index(offset)..as_index(offset + length)];
                 let result = self.inner.decode(bytes, &mut chunk, workspace.inner());
@@ -226,9 +224,8 @@ impl BoundSharding {
                 };
                 chunk.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill.0));
             }
-            let start = self.start_of(&position);
+            let start = Region::chunk(&position, inner_shape).start;
             copy_box((&chunk, inner_shape, &origin), (decoded, shape, &start), inner_shape, size);
-            advance(&mut position, &self.grid_shape);
         }
         Ok(())
     }
@@ -247,10 +244,6 @@ impl BoundSharding {
         let mut chunk = Vec::new();
         zeroed(&mut chunk, as_index(self.inner.decoded().num_bytes().unwrap_or(0)))?;
         Ok(chunk)
-    }
-
-    fn start_of(&self, position: &[u64]) -> Vec<u64> {
-        position.iter().zip(&self.inner.decoded().shape).map(|(p, length)| p * length).collect()
     }
 
     /// Makes a fault of the shard from a fault of a chain inside it. `context` describes the position.

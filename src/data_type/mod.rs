@@ -112,6 +112,7 @@ impl DataType {
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
         }
     }
+
     /// Returns the metadata: the name, with a configuration if the type has one. A type of another program is returned
     /// as read.
     pub fn to_metadata(&self) -> Json {

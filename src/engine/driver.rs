@@ -257,12 +257,12 @@ mod tests {
     #[test]
     fn fault_of_the_program_or_the_machine_is_none_of_the_data() {
         let panic = guarded::<()>(|| panic!("a bug")).unwrap_err();
-        let chain = |kind| Fault::Chain(ChainFault { index: "0".into(), codec: "zstd".to_owned(), kind });
-        let of_machine = [panic, Fault::Memory { needed: 1 }, chain(CodecError::Memory { needed: 1 }.into())];
+        let chain = |kind: CodecError| Fault::Chain(ChainFault::new("0", "zstd", kind));
+        let of_machine = [panic, Fault::Memory { needed: 1 }, chain(CodecError::Memory { needed: 1 })];
         for fault in of_machine {
             assert!(!fault.is_of_data() && !fault.of_source(3).is_of_data());
         }
-        assert!(chain(CodecError::Checksum("wrong".to_owned()).into()).of_source(3).is_of_data());
+        assert!(chain(CodecError::Checksum("wrong".to_owned())).of_source(3).is_of_data());
         assert!(Fault::Other("short".to_owned()).is_of_data());
     }
 

@@ -114,8 +114,7 @@ pub(super) fn read_chunk_shape(
         }
     }
     if num_elements(&chunk_shape).is_none() {
-        let message = format!("the number of elements of a chunk of {chunk_shape:?} does not fit into 64 bits");
-        diagnostics.add(code::CHUNK_SHAPE_OVERFLOW, pointer, message);
+        diagnostics.add(code::CHUNK_SHAPE_OVERFLOW, pointer, too_many("a chunk", &chunk_shape));
     }
     let is_sound = diagnostics.len() == before;
     diagnostics.extend(empty);
@@ -151,10 +150,15 @@ fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnosti
 pub(super) fn read_shape(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
     let shape = read_sizes(json, "/shape", code::MEMBER_TYPE, diagnostics)?;
     if num_elements(&shape).is_none() {
-        let message = format!("the number of elements of {shape:?} does not fit into 64 bits");
-        return diagnostics.refuse(code::SHAPE_OVERFLOW, "/shape", message);
+        let help = "correct the shape; for an axis that grows, write its present length and resize it later";
+        diagnostics.advise(code::SHAPE_OVERFLOW, "/shape", too_many("an array", &shape), help);
+        return None;
     }
     Some(shape)
+}
+
+fn too_many(owner: &str, shape: &[u64]) -> String {
+    format!("{owner} of shape {shape:?} has more than 2^64 - 1 elements, the most that are supported")
 }
 
 const POINTER: &str = "/chunk_grid/configuration";
@@ -204,8 +208,7 @@ fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagn
         .collect();
     let longest = longest(&edges);
     if num_elements(&longest).is_none() {
-        let message = format!("the number of elements of a chunk of {longest:?} does not fit into 64 bits");
-        reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, message);
+        reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, too_many("a chunk", &longest));
     }
     reader.is_valid.then_some(edges)
 }

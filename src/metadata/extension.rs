@@ -143,7 +143,7 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
 }
 
 /// A collection of findings about a document.
-pub(super) trait Findings {
+pub(crate) trait Findings {
     /// Adds a finding at a pointer.
     fn add(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>);
 

@@ -35,7 +35,7 @@ pub(super) fn explain(
         }
         Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
         Fault::Chain(error) if error.missing_memory().is_some() => {
-            OperationError::environment(format!("{chunk} was not decoded or encoded"))
+            OperationError::environment(format!("{chunk} was not {}", done(&error)))
                 .because(error)
                 .with_help("give fewer `--threads`, or run it where there is more memory")
         }
@@ -52,12 +52,17 @@ pub(super) fn explain(
     }
 }
 
+/// Returns what was to be done to the chunk.
+fn done(error: &ChainFault) -> &'static str {
+    if error.is_encoding { "encoded" } else { "decoded" }
+}
+
 fn chain(chunk: &str, error: ChainFault, quantization: Option<&Quantization>) -> OperationError {
     let ChainFaultKind::Codec(CodecError::Element { fault, position, bits, types }) = &error.kind else {
         let help = error
             .chunk_help()
             .unwrap_or("the chunk is damaged, or was not written by this chain; restore it and run again");
-        return OperationError::data(format!("{chunk} cannot be decoded or encoded")).because(error).with_help(help);
+        return OperationError::data(format!("{chunk} cannot be {}", done(&error))).because(error).with_help(help);
     };
     let element = position.as_ref().map_or_else(String::new, |position| format!(", element {position:?}"));
     let general = error.filter_help().or_else(|| element_help(fault.kind));

@@ -12,10 +12,10 @@ pub use sharding_indexed::IndexLocation;
 use std::sync::Arc;
 
 use crate::codec::kinds::array::BoundArray;
-use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect};
+use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::Json;
 
 /// A codec, bound to its input chunk. `S` contains the chains inside a shard.
@@ -176,18 +176,13 @@ impl Pipeline {
     /// shape otherwise, inner chunks are no boxes of the array. Then it is the shape of the input.
     pub fn innermost_chunk_shape(&self) -> Vec<u64> {
         let Some((index, sharding)) = self.sharding() else { return self.input.shape.clone() };
-        let mut shape = sharding.inner.innermost_chunk_shape();
-        for stage in self.stages[..index].iter().rev() {
-            match stage.configuration.effect() {
-                Effect::Transpose(order) => {
-                    let encoded = shape.clone();
-                    encoded.iter().zip(order).for_each(|(length, dimension)| shape[*dimension] = *length);
-                }
-                Effect::Reshape | Effect::Packs => return self.input.shape.clone(),
-                _ => {}
-            }
+        let before = &self.stages[..index];
+        if before.iter().any(|stage| matches!(stage.configuration.effect(), Effect::Reshape | Effect::Packs)) {
+            return self.input.shape.clone();
         }
-        shape
+        before.iter().rev().fold(sharding.inner.innermost_chunk_shape(), |shape, stage| {
+            stage.configuration.effect().order_before(shape)
+        })
     }
 }
 
@@ -207,8 +202,7 @@ fn check_order(
             let (found, wanted) = if is_bytes { ("bytes", "an array") } else { ("an array", "bytes") };
             let message = format!("codec `{}` takes {wanted}, but its input is {found}", codec.name);
             let help = "order the codecs: array->array, then one array->bytes (`bytes`), then bytes->bytes";
-            let found = Diagnostic::new(code::CODEC_ORDER, message).with_help(help);
-            diagnostics.push(found.at_pointer(codec.pointer.clone()));
+            diagnostics.advise(code::CODEC_ORDER, codec.pointer.as_str(), message, help);
             return;
         }
         is_bytes = kind != CodecKind::ArrayToArray;
@@ -216,8 +210,7 @@ fn check_order(
     // An empty list was reported when it was read.
     if !is_bytes && completeness == Completeness::ToBytes && !codecs.is_empty() {
         let help = "add an array->bytes codec: {\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
-        let found = Diagnostic::new(code::CODEC_ORDER, "no codec turns the array into bytes").with_help(help);
-        diagnostics.push(found.at_pointer(pointer));
+        diagnostics.advise(code::CODEC_ORDER, pointer, "no codec turns the array into bytes", help);
     }
 }
 
@@ -307,23 +300,23 @@ fn bind_other(
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Bound {
-    match (other.kind(), before) {
-        (CodecKind::BytesToBytes, Some(Representation::Bytes(size))) => {
-            let bytes_codec = other.bytes_codec(codec);
-            let encoded = Representation::Bytes(bytes_codec.encoded_size(*size));
-            (BoundConfiguration::BytesToBytes(bytes_codec), Some(encoded))
+    static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
+    let kind = other.kind();
+    let is_of_bytes = kind == CodecKind::BytesToBytes;
+    let Some(before) = before.filter(|before| before.array().is_none() == is_of_bytes) else {
+        return (BoundConfiguration::Other, bytes_of(kind));
+    };
+    match other.bind(before) {
+        Ok(BoundArray { codec: Some(coder), output }) if is_of_bytes => {
+            (BoundConfiguration::BytesToBytes(BytesCodec::with_kind(codec, &KIND, coder)), output)
         }
-        (CodecKind::ArrayToArray | CodecKind::ArrayToBytes, Some(Representation::Array(array))) => {
-            let refused = |reason: String| {
-                let name = Json::from(codec.name.as_str()).excerpt();
-                let message = format!("zarrs refuses the codec {name} here: {reason}");
-                let found = Diagnostic::new(code::CODEC_UNSUPPORTED, message);
-                diagnostics.push(found.at_pointer(codec.pointer.clone()));
-                (BoundConfiguration::Other, bytes_of(other.kind()))
-            };
-            other.bind(array).map_or_else(refused, of_array)
+        Ok(bound) => of_array(bound),
+        Err(reason) => {
+            let name = Json::from(codec.name.as_str()).excerpt();
+            let message = format!("zarrs refuses the codec {name} here: {reason}");
+            diagnostics.add(code::CODEC_UNSUPPORTED, codec.pointer.as_str(), message);
+            (BoundConfiguration::Other, bytes_of(kind))
         }
-        (kind, _) => (BoundConfiguration::Other, bytes_of(kind)),
     }
 }
 

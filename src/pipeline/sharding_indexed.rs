@@ -8,7 +8,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::MAX_RANK;
-use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
 use crate::metadata::json::Json;
 
 /// The location of the index in a shard.
@@ -48,7 +48,7 @@ pub(super) fn bind(
     let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
     let array = array.filter(|_| members.is_valid)?;
     let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
-        diagnostics.push(Diagnostic::new(code::SHARDING_SHAPE, message).at_pointer(shape_pointer));
+        diagnostics.add(code::SHARDING_SHAPE, shape_pointer, message);
     });
     let mut index_shape = grid_shape.ok()?;
     index_shape.push(2);
@@ -60,8 +60,7 @@ pub(super) fn bind(
     if !matches!(index.output(), None | Some(Representation::Bytes(BytesSize::Fixed(_)))) {
         let message = format!("the index codecs of `{}` do not give a fixed size", codec.name);
         let help = "use [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]";
-        let found = Diagnostic::new(code::SHARDING_INDEX_CODECS, message).with_help(help);
-        diagnostics.push(found.at_pointer(index_pointer));
+        diagnostics.advise(code::SHARDING_INDEX_CODECS, index_pointer, message, help);
     }
     Some(ShardingStage { inner, index, index_location })
 }

@@ -145,8 +145,11 @@ mod tests {
             assert_eq!(encoded, expected, "{codecs:?}");
             chain.decode(&encoded, &mut back, &mut workspace).unwrap();
             assert_eq!(back, decoded, "{codecs:?}");
-            // A truncated chunk is an error.
-            assert!(chain.decode(&encoded[..encoded.len() - 2], &mut back, &mut workspace).is_err());
+            // A truncated chunk is an error, which has the direction.
+            let fault = chain.decode(&encoded[..encoded.len() - 2], &mut back, &mut workspace).unwrap_err();
+            assert!(!fault.is_encoding);
+            let fault = chain.encode(&decoded[2..], &mut encoded, &mut workspace).unwrap_err();
+            assert!(fault.is_encoding);
         }
     }
 }

@@ -134,20 +134,6 @@ fn push_codec(program: &mut ValueProgram, chain: &BoundChain, index: usize, enco
     steps.into_iter().flatten().for_each(|step| program.push(step, origin));
 }
 
-/// Returns the order of dimensions before the codec at `index`, from that after it.
-fn order_before(chain: &BoundChain, index: usize, order: Vec<usize>) -> Vec<usize> {
-    let Effect::Transpose(permutation) = chain.codecs()[index].codec.effect() else { return order };
-    let mut before = order.clone();
-    order.iter().zip(permutation).for_each(|(current, dimension)| before[*dimension] = *current);
-    before
-}
-
-/// Returns the order of dimensions after the codec at `index`, from that before it.
-fn order_after(chain: &BoundChain, index: usize, order: Vec<usize>) -> Vec<usize> {
-    let Effect::Transpose(permutation) = chain.codecs()[index].codec.effect() else { return order };
-    permutation.iter().map(|dimension| order[*dimension]).collect()
-}
-
 /// A pass over the values of a chunk, and its position in both chains.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
@@ -232,12 +218,13 @@ impl Pass {
         // Dimension i of the current shape is dimension order[i] of the source's encoded array.
         let straight: Vec<usize> = (0..encoded.shape.len()).collect();
         (keep..first).rev().for_each(|index| push_codec(&mut program, source, index, false));
-        let mut order = (keep..first).rev().fold(straight.clone(), |order, index| order_before(source, index, order));
-        let to_array = (0..keep).rev().fold(order.clone(), |order, index| order_before(source, index, order));
+        let before = |order, codec: &BoundCodec| codec.codec.effect().order_before(order);
+        let mut order = source.codecs()[keep..first].iter().rev().fold(straight.clone(), before);
+        let to_array = source.codecs()[..keep].iter().rev().fold(order.clone(), before);
         push_change(&mut program, change);
         for index in keep.max(change.num_codecs)..last {
             push_codec(&mut program, destination, index, true);
-            order = order_after(destination, index, order);
+            order = destination.codecs()[index].codec.effect().order_after(order);
         }
         let written = array_before(destination, last);
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());

@@ -18,7 +18,7 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::transpose::swap;
 use crate::kernel::{ElementFault, FaultKind};
 use crate::memory::resize;
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, Findings};
 
 /// A codec whose input is an array: all that the program knows about it.
 #[derive(Debug, Clone, Copy)]
@@ -195,6 +195,22 @@ pub enum Effect<'a> {
     Other,
 }
 
+impl Effect<'_> {
+    /// Returns the order of dimensions after the codec, from that before it.
+    pub fn order_after(self, order: Vec<usize>) -> Vec<usize> {
+        let Effect::Transpose(permutation) = self else { return order };
+        permutation.iter().map(|dimension| order[*dimension]).collect()
+    }
+
+    /// Returns the order or the lengths of dimensions before the codec, from those after it.
+    pub fn order_before<T: Copy>(self, order: Vec<T>) -> Vec<T> {
+        let Effect::Transpose(permutation) = self else { return order };
+        let mut before = order.clone();
+        order.iter().zip(permutation).for_each(|(current, dimension)| before[*dimension] = *current);
+        before
+    }
+}
+
 /// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
 /// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
 /// one.
@@ -253,7 +269,7 @@ pub(super) fn scalar(
             Some(value)
         }
         Err(error) => {
-            diagnostics.push(Diagnostic::new(code, format!("{what}: {error}")).at_pointer(pointer));
+            diagnostics.add(code, pointer, format!("{what}: {error}"));
             None
         }
     }

@@ -18,7 +18,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::element::{NumberType, SmallFloat};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
-use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
+use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object};
 
 /// `cast_value`, which v2 does not have.
@@ -228,7 +228,7 @@ fn read_list<'a>(map: &mut ConfigurationReader<'a>, name: &str, target: Option<N
             let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));
             let message = format!("{what}: expected a key and a value, found {found}");
             if map.diagnostics.len() < MOST_ERRORS {
-                map.diagnostics.push(Diagnostic::new(code::CAST_VALUE_SCALAR, message).at_pointer(pointer));
+                map.diagnostics.add(code::CAST_VALUE_SCALAR, pointer, message);
             }
             continue;
         };
@@ -273,8 +273,7 @@ fn bind_map(
         if !is_first && diagnostics.len() - before < MAX_FAULTS {
             let message = format!("{} repeats a key; the first entry counts", what(name, *index));
             let help = "remove it: zarr-python takes the last entry of a key";
-            let found = Diagnostic::new(code::CAST_VALUE_SCALAR_REPEATED, message).with_help(help);
-            diagnostics.push(found.at_pointer(pointer_to(*index)));
+            diagnostics.advise(code::CAST_VALUE_SCALAR_REPEATED, pointer_to(*index), message, help);
         }
         is_first
     });

@@ -11,8 +11,8 @@ use super::array::copy;
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberType};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
-use crate::diagnostic::{Diagnostic, code};
-use crate::metadata::extension::{CodecMetadata, read_codecs};
+use crate::diagnostic::code;
+use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
 
 /// `conditional`. The codecs inside determine its size.
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
@@ -36,8 +36,7 @@ fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dy
     for codec in &metadata {
         if matches!(kind_of(&codec.name), InnerKind::Array) {
             let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
-            let found = Diagnostic::new(code::CODEC_ORDER, message).at_pointer(codec.pointer.clone());
-            members.diagnostics.push(found);
+            members.diagnostics.add(code::CODEC_ORDER, codec.pointer.as_str(), message);
         }
     }
     let least = metadata.len().div_ceil(8) as u64 * 8;

@@ -11,10 +11,10 @@ use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, zeroed};
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::grid::{MAX_RANK, num_elements};
 use crate::kernel::transpose::{Transpose, TransposeError};
-use crate::metadata::extension::CodecMetadata;
+use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has the `order` of the array instead, which allows two permutations.
@@ -32,8 +32,7 @@ fn letter(members: &mut ConfigurationReader<'_>, letter: &str, json: &Json) -> O
     }
     let message = format!("`order` of `transpose` is {letter:?}, which the specification no longer has");
     let help = "write it as a permutation: zarr-python and zarrs reject the letter";
-    let found = Diagnostic::new(code::TRANSPOSE_ORDER_LETTER, message).with_help(help);
-    members.diagnostics.push(found.at_pointer(members.pointer_to("order")));
+    members.diagnostics.advise(code::TRANSPOSE_ORDER_LETTER, members.pointer_to("order"), message, help);
     Some(letter == "F")
 }
 

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::metadata::extension::{CodecMetadata, MAX_FAULTS};
+use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object, member_pointer};
 
 /// The form of a member.
@@ -149,8 +149,7 @@ impl<'a> ConfigurationReader<'a> {
         let unknown = self.object.into_iter().flat_map(|object| object.unknown_names(&names));
         for name in unknown.take(MAX_FAULTS) {
             let message = format!("`{}` has no member `{}`", self.codec, shortened(name));
-            let found = Diagnostic::new(code::CONFIGURATION_UNKNOWN, message).with_help(help());
-            self.diagnostics.push(found.at_pointer(self.pointer_to(name)));
+            self.diagnostics.advise(code::CONFIGURATION_UNKNOWN, self.pointer_to(name), message, help());
         }
     }
 
@@ -164,7 +163,7 @@ impl<'a> ConfigurationReader<'a> {
             (format!("`{}` has no configuration, and needs one with `{name}`", self.codec), codec_pointer)
         };
         if self.object.is_some() || self.is_valid {
-            self.diagnostics.push(Diagnostic::new(code::CONFIGURATION_MISSING, message).at_pointer(pointer));
+            self.diagnostics.add(code::CONFIGURATION_MISSING, pointer, message);
         }
         false
     }
@@ -236,8 +235,7 @@ impl<'a> ConfigurationReader<'a> {
     }
 
     pub(crate) fn report(&mut self, code: Code, name: &str, message: impl Into<String>) {
-        let diagnostic = Diagnostic::new(code, message).at_pointer(self.pointer_to(name));
-        self.diagnostics.push(diagnostic);
+        self.diagnostics.add(code, self.pointer_to(name), message);
     }
 
     /// Reports a fault of a member and returns `None`.
@@ -249,7 +247,7 @@ impl<'a> ConfigurationReader<'a> {
     /// Reports a fault of an entry of a member, which is an array.
     pub(crate) fn report_entry(&mut self, code: Code, name: &str, index: usize, message: String) {
         let pointer = format!("{}/{index}", self.pointer_to(name));
-        self.diagnostics.push(Diagnostic::new(code, message).at_pointer(pointer));
+        self.diagnostics.add(code, pointer, message);
     }
 
     /// Reports a member that is not as expected, and returns `None`.

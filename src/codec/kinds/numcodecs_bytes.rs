@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use bzip2::{Compression, Decompress, Status};
 
+use super::array::zeroed;
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
 use super::representation::size;
@@ -132,8 +133,7 @@ impl Coder for Lz4 {
             return Err(CodecError::encode(reason));
         }
         let size = lz4_bound(decoded.len() as u64).map_or(usize::MAX, size);
-        reserve(out.bytes, size)?;
-        out.bytes.resize(size, 0);
+        zeroed(out.bytes, size)?;
         let mode = CompressionMode::FAST(self.0.max(1));
         let written = compress_to_buffer(decoded, Some(mode), true, out.bytes).map_err(CodecError::encode)?;
         out.bytes.truncate(written);
@@ -152,8 +152,7 @@ impl Coder for Lz4 {
         let Some(signed) = i32::try_from(claimed).ok().filter(|_| is_held) else {
             return Err(CodecError::corrupt(format!("a block of {} bytes cannot hold {claimed}", block.len())));
         };
-        reserve(out.bytes, size)?;
-        out.bytes.resize(size, 0);
+        zeroed(out.bytes, size)?;
         let written = decompress_to_buffer(block, Some(signed), out.bytes)
             .map_err(|_| CodecError::corrupt("the LZ4 block is not valid"))?;
         out.bytes.truncate(written);
@@ -192,8 +191,7 @@ impl Coder for Shuffle {
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.allowed.check(encoded.len())?;
         let count = elements(self.element_size, encoded)?;
-        reserve(out.bytes, encoded.len())?;
-        out.bytes.resize(encoded.len(), 0);
+        zeroed(out.bytes, encoded.len())?;
         for (byte, plane) in encoded.chunks_exact(count.max(1)).enumerate() {
             let targets = out.bytes.iter_mut().skip(byte).step_by(self.element_size);
             plane.iter().zip(targets).for_each(|(byte, target)| *target = *byte);

@@ -8,8 +8,9 @@ use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::code;
 use crate::element::{Element, NumberType, with_bits};
+use crate::metadata::extension::Findings;
 
 /// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
@@ -82,8 +83,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
             bits - 1
         );
         let pointer = format!("{}/configuration", to.codec.pointer);
-        let found = Diagnostic::new(code::CONFIGURATION_VALUE, message);
-        to.members.diagnostics.push(found.at_pointer(pointer));
+        to.members.diagnostics.add(code::CONFIGURATION_VALUE, pointer, message);
         return None;
     }
     let bound = PackBits {

@@ -15,16 +15,16 @@ use zarrs::array::{
     CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
-use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
-use super::{checked, representation};
-use crate::codec::kinds::{BytesSize, Contexts};
+use super::{bytes_size, checked, from_zarrs, representation, to_zarrs};
+use crate::codec::kinds::Contexts;
+use crate::codec::registry::Entry;
 use crate::codec::{BoundChain, BytesCodec, PerShape, Workspace};
 use crate::data_type;
-use crate::metadata::{CodecMetadata, Json, Object};
-use crate::pipeline::{ArrayRepresentation, CodecKind, Completeness, Pipeline, Representation, codec_kind};
+use crate::metadata::{CodecMetadata, Json};
+use crate::pipeline::{ArrayRepresentation, BytesSize, CodecKind, Completeness, Pipeline, Representation};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -33,53 +33,51 @@ pub(super) enum Direction {
 }
 
 /// The chains that were bound to a data type and a fill value, by shape.
-type Bindings = (DataType, Option<FillValue>, PerShape<BoundChain>);
+pub(super) type Bindings = (DataType, Option<FillValue>, PerShape<BoundChain>);
 
 type Result<T, E = CodecError> = std::result::Result<T, E>;
 
 /// A codec as zarrs' traits.
 #[derive(Debug)]
 pub(super) struct OurCodec {
-    name: &'static str,
-    own: CodecMetadata,
+    pub(super) entry: Entry,
+    pub(super) own: CodecMetadata,
     /// The configuration that was read, to write it again.
-    metadata: Configuration,
-    bound: Mutex<Vec<Bindings>>,
+    pub(super) configuration: Configuration,
+    pub(super) bound: Mutex<Vec<Bindings>>,
 }
 
 impl OurCodec {
-    pub(super) fn new(name: &'static str, own: CodecMetadata, metadata: Configuration) -> Self {
-        OurCodec { name, own, metadata, bound: Mutex::default() }
-    }
-
-    /// Returns true if the codec reverses `rank` dimensions, false if it is a `transpose` that changes nothing. `None`
-    /// for any other codec.
-    fn reverses(&self, rank: usize) -> Option<bool> {
-        let is_reversed = || rank > 1 && self.own.member("order") == Some(&Json::from("F"));
-        (self.name == "transpose").then(is_reversed)
+    /// Returns zarrs' codec for a `transpose` whose `order` depends on the number of dimensions. zarrs does not read
+    /// letters. `None` for any other codec.
+    fn transpose(&self, rank: usize) -> Option<Arc<TransposeCodec>> {
+        let is_reversed = self.own.member("order") == Some(&Json::from("F"));
+        let order = (0..rank).map(|index| if is_reversed { rank - 1 - index } else { index }).collect();
+        (self.entry.name == "transpose").then(|| Arc::new(TransposeCodec::new(TransposeOrder(order))))
     }
 
     /// Returns true if an array->array codec converts only whole chunks, not each element by itself.
     fn takes_whole(&self) -> bool {
-        self.name == "numcodecs.delta"
+        self.entry.name == "numcodecs.delta"
     }
 
     fn takes_parts(&self) -> bool {
-        codec_kind(self.name) == Some(CodecKind::ArrayToArray) && !self.takes_whole()
+        self.entry.kind == CodecKind::ArrayToArray && !self.takes_whole()
     }
 
     /// Returns the chain of this codec alone for chunks of a shape.
     fn chain(&self, shape: &[u64], data_type: &DataType, fill_value: Option<&FillValue>) -> Result<Arc<BoundChain>> {
         // A panic while the lock is held leaves the list valid, because entries are only appended.
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = bound.iter().find(|entry| entry.0 == *data_type && entry.1.as_ref() == fill_value);
-        let by_shape = known.map(|entry| entry.2.clone()).unwrap_or_default();
-        if known.is_none() {
-            bound.push((data_type.clone(), fill_value.cloned(), by_shape.clone()));
-        }
+        let known = bound.iter().position(|entry| entry.0 == *data_type && entry.1.as_ref() == fill_value);
+        let index = known.unwrap_or_else(|| {
+            bound.push((data_type.clone(), fill_value.cloned(), PerShape::default()));
+            bound.len() - 1
+        });
+        let by_shape = bound[index].2.clone();
         drop(bound);
         let chain = by_shape.get(shape, || self.bind(shape, from_zarrs(data_type), fill_value));
-        chain.map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.name)))
+        chain.map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.entry.name)))
     }
 
     fn bind(
@@ -138,26 +136,9 @@ impl OurCodec {
     }
 }
 
-/// Returns zarrs' codec that reverses `rank` dimensions.
-fn reversing(rank: usize) -> Arc<TransposeCodec> {
-    Arc::new(TransposeCodec::new(TransposeOrder((0..rank).rev().collect())))
-}
-
-/// Converts a data type of zarrs to that of this crate. `Other` if there is none.
-pub(crate) fn from_zarrs(data_type: &DataType) -> data_type::DataType {
-    let name = data_type.name_v3().unwrap_or_default().into_owned();
-    let configuration = super::members(Some(&data_type.configuration_v3())).unwrap_or_default();
-    let metadata = if configuration.is_empty() {
-        Json::from(name)
-    } else {
-        Json::from(Object::new().with("name", name).with("configuration", configuration))
-    };
-    data_type::DataType::from_metadata(&metadata).unwrap_or(data_type::DataType::Other(metadata))
-}
-
 impl ExtensionName for OurCodec {
     fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
-        (version == ZarrVersion::V3).then_some(Cow::Borrowed(self.name))
+        (version == ZarrVersion::V3).then_some(Cow::Borrowed(self.entry.name))
     }
 }
 
@@ -167,13 +148,13 @@ impl CodecTraits for OurCodec {
     }
 
     fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
-        Some(self.metadata.clone())
+        Some(self.configuration.clone())
     }
 
     /// Reports that parts can be decoded. Otherwise zarrs 0.23 would add a cache of elements after this codec. It would
     /// use them as those of the codec before it, which is wrong after a `cast_value`.
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        let takes_array = codec_kind(self.name) != Some(CodecKind::BytesToBytes);
+        let takes_array = self.entry.kind != CodecKind::BytesToBytes;
         PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: takes_array }
     }
 
@@ -194,22 +175,21 @@ impl ArrayToArrayCodecTraits for OurCodec {
     }
 
     fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType> {
-        if self.name == "transpose" {
-            return reversing(0).encoded_data_type(decoded);
+        if let Some(transpose) = self.transpose(0) {
+            return transpose.encoded_data_type(decoded);
         }
         let chain = self.chain(&[1], decoded, None)?;
         match chain.encoded() {
             Representation::Array(array) if array.data_type != chain.decoded().data_type => {
-                DataType::from_metadata(&MetadataV3::new(array.data_type.name()))
-                    .map_err(|error| CodecError::Other(error.to_string()))
+                to_zarrs(&array.data_type).map_err(CodecError::Other)
             }
             _ => Ok(decoded.clone()),
         }
     }
 
     fn encoded_fill_value(&self, decoded: &DataType, fill_value: &FillValue) -> Result<FillValue> {
-        if self.name == "transpose" {
-            return Ok(fill_value.clone());
+        if let Some(transpose) = self.transpose(0) {
+            return transpose.encoded_fill_value(decoded, fill_value);
         }
         let encoded = self.chain(&[1], decoded, Some(fill_value))?.encoded();
         match encoded.array().and_then(|array| array.fill_value.clone()) {
@@ -220,11 +200,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
     }
 
     fn encoded_shape(&self, decoded: &[NonZeroU64]) -> Result<ChunkShape> {
-        let mut shape = decoded.to_vec();
-        if self.reverses(shape.len()) == Some(true) {
-            shape.reverse();
-        }
-        Ok(shape)
+        self.transpose(decoded.len()).map_or_else(|| Ok(decoded.to_vec()), |codec| codec.encoded_shape(decoded))
     }
 
     fn decoded_shape(&self, encoded: &[NonZeroU64]) -> Result<Option<ChunkShape>> {
@@ -239,9 +215,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        match self.reverses(shape.len()) {
-            Some(false) => Ok(bytes),
-            Some(true) => reversing(shape.len()).encode(bytes, shape, data_type, fill_value, options),
+        match self.transpose(shape.len()) {
+            Some(codec) => codec.encode(bytes, shape, data_type, fill_value, options),
             None => self.convert(Direction::Encode, bytes, cast_slice(shape), data_type),
         }
     }
@@ -254,9 +229,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<ArrayBytes<'a>> {
-        match self.reverses(shape.len()) {
-            Some(false) => Ok(bytes),
-            Some(true) => reversing(shape.len()).decode(bytes, shape, data_type, fill_value, options),
+        match self.transpose(shape.len()) {
+            Some(codec) => codec.decode(bytes, shape, data_type, fill_value, options),
             None => self.convert(Direction::Decode, bytes, cast_slice(shape), data_type),
         }
     }
@@ -269,9 +243,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
-        match self.reverses(shape.len()) {
-            Some(false) => Ok(handle),
-            Some(true) => reversing(shape.len()).partial_decoder(handle, shape, data_type, fill_value, options),
+        match self.transpose(shape.len()) {
+            Some(codec) => codec.partial_decoder(handle, shape, data_type, fill_value, options),
             None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
@@ -284,9 +257,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
-        match self.reverses(shape.len()) {
-            Some(false) => Ok(handle),
-            Some(true) => reversing(shape.len()).partial_encoder(handle, shape, data_type, fill_value, options),
+        match self.transpose(shape.len()) {
+            Some(codec) => codec.partial_encoder(handle, shape, data_type, fill_value, options),
             None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
         }
     }
@@ -398,15 +370,6 @@ impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for Partia
 
     fn supports_partial_encode(&self) -> bool {
         self.handle.supports_partial_encode()
-    }
-}
-
-/// Converts a size of zarrs to that of this crate.
-pub(crate) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
-    match representation {
-        BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
-        BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),
-        BytesRepresentation::UnboundedSize => BytesSize::Unbounded,
     }
 }
 

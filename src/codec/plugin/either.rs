@@ -15,18 +15,25 @@ use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 
 use super::array::OurCodec;
+use super::{NarrowIntegerDataType, from_zarrs};
+use crate::data_type;
 
 /// A codec of this crate for some data types, the codec of zarrs for the others.
 #[derive(Debug)]
 pub(super) struct EitherCodec {
     pub(super) ours: Arc<OurCodec>,
     pub(super) theirs: Arc<dyn ArrayToBytesCodecTraits>,
-    pub(super) is_ours: fn(&DataType) -> bool,
 }
 
 impl EitherCodec {
+    /// Returns the codec for a data type. Our `bytes` checks integers of odd widths, and zarrs reads parts of all
+    /// others. The `packbits` of zarrs differs from the registry's, but supports types unknown here.
     fn of(&self, data_type: &DataType) -> Arc<dyn ArrayToBytesCodecTraits> {
-        if (self.is_ours)(data_type) { self.ours.clone() } else { self.theirs.clone() }
+        let is_ours = match self.ours.entry.name {
+            "bytes" => data_type.downcast_ref::<NarrowIntegerDataType>().is_some(),
+            _ => !matches!(from_zarrs(data_type), data_type::DataType::Other(_)),
+        };
+        if is_ours { self.ours.clone() } else { self.theirs.clone() }
     }
 }
 

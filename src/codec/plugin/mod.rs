@@ -11,12 +11,12 @@ mod array;
 mod either;
 mod narrow_integer;
 
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once};
 
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
 use zarrs::array::codec::{BytesCodec, PackBitsCodec, TransposeCodec};
 use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
-use zarrs::array::{BytesRepresentation, Codec, CodecTraitsV3};
+use zarrs::array::{BytesRepresentation, Codec, CodecTraitsV3, DataType as ZarrsType};
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::PluginCreateError;
 
@@ -27,7 +27,6 @@ use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::{CodecMetadata, Json, Object};
 
 use array::OurCodec;
-pub(super) use array::{bytes_size, from_zarrs};
 use either::EitherCodec;
 pub use narrow_integer::NarrowIntegerDataType;
 
@@ -57,40 +56,32 @@ pub fn register() {
 /// Makes a codec of zarrs from its metadata.
 fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
     let own = CodecMetadata::new(entry.name, members(metadata.configuration()));
-    let configuration = metadata.configuration().cloned().unwrap_or_default();
-    let Some(kind) = entry.array else {
-        crate::codec::kinds::BytesCodec::new(entry.name, own.configuration.as_ref())?;
-        return Ok(Codec::BytesToBytes(Arc::new(OurCodec::new(entry.name, own, configuration))));
-    };
-    let mut found = Vec::new();
-    kind.bind(&own, None, &mut found);
-    checked(found)?;
+    match entry.array {
+        Some(kind) => {
+            let mut found = Vec::new();
+            kind.bind(&own, None, &mut found);
+            checked(found)?;
+        }
+        None => drop(super::BytesCodec::new(entry.name, own.configuration.as_ref())?),
+    }
     // zarrs accepts permutations as `order`, but not letters or the empty permutation.
     let order = own.member("order").and_then(Json::as_array);
     if entry.name == "transpose" && order.is_some_and(|order| !order.is_empty()) {
         return TransposeCodec::create(metadata);
     }
-    let ours = Arc::new(OurCodec::new(entry.name, own, configuration));
-    Ok(match (entry.name, entry.kind) {
-        ("bytes", _) => either(ours, BytesCodec::create(metadata)?, |data_type| {
-            data_type.downcast_ref::<NarrowIntegerDataType>().is_some()
-        }),
-        ("packbits", _) => either(ours, PackBitsCodec::create(metadata)?, |data_type| {
-            !matches!(array::from_zarrs(data_type), DataType::Other(_))
-        }),
-        (_, CodecKind::ArrayToArray) => Codec::ArrayToArray(ours),
-        _ => Codec::ArrayToBytes(ours),
-    })
-}
-
-/// Combines a codec of zarrs with ours, which is used for some data types. Our `bytes` checks integers of odd widths,
-/// and zarrs reads parts of all others. The `packbits` of zarrs differs from the registry's, but supports types unknown
-/// here.
-fn either(ours: Arc<OurCodec>, theirs: Codec, is_ours: fn(&zarrs::array::DataType) -> bool) -> Codec {
-    match theirs {
-        Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs, is_ours })),
+    let configuration = metadata.configuration().cloned().unwrap_or_default();
+    let ours = Arc::new(OurCodec { entry: *entry, own, configuration, bound: Mutex::default() });
+    let theirs = match (entry.name, entry.kind) {
+        ("bytes", _) => BytesCodec::create(metadata)?,
+        ("packbits", _) => PackBitsCodec::create(metadata)?,
+        (_, CodecKind::ArrayToArray) => return Ok(Codec::ArrayToArray(ours)),
+        (_, CodecKind::ArrayToBytes) => return Ok(Codec::ArrayToBytes(ours)),
+        (_, CodecKind::BytesToBytes) => return Ok(Codec::BytesToBytes(ours)),
+    };
+    Ok(match theirs {
+        Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs })),
         theirs => theirs,
-    }
+    })
 }
 
 /// Converts a size to that of zarrs.
@@ -100,6 +91,33 @@ pub(super) fn representation(size: BytesSize) -> BytesRepresentation {
         BytesSize::Bounded(bytes) => BytesRepresentation::BoundedSize(bytes),
         BytesSize::Unbounded => BytesRepresentation::UnboundedSize,
     }
+}
+
+/// Converts a size of zarrs to that of this crate.
+pub(super) fn bytes_size(representation: BytesRepresentation) -> BytesSize {
+    match representation {
+        BytesRepresentation::FixedSize(bytes) => BytesSize::Fixed(bytes),
+        BytesRepresentation::BoundedSize(bytes) => BytesSize::Bounded(bytes),
+        BytesRepresentation::UnboundedSize => BytesSize::Unbounded,
+    }
+}
+
+/// Converts a data type to that of zarrs. The error is the reason why zarrs does not have it.
+pub(super) fn to_zarrs(data_type: &DataType) -> Result<ZarrsType, String> {
+    let metadata = serde_json::from_str::<MetadataV3>(&data_type.to_metadata().to_string());
+    ZarrsType::from_metadata(&metadata.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+}
+
+/// Converts a data type of zarrs to that of this crate. `Other` if there is none.
+pub(super) fn from_zarrs(data_type: &ZarrsType) -> DataType {
+    let name = data_type.name_v3().unwrap_or_default().into_owned();
+    let configuration = members(Some(&data_type.configuration_v3())).unwrap_or_default();
+    let metadata = if configuration.is_empty() {
+        Json::from(name)
+    } else {
+        Json::from(Object::new().with("name", name).with("configuration", configuration))
+    };
+    DataType::from_metadata(&metadata).unwrap_or(DataType::Other(metadata))
 }
 
 /// Converts a configuration of zarrs to that of this crate.

@@ -18,6 +18,7 @@ impl Json {
     pub fn to_string_pretty(&self) -> String {
         self.text(usize::MAX, true)
     }
+
     fn text(&self, max_bytes: usize, is_indented: bool) -> String {
         let mut writer = Writer { text: Vec::new(), max_bytes, is_indented };
         writer.value(self, 0);

@@ -18,22 +18,13 @@ const NUMBERS: [(char, &str, &[u64]); 4] =
     [('i', "int", &[1, 2, 4, 8]), ('u', "uint", &[1, 2, 4, 8]), ('f', "float", &[2, 4, 8]), ('c', "complex", &[8, 16])];
 
 /// The names of tensorstore, which v3 has, too.
-const OF_TENSORSTORE: [&str; 10] = [
-    "bfloat16",
-    "float4_e2m1fn",
-    "float8_e3m4",
-    "float8_e4m3b11fnuz",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "int2",
-    "int4",
-];
+const OF_TENSORSTORE: &str = "
+    bfloat16 float4_e2m1fn float8_e3m4 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+    int2 int4";
 
 /// Returns the name of a type that only tensorstore has. `None` for any other.
 pub(super) fn tensorstore_name(data_type: &DataType) -> Option<&'static str> {
-    OF_TENSORSTORE.into_iter().find(|name| *name == data_type.name())
+    OF_TENSORSTORE.split_whitespace().find(|name| *name == data_type.name())
 }
 
 /// Returns the finding for an array with such a type.
@@ -54,7 +45,7 @@ fn numbers() -> impl Iterator<Item = (char, u64, DataType)> {
 /// Reads a type string: the data type, the bytes of an element, and true if it is big-endian. `None` if it has no byte
 /// order. The error contains the expected and the found form.
 pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> {
-    if OF_TENSORSTORE.contains(&text)
+    if OF_TENSORSTORE.split_whitespace().any(|name| name == text)
         && let Some(data_type) = DataType::from_name(text)
     {
         let (size, is_big) = (data_type.size().unwrap_or(1), data_type.has_byte_order().then_some(false));
