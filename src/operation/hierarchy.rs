@@ -278,37 +278,34 @@ fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
 pub const RENEW_COPIES: &str = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
 
 fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
     let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
-    let mut push = |code, message: String, help: &str, pointer: String| {
-        found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
+    let finding = |code, message: String, path: &str| {
+        Diagnostic::new(code, message).with_help(RENEW_COPIES).at_pointer(consolidated.pointer_of(path))
     };
     let missing =
         consolidated.copies.iter().filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
-    for (path, _) in missing.take(MAX_FAULTS) {
+    let missing = missing.map(|(path, _)| {
         let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
-        push(code::CONSOLIDATED_MISSING, message, RENEW_COPIES, consolidated.pointer_of(path));
-    }
-    let mut num_stale = 0;
-    let mut num_left_out = 0;
+        finding(code::CONSOLIDATED_MISSING, message, path)
+    });
+    let mut found: Vec<_> = missing.take(MAX_FAULTS).collect();
+    let (mut num_stale, mut num_left_out) = (0, 0);
     for (path, document) in documents {
-        match (copies.get(path.as_str()), document) {
-            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
-                num_stale += 1;
+        let (count, other) = match (copies.get(path.as_str()), document) {
+            (Some(copy), Some(document)) if !is_copy_of(copy, document) => {
                 let message = format!("the copy of `{path}` in the consolidated metadata is not what it is now");
-                push(code::CONSOLIDATED_STALE, message, RENEW_COPIES, consolidated.pointer_of(path));
+                (&mut num_stale, finding(code::CONSOLIDATED_STALE, message, path))
             }
-            (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
-                // An unreadable document may be any document of its node.
-                let is_known = document.is_some() || !path.contains("/.z");
-                if is_known {
-                    num_left_out += 1;
-                    let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
-                    push(code::CONSOLIDATED_INCOMPLETE, message, RENEW_COPIES, consolidated.pointer.to_owned());
-                }
+            // An unreadable document may be any document of its node.
+            (None, document) if document.map_or(!path.contains("/.z"), |json| !says_nothing(path, json)) => {
+                let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
+                let lacks = Diagnostic::new(code::CONSOLIDATED_INCOMPLETE, message).with_help(RENEW_COPIES);
+                (&mut num_left_out, lacks.at_pointer(consolidated.pointer))
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        *count += 1;
+        found.extend((*count <= MAX_FAULTS).then_some(other));
     }
     group.node_path.locate(&mut found, group.consolidated_key());
     found
