@@ -2,7 +2,7 @@
 
 use super::{Fault, ReadBuffers, Result};
 use crate::codec::{
-    BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, Effect, ForShape, IndexEntry, PerShape,
+    BoundChain, BoundCodec, BoundSharding, ChainFault, ChainFaultKind, Codec, ForShape, IndexEntry, PerShape,
     Workspace, as_index,
 };
 use crate::grid::ravel;
@@ -41,11 +41,7 @@ impl ShardLayout {
         let codec_index = Self::index_in(chain)?;
         let Codec::Sharding(sharding) = &chain.codecs()[codec_index].codec else { return None };
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
-        for codec in &chain.codecs()[..codec_index] {
-            if let Effect::Transpose(permutation) = codec.codec.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
-        }
+        chain.codecs()[..codec_index].iter().for_each(|codec| codec.codec.effect().reorder(&mut order));
         let by_shape = PerShape::default();
         Some(ShardLayout { sharding: (**sharding).clone(), codec_index, subchunk, order, by_shape })
     }

@@ -53,8 +53,8 @@ impl VlenChain {
         let index = chain.codecs().iter().position(|codec| matches!(codec.codec.effect(), Effect::Vlen(_)))?;
         let mut order: Vec<usize> = (0..chain.decoded().shape.len()).collect();
         for codec in &chain.codecs()[..index] {
-            let Effect::Transpose(permutation) = codec.codec.effect() else { return None };
-            order = permutation.iter().map(|dimension| order[*dimension]).collect();
+            let effect @ Effect::Transpose(_) = codec.codec.effect() else { return None };
+            effect.reorder(&mut order);
         }
         let Effect::Vlen(vlen) = chain.codecs()[index].codec.effect() else { return None };
         let rest_is_run = chain.bytes_index() <= index + 1;

@@ -7,7 +7,6 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::Grid;
 use crate::metadata::array::num_elements;
-use crate::metadata::extension::read_codecs;
 use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, NodeKind, v2};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
@@ -264,10 +263,7 @@ fn read_fill_value(members: &ArrayDocument, data_type: &DataType, faults: &mut V
 fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     codecs.iter().any(|codec| match codec.name.as_str() {
         "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),
-        "sharding_indexed" => codec
-            .member("codecs")
-            .and_then(|inner| read_codecs(inner, "", &mut Vec::new()))
-            .is_some_and(|inner| is_big_endian(&inner)),
+        "sharding_indexed" => codec.inner_codecs().is_some_and(|inner| is_big_endian(&inner)),
         _ => false,
     })
 }

@@ -195,6 +195,15 @@ pub enum Effect<'a> {
     Other,
 }
 
+impl Effect<'_> {
+    /// Permutes the dimensions of the array, in the order of the decoded chunk, to that of the encoded one.
+    pub fn reorder(self, dimensions: &mut Vec<usize>) {
+        if let Effect::Transpose(order) = self {
+            *dimensions = order.iter().map(|dimension| dimensions[*dimension]).collect();
+        }
+    }
+}
+
 /// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
 /// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
 /// one.

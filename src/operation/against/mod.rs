@@ -12,18 +12,17 @@ use super::cf::{CfDecoding, float_type};
 use super::document::below;
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
-use super::options::{AgainstOptions, CommonOptions};
+use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
-use super::stored::opaque_array;
+use super::stored::{listed, opaque_array};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
     new_driver, stored_array,
 };
-use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
+use crate::array::{ChunkFault, ChunkSetBuilder, Fault, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::data_type::{DataType, FillValue};
 use crate::element::NumberType;
-use crate::engine::listing::list;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
@@ -36,10 +35,8 @@ use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 #[derive(Debug)]
 pub struct Comparison<'a> {
     store: &'a Location,
-    /// `--node`, for both.
-    node: Option<&'a str>,
     against: &'a AgainstOptions,
-    common: &'a CommonOptions,
+    options: &'a ValidateOptions,
     driver: Driver,
     /// The arrays of OTHER.
     others: Arrays,
@@ -51,10 +48,9 @@ type Arrays = BTreeMap<String, u64>;
 /// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
-    let (node, common) = (options.node.as_deref(), &options.common);
-    let driver = new_driver(common.num_threads(), interrupt)?;
-    let others = arrays(&against.other, node, &driver)?;
-    Ok(Some(Comparison { store, node, against, common, driver, others }))
+    let driver = new_driver(options.common.num_threads(), interrupt)?;
+    let others = arrays(&against.other, options.node.as_deref(), &driver)?;
+    Ok(Some(Comparison { store, against, options, driver, others }))
 }
 
 /// Returns the arrays below the node, and unreadable nodes that may be arrays.
@@ -77,7 +73,7 @@ impl Comparison<'_> {
     ///
     /// An error only if a store cannot be read. An array that cannot be decoded, or has no counterpart, is not equal.
     pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult> {
-        let (own, other) = (arrays(self.store, self.node, &self.driver)?, &self.others);
+        let (own, other) = (arrays(self.store, self.options.node.as_deref(), &self.driver)?, &self.others);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
@@ -106,7 +102,7 @@ impl Comparison<'_> {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
         let elements = num_elements(shape).unwrap_or(u64::MAX);
-        let pair = ArrayPair { arrays, elements, budget: Budget::new(self.common), driver: &self.driver };
+        let pair = ArrayPair { arrays, elements, budget: Budget::new(&self.options.common), driver: &self.driver };
         if let Some(of_any_length) = type_of_any_length(arrays.map(|array| &array.data_type)) {
             // The progress is unknown until all of it is done.
             progress.start("compare", Some(1));
@@ -118,7 +114,7 @@ impl Comparison<'_> {
     }
 
     fn open(&self, store: &Location, path: &str) -> Result<OpenedArray> {
-        let below = self.node.unwrap_or_default().trim_matches('/');
+        let below = self.options.node.as_deref().unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
         open_array(store, (!node.is_empty()).then_some(node))
@@ -188,12 +184,6 @@ struct ArrayPair<'a> {
 }
 
 impl ArrayPair<'_> {
-    /// Returns the stored chunks of an array.
-    fn listed(&self, array: &OpenedArray) -> Result<Listing> {
-        let listing = list(&array.node, &array.metadata, self.driver);
-        listing.map_err(|error| OperationError::cannot_list(&array.store, error))
-    }
-
     /// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
     fn fault(&self, ChunkFault { index, fault }: ChunkFault) -> Result<AgainstNode> {
         let [a, b] = self.arrays;
@@ -221,7 +211,8 @@ impl ArrayPair<'_> {
         let tolerance = Tolerance { rtol: *rtol, atol: *atol };
         let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, tolerance);
         let comparer = comparer.map_err(OperationError::data)?;
-        let bound = |array| Ok::<_, OperationError>(stored_array(array)?.with_present(self.listed(array)?.known()));
+        let bound =
+            |array| Ok::<_, OperationError>(stored_array(array)?.with_present(listed(array, self.driver)?.known()));
         let transfer = Transfer { source: bound(a)?, destination: bound(b)?, absent_element: None, origin: None };
         Ok(ArrayComparison { transfer, values, comparer })
     }
@@ -271,7 +262,7 @@ impl ArrayPair<'_> {
     /// Opens an array whose elements are read one by one, with its stored chunks.
     fn opened(&self, array: &OpenedArray) -> Result<StoredArray> {
         let OpenedArray { node, metadata, pipeline, store, .. } = array;
-        let listing = self.listed(array)?;
+        let listing = listed(array, self.driver)?;
         let is_opaque = array.data_type.is_variable_length();
         let opaque = || opaque_array(node.clone(), metadata.clone(), pipeline, store);
         Ok((if is_opaque { opaque()? } else { stored_array(array)? }).with_present(listing.known()))

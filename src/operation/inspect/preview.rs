@@ -4,7 +4,7 @@
 use super::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
 use crate::diagnostic::code;
-use crate::engine::{Fold, listing};
+use crate::engine::Fold;
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
 use crate::operation::drawing::finite_range;
@@ -12,6 +12,7 @@ use crate::operation::histogram::{BINS, Binning, absent, range_of};
 use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
+use crate::operation::stored::listed;
 use crate::operation::{
     ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
     Stats, explain,
@@ -48,9 +49,7 @@ impl Contents<'_> {
         let (array, store) = (self.stored, &self.source.store);
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
-            let listing = listing::list(&array.node, &array.metadata, self.driver)
-                .map_err(|error| OperationError::cannot_list(store, error))?;
-            objects = objects.common(&listing.present);
+            objects = objects.common(&listed(self.source, self.driver)?.present);
         }
         let reader = SliceReader::new(slice, self.source, numbers);
         let fold = Fold { array, driver: self.driver, progress: self.progress };

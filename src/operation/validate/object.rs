@@ -304,11 +304,7 @@ impl<'a> Level<'a> {
     /// `None` of a chain without a shard. `order` has the dimension of the array for each dimension of the chain's input.
     fn new(chain: &'a BoundChain, mut order: Vec<usize>, start: Vec<u64>, label: String) -> Option<Self> {
         let Codec::Sharding(sharding) = &chain.codecs().get(chain.num_array_to_array())?.codec else { return None };
-        for codec in chain.codecs() {
-            if let Effect::Transpose(permutation) = codec.codec.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
-        }
+        chain.codecs().iter().for_each(|codec| codec.codec.effect().reorder(&mut order));
         Some(Level { chain, sharding, order, start, label })
     }
 

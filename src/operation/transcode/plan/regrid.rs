@@ -1,9 +1,8 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, with its chain in new shards, or without shards.
 
-use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, volume, zip_with};
-use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit, extension};
+use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit};
 use crate::operation::{ChangeOptions, Draft, OperationError, Result, ShapeRequest, ShardRequest, draft};
 use crate::pipeline::Pipeline;
 
@@ -168,18 +167,13 @@ impl Shards {
         };
         let unreadable = || OperationError::data("the configuration of `sharding_indexed` has errors");
         let codec = &draft.codecs[index];
-        let codecs = codec.member("codecs").and_then(|json| extension::read_codecs(json, "", &mut Vec::new()));
-        let codecs = codecs.ok_or_else(unreadable)?;
+        let codecs = codec.inner_codecs().ok_or_else(unreadable)?;
         if codecs.iter().any(|codec| codec.name == SHARDING) {
             return Err(OperationError::data("shards inside shards have no single inner chunk shape")
                 .with_help("give the whole chain with --codecs"));
         }
         let mut order: Vec<usize> = (0..pipeline.input.shape.len()).collect();
-        for stage in &pipeline.stages[..index] {
-            if let Effect::Transpose(permutation) = stage.configuration.effect() {
-                order = permutation.iter().map(|dimension| order[*dimension]).collect();
-            }
-        }
+        pipeline.stages[..index].iter().for_each(|stage| stage.configuration.effect().reorder(&mut order));
         let lengths = codec.member("chunk_shape").and_then(Json::as_array).ok_or_else(unreadable)?;
         let lengths: Vec<u64> = lengths.iter().filter_map(Json::as_u64).filter(|length| *length > 0).collect();
         if lengths.len() != order.len() {
