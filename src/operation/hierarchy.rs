@@ -307,7 +307,8 @@ fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: 
         *count += 1;
         found.extend((*count <= MAX_FAULTS).then_some(other));
     }
-    group.node_path.locate(&mut found, group.consolidated_key());
+    let documents = &group.documents;
+    group.node_path.locate(&mut found, if documents.zarr_format == 2 { CONSOLIDATED_KEY } else { documents.key });
     found
 }
 
