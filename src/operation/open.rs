@@ -74,8 +74,9 @@ impl ArrayReading {
         if is_v2 {
             members.attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
             let found = members.attributes.as_ref().zip(members.shape.as_ref());
+            let names = found.and_then(|(found, shape)| xarray::dimension_names(found, shape.len()));
             members.dimension_names =
-                found.and_then(|(found, shape)| xarray::dimension_names_of_v2(found, shape.len()));
+                names.map(|names| names.iter().map(|name| name.as_str().map(str::to_owned)).collect());
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
