@@ -472,8 +472,6 @@ struct Changes {
     select: Option<value::Slices>,
 
     /// Convert the values; floats to integers are rounded
-    ///
-    /// In a group, coordinates keep their type unless --include or --rule names them.
     #[arg(short, long, value_name = "TYPE", value_parser = value::data_type, help_heading = "Data type, format, metadata")]
     data_type: Option<DataType>,
 
