@@ -124,7 +124,9 @@ impl Slice {
         moved.at.iter_mut().zip(skipped).for_each(|(at, skipped)| *at += skipped);
         for Side { dimension, pixels, .. } in &mut moved.sides {
             let skipped = dimension.map_or(0, |dimension| skipped[dimension]);
-            pixels.iter_mut().for_each(|pixel| *pixel = pixel.start + skipped..pixel.end + skipped);
+            for pixel in pixels {
+                *pixel = pixel.start + skipped..pixel.end + skipped;
+            }
         }
         moved
     }

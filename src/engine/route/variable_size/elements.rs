@@ -68,7 +68,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             self.load(&subchunks.start, buffers)?;
             return Err(fault);
         }
-        let mut elements = VlenElements { bytes: fill.to_vec(), ranges: Vec::new() };
+        let mut elements = VlenElements { bytes: fill.clone(), ranges: Vec::new() };
         fallibly(|| elements.ranges.try_reserve_exact(as_index(count)))
             .map_err(|_| Fault::Memory { needed: count.saturating_mul(RANGE_BYTES) })?;
         elements.ranges.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
