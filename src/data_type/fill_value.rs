@@ -128,6 +128,23 @@ impl DataType {
         })
     }
 
+    /// Returns an element of padded text or bytes as one of variable length. `None` for another type, and for text with
+    /// an invalid code point.
+    pub fn without_padding(&self, element: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            DataType::FixedBytes(fixed) if fixed.is_padded() => {
+                let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                Some(element[..end].to_vec())
+            }
+            DataType::FixedUtf32(_) => {
+                let units = element.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
+                let text: Option<String> = units.map(char::from_u32).collect();
+                Some(text?.trim_end_matches('\0').into())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the JSON of a value. `None` if the bytes are not a value of the type.
     fn value_to_json(&self, bytes: &[u8]) -> Option<Json> {
         if !self.is_variable_length() && self.size() != Some(bytes.len()) {
@@ -149,15 +166,9 @@ impl DataType {
                 bits => value_to_json(INT64, bits),
             }),
             DataType::Raw(_) => Some(Json::Array(bytes.iter().map(|&byte| Json::from(u64::from(byte))).collect())),
-            DataType::FixedBytes(fixed) => {
-                let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                Some(Json::from(base64::encode(if fixed.is_padded() { &bytes[..end] } else { bytes })))
-            }
-            DataType::FixedUtf32(_) => {
-                let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
-                let text: Option<String> = units.map(char::from_u32).collect();
-                Some(Json::from(text?.trim_end_matches('\0')))
-            }
+            DataType::FixedBytes(fixed) if !fixed.is_padded() => Some(Json::from(base64::encode(bytes))),
+            DataType::FixedBytes(_) => self.without_padding(bytes).map(|bytes| Json::from(base64::encode(&bytes))),
+            DataType::FixedUtf32(_) => Some(Json::from(String::from_utf8(self.without_padding(bytes)?).ok()?)),
             DataType::Struct(structure) => struct_to_json(structure, bytes),
             DataType::Optional(inner) => match bytes.split_first()? {
                 (0, _) => Some(Json::Null),

@@ -83,6 +83,11 @@ impl CodecMetadata {
         self.configuration.as_ref().and_then(|configuration| configuration.get(name))
     }
 
+    /// Returns the codecs inside a shard, or another codec that has a list of them.
+    pub fn inner_codecs(&self) -> Option<Vec<CodecMetadata>> {
+        read_codecs(self.member("codecs")?, "", &mut Vec::new())
+    }
+
     /// Returns true if two codecs have the same name and configuration, at any pointer. No configuration equals an
     /// empty one.
     pub fn same_value(&self, other: &CodecMetadata) -> bool {

@@ -265,11 +265,6 @@ impl GroupReading {
         let attributes = attributes.unwrap_or_default();
         Ok(GroupReading { node, node_path, documents, attributes, consolidated, has_copies, diagnostics })
     }
-
-    /// Returns the key of the document that contains the copies.
-    pub fn consolidated_key(&self) -> &'static str {
-        if self.documents.zarr_format == 2 { CONSOLIDATED_KEY } else { "zarr.json" }
-    }
 }
 
 /// Reads the `.zmetadata` of a v2 group. Also returns whether it exists, readable or not.

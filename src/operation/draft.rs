@@ -143,9 +143,7 @@ pub(super) fn codec_names(codecs: &[CodecMetadata]) -> Vec<String> {
     let mut names = Vec::new();
     for codec in codecs {
         names.push(codec.name.clone());
-        if let Some(inside) = codec.configuration.as_ref().and_then(|c| c.get("codecs")) {
-            names.extend(codec_names(&read_codecs(inside, "", &mut Vec::new()).unwrap_or_default()));
-        }
+        names.extend(codec_names(&codec.inner_codecs().unwrap_or_default()));
     }
     names
 }
@@ -177,15 +175,14 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
     let last = codecs.iter().position(|codec| !goes(DELTA) && (codec.name == DELTA || makes_codes(codec)));
     let last = last.unwrap_or(codecs.len());
     let kept = codecs.iter().enumerate().filter(|(index, codec)| *index > last || !goes(&codec.name));
-    kept.map(|(_, codec)| codec.clone())
-        .map(|mut codec| {
-            if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
-                let inner = read_codecs(inside, "", &mut Vec::new()).unwrap_or_default();
-                *inside = codecs_json(&strip(&inner, names));
-            }
-            codec
-        })
-        .collect()
+    let mut kept: Vec<_> = kept.map(|(_, codec)| codec.clone()).collect();
+    for codec in &mut kept {
+        let inner = codec.inner_codecs().unwrap_or_default();
+        if let Some(inside) = codec.configuration.as_mut().and_then(|c| c.get_mut("codecs")) {
+            *inside = codecs_json(&strip(&inner, names));
+        }
+    }
+    kept
 }
 
 /// Replaces all bytes->bytes codecs by the compressor of `--compress`.

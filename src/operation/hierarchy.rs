@@ -278,39 +278,37 @@ fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
 pub const RENEW_COPIES: &str = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
 
 fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
     let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
-    let mut push = |code, message: String, help: &str, pointer: String| {
-        found.push(Diagnostic::new(code, message).with_help(help).at_pointer(pointer));
+    let finding = |code, message: String, path: &str| {
+        Diagnostic::new(code, message).with_help(RENEW_COPIES).at_pointer(consolidated.pointer_of(path))
     };
     let missing =
         consolidated.copies.iter().filter(|(path, copy)| !documents.contains_key(path) && !says_nothing(path, copy));
-    for (path, _) in missing.take(MAX_FAULTS) {
+    let missing = missing.map(|(path, _)| {
         let message = format!("the consolidated metadata have a copy of `{path}`, which is not there");
-        push(code::CONSOLIDATED_MISSING, message, RENEW_COPIES, consolidated.pointer_of(path));
-    }
-    let mut num_stale = 0;
-    let mut num_left_out = 0;
+        finding(code::CONSOLIDATED_MISSING, message, path)
+    });
+    let mut found: Vec<_> = missing.take(MAX_FAULTS).collect();
+    let (mut num_stale, mut num_left_out) = (0, 0);
     for (path, document) in documents {
-        match (copies.get(path.as_str()), document) {
-            (Some(copy), Some(document)) if num_stale < MAX_FAULTS && !is_copy_of(copy, document) => {
-                num_stale += 1;
+        let (count, other) = match (copies.get(path.as_str()), document) {
+            (Some(copy), Some(document)) if !is_copy_of(copy, document) => {
                 let message = format!("the copy of `{path}` in the consolidated metadata is not what it is now");
-                push(code::CONSOLIDATED_STALE, message, RENEW_COPIES, consolidated.pointer_of(path));
+                (&mut num_stale, finding(code::CONSOLIDATED_STALE, message, path))
             }
-            (None, document) if document.is_none_or(|json| !says_nothing(path, json)) && num_left_out < MAX_FAULTS => {
-                // An unreadable document may be any document of its node.
-                let is_known = document.is_some() || !path.contains("/.z");
-                if is_known {
-                    num_left_out += 1;
-                    let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
-                    push(code::CONSOLIDATED_INCOMPLETE, message, RENEW_COPIES, consolidated.pointer.to_owned());
-                }
+            // An unreadable document may be any document of its node.
+            (None, document) if document.map_or(!path.contains("/.z"), |json| !says_nothing(path, json)) => {
+                let message = format!("the consolidated metadata lack `{path}`: their readers do not see it");
+                let lacks = Diagnostic::new(code::CONSOLIDATED_INCOMPLETE, message).with_help(RENEW_COPIES);
+                (&mut num_left_out, lacks.at_pointer(consolidated.pointer))
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        *count += 1;
+        found.extend((*count <= MAX_FAULTS).then_some(other));
     }
-    group.node_path.locate(&mut found, group.consolidated_key());
+    let documents = &group.documents;
+    group.node_path.locate(&mut found, if documents.zarr_format == 2 { CONSOLIDATED_KEY } else { documents.key });
     found
 }
 
@@ -354,12 +352,15 @@ struct Folder {
     lenient: bool,
 }
 
-/// The node of a folder with the findings about it, and its keys relative to the store.
-type Visited = (Option<(NodeContent, Vec<Diagnostic>)>, FolderListing);
+/// The node of a folder with the findings about it.
+type Found = Option<(NodeContent, Vec<Diagnostic>)>;
+
+/// The node of a folder, if any, and its keys relative to the store.
+type Visited = (Found, FolderListing);
 
 /// Reads every node from `start` down. The documents of `start` may have been read already.
 fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Driver) -> Hierarchy {
-    let (mut nodes, mut failures, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
     let mut level = vec![Folder { node_path: start.clone(), parent_format: None, lenient: false }];
     let mut visited = vec![visit(root, start, documents)];
     let mut depth = 0;
@@ -376,7 +377,7 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
             let members = std::mem::take(&mut listing.folders);
             let Some((content, mut diagnostics)) = node else {
                 push_members(&folder, folder.parent_format, folder.lenient, &members, &mut next);
-                bare.push((folder, listing));
+                found.push((folder, (None, listing)));
                 continue;
             };
             let format = content.zarr_format();
@@ -392,16 +393,14 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
                 listing.files.retain(|key| !is_document(key));
             }
             let rest = if is_broken { FolderListing::default() } else { listing };
-            nodes.push(HierarchyNode { node_path: folder.node_path, content, diagnostics, rest });
+            found.push((folder, (Some((content, diagnostics)), rest)));
         }
         depth += 1;
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
         visited = visit_all(root, &level, driver);
     }
-    sort(&mut nodes);
-    place_bare(bare, &mut nodes);
     failures.sort_by(|a: &UnreadFolder, b| compare_paths(&a.path, &b.path));
-    Hierarchy { nodes, failures }
+    Hierarchy { nodes: arranged(found), failures }
 }
 
 fn is_document(key: &str) -> bool {
@@ -465,31 +464,35 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     found.into_iter().map(|found| folder.node_path.holds(found)).collect()
 }
 
-/// Handles folders without documents. Those with nodes below them are groups that lack their document. The topmost of
-/// the others belong to no node. The nodes are sorted before and after.
-fn place_bare(bare: Vec<(Folder, FolderListing)>, nodes: &mut Vec<HierarchyNode>) {
-    let (mut implicit, mut strays) = (Vec::new(), Vec::new());
-    for (Folder { node_path, lenient, .. }, listing) in bare {
-        // The nodes below a folder follow it.
-        let next = nodes.partition_point(|node| compare_paths(&node.node_path.path, &node_path.path).is_lt());
+/// Returns the nodes in their order. Folders without documents that have nodes below them are groups that lack their
+/// document. The topmost of the others belong to no node.
+fn arranged(mut found: Vec<(Folder, Visited)>) -> Vec<HierarchyNode> {
+    found.sort_by(|(a, _), (b, _)| compare_paths(&a.node_path.path, &b.node_path.path));
+    let (mut nodes, mut strays) = (Vec::<HierarchyNode>::new(), Vec::new());
+    // The nodes below a folder follow it.
+    for (Folder { node_path, lenient, .. }, (found, rest)) in found.into_iter().rev() {
         let prefix = format!("{}/", node_path.path);
-        if nodes.get(next).is_some_and(|node| node.node_path.path.starts_with(&prefix)) {
-            let message = "a folder with arrays or groups in it, but without group metadata: readers do not find them";
-            let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
-                .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
-            let diagnostics = vec![node_path.holds(found)];
-            implicit.push(HierarchyNode { node_path, content: NodeContent::Implicit, diagnostics, rest: listing });
-        } else if !lenient {
-            strays.push((node_path, listing));
-        }
+        let has_nodes = nodes.last().is_some_and(|next| next.node_path.path.starts_with(&prefix));
+        let (content, diagnostics) = match found {
+            Some(found) => found,
+            None if has_nodes => {
+                let message =
+                    "a folder with arrays or groups in it, but without group metadata: readers do not find them";
+                let found = Diagnostic::new(code::GROUP_IMPLICIT, message)
+                    .with_help("write {\"zarr_format\": 3, \"node_type\": \"group\"} into its `zarr.json`");
+                (NodeContent::Implicit, vec![node_path.holds(found)])
+            }
+            None => {
+                strays.extend((!lenient).then_some((node_path, rest)));
+                continue;
+            }
+        };
+        nodes.push(HierarchyNode { node_path, content, diagnostics, rest });
     }
-    nodes.extend(implicit);
-    sort(nodes);
-    attribute(strays, nodes);
-}
-
-fn sort(nodes: &mut [HierarchyNode]) {
-    nodes.sort_by(|a, b| compare_paths(&a.node_path.path, &b.node_path.path));
+    nodes.reverse();
+    strays.reverse();
+    attribute(strays, &mut nodes);
+    nodes
 }
 
 /// Adds each topmost folder without nodes to the node that contains it.

@@ -43,13 +43,12 @@ impl Histogram {
     /// Returns the counts of values in [`BINS`] bins. NaN is not counted.
     pub(super) fn of(values: &[f64], range: (f64, f64)) -> HistogramResult {
         let histogram = Histogram::new(NumberType::of(ElementType::Float64), BINS, range);
-        let mut counts = HistogramResult::default();
+        let mut counts = histogram.empty();
         histogram.add(&mut counts, bytemuck::cast_slice(values));
-        histogram.result(counts)
+        counts
     }
 
     fn add(&self, counts: &mut HistogramResult, numbers: &[u8]) {
-        counts.counts.resize(self.edges.len() - 1, 0);
         with_element!(self.number_type.element(), T => {
             for number in numbers.chunks_exact(size_of::<T>()) {
                 let number: T = bytemuck::pod_read_unaligned(number);
@@ -58,11 +57,10 @@ impl Histogram {
         });
     }
 
-    /// Returns the counts with their range.
-    fn result(&self, mut counts: HistogramResult) -> HistogramResult {
-        counts.counts.resize(self.edges.len() - 1, 0);
-        let [min, max] = [self.edges.first(), self.edges.last()].map(|edge| edge.copied().unwrap_or_default());
-        HistogramResult { min, max, ..counts }
+    /// Returns the counts of no values.
+    fn empty(&self) -> HistogramResult {
+        let bins = self.edges.len() - 1;
+        HistogramResult { min: self.edges[0], max: self.edges[bins], counts: vec![0; bins], below: 0, above: 0 }
     }
 
     #[inline]
@@ -106,12 +104,12 @@ pub(super) struct Binning<'a> {
 }
 
 impl Accumulator for Binning<'_> {
-    /// The counts of a part of the array, without the range. No bins if nothing was counted.
+    /// The counts of a part of the array.
     type Part = HistogramResult;
     type Buffers = ();
 
     fn start(&self, _: &Region) -> HistogramResult {
-        HistogramResult::default()
+        self.histogram.empty()
     }
 
     fn add(&self, part: &mut HistogramResult, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
@@ -121,7 +119,6 @@ impl Accumulator for Binning<'_> {
     }
 
     fn merge(&self, all: &mut HistogramResult, part: &HistogramResult) {
-        all.counts.resize(all.counts.len().max(part.counts.len()), 0);
         all.counts.iter_mut().zip(&part.counts).for_each(|(all, part)| *all += part);
         all.below += part.below;
         all.above += part.above;
@@ -133,10 +130,9 @@ impl Binning<'_> {
     pub(super) fn finish(&self, mut counts: HistogramResult, absent: u64) -> HistogramResult {
         if !self.numbers.fill_is_missing {
             let fill = number_value(self.numbers.number_type(), self.numbers.fill_bits);
-            counts.counts.resize(self.histogram.edges.len() - 1, 0);
             self.histogram.count(fill, absent, &mut counts);
         }
-        self.histogram.result(counts)
+        counts
     }
 }
 

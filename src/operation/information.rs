@@ -253,9 +253,8 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     });
     let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
-    let mut metadata = source.metadata.clone();
-    metadata.codecs = codecs;
-    let array = bound_array(source.node.clone(), metadata, &pipeline, &source.store, 0, false)?.with_present(present);
+    let array = bound_array(source.node.clone(), source.metadata.clone(), &pipeline, &source.store, 0, false)?;
+    let array = array.with_present(present);
     let numbers = Numbers::of(number_type, None);
     Ok(Some(BitSurvey::new(array, numbers, &missing.unwrap_or_default(), fill.unwrap_or(0), false)))
 }

@@ -104,17 +104,13 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
 fn split(file: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as a .npy file does")?;
     let (&[major, minor], rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
-    let (length, rest) = match (major, minor) {
-        (1, 0) => {
-            let (length, rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
-            (usize::from(u16::from_le_bytes(*length)), rest)
-        }
-        (2 | 3, 0) => {
-            let (length, rest) = rest.split_first_chunk().ok_or(TRUNCATED)?;
-            (usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX), rest)
-        }
+    let width = match (major, minor) {
+        (1, 0) => 2,
+        (2 | 3, 0) => 4,
         _ => return Err(format!(".npy version {major}.{minor} is not known")),
     };
+    let (length, rest) = rest.split_at_checked(width).ok_or(TRUNCATED)?;
+    let length = length.iter().rev().fold(0, |length, byte| (length << 8) | usize::from(*byte));
     rest.split_at_checked(length).ok_or_else(|| TRUNCATED.to_owned())
 }
 

@@ -7,7 +7,6 @@ use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::grid::Grid;
 use crate::metadata::array::num_elements;
-use crate::metadata::extension::read_codecs;
 use crate::metadata::{ArrayDocument, ArrayMetadata, CodecMetadata, Json, NodeKind, v2};
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline};
 use crate::store::{Location, Node};
@@ -75,8 +74,9 @@ impl ArrayReading {
         if is_v2 {
             members.attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut about_attributes));
             let found = members.attributes.as_ref().zip(members.shape.as_ref());
+            let names = found.and_then(|(found, shape)| xarray::dimension_names(found, shape.len()));
             members.dimension_names =
-                found.and_then(|(found, shape)| xarray::dimension_names_of_v2(found, shape.len()));
+                names.map(|names| names.iter().map(|name| name.as_str().map(str::to_owned)).collect());
         }
         let data_type = members.data_type.as_ref().and_then(|json| read_data_type(json, &mut diagnostics));
         let metadata = members.metadata();
@@ -264,10 +264,7 @@ fn read_fill_value(members: &ArrayDocument, data_type: &DataType, faults: &mut V
 fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     codecs.iter().any(|codec| match codec.name.as_str() {
         "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),
-        "sharding_indexed" => codec
-            .member("codecs")
-            .and_then(|inner| read_codecs(inner, "", &mut Vec::new()))
-            .is_some_and(|inner| is_big_endian(&inner)),
+        "sharding_indexed" => codec.inner_codecs().is_some_and(|inner| is_big_endian(&inner)),
         _ => false,
     })
 }

@@ -625,11 +625,6 @@ impl ValidateOptions {
     pub fn new(store: Location) -> Self {
         ValidateOptions { stores: vec![store], ..Self::default() }
     }
-
-    /// Returns the name of OTHER as the user wrote it.
-    pub fn other_name(&self) -> Option<String> {
-        self.against.as_ref().map(|against| against.other.display().to_string())
-    }
 }
 
 impl InspectOptions {

@@ -20,15 +20,12 @@ const MOST_CHUNKS: u64 = 1 << 11;
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The elements of a dimension, reduced to pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Side {
     /// The dimension. `None` if the array has too few.
     pub dimension: Option<usize>,
-    /// The first element, and the number of elements.
-    pub first: u64,
-    pub length: u64,
-    /// The number of pixels, at most the number of elements.
-    pub pixels: u64,
+    /// The elements that each pixel is computed from, in their order.
+    pub pixels: Vec<Range<u64>>,
     /// True if a pixel is the mean of its elements, otherwise the middle one.
     pub is_mean: bool,
 }
@@ -42,75 +39,49 @@ pub(super) struct Slice {
 }
 
 impl Side {
-    fn pixel_of(&self, element: u64) -> u64 {
-        let product = u128::from(element - self.first) * u128::from(self.pixels);
-        u64::try_from(product / u128::from(self.length.max(1))).unwrap_or(u64::MAX)
+    /// Divides `length` elements from `first` on among `count` pixels, which are no more than the elements.
+    pub(super) fn new(dimension: Option<usize>, (first, length): (u64, u64), count: u64, is_mean: bool) -> Self {
+        let start = |pixel: u64| {
+            let product = u128::from(pixel) * u128::from(length);
+            first + u64::try_from(product.div_ceil(u128::from(count.max(1)))).unwrap_or(u64::MAX)
+        };
+        let elements = |pixel: u64| {
+            let (first, end) = (start(pixel), start(pixel + 1));
+            let middle = first + (end - first) / 2;
+            if is_mean { first..end } else { middle..middle + 1 }
+        };
+        Side { dimension, pixels: (0..count).map(elements).collect(), is_mean }
     }
 
-    /// Returns the first element of a pixel.
-    fn first_of(&self, pixel: u64) -> u64 {
-        let product = u128::from(pixel) * u128::from(self.length);
-        self.first + u64::try_from(product.div_ceil(u128::from(self.pixels.max(1)))).unwrap_or(u64::MAX)
-    }
-
-    /// Returns the elements that a pixel is computed from.
-    fn elements_of(&self, pixel: u64) -> Range<u64> {
-        let (first, end) = (self.first_of(pixel), self.first_of(pixel + 1));
-        let middle = first + (end - first) / 2;
-        if self.is_mean { first..end } else { middle..middle + 1 }
-    }
-
-    /// Returns the number of elements that a pixel is computed from.
-    fn weight_of(&self, pixel: u64) -> u64 {
-        let Range { start, end } = self.elements_of(pixel);
-        end - start
-    }
-
-    /// Returns the drawn elements, one for each pixel. Not for means.
-    fn middles(&self) -> Vec<u64> {
-        (0..self.pixels).map(|pixel| self.elements_of(pixel).start).collect()
-    }
-
-    /// Returns the elements of the side that a chunk contains.
+    /// Returns the elements along the side that a chunk contains.
     fn elements_in(&self, chunk: &Region) -> Range<u64> {
-        let Some(dimension) = self.dimension else { return 0..1 };
-        let start = chunk.start[dimension];
-        start.max(self.first)..(start + chunk.shape[dimension]).min(self.first + self.length)
+        let along = |dimension: usize| chunk.start[dimension]..chunk.start[dimension] + chunk.shape[dimension];
+        self.dimension.map_or(0..1, along)
     }
 
     /// Returns the pixels that need elements of a chunk. Empty if there are none.
-    fn pixels_in(&self, chunk: &Region) -> Range<u64> {
-        let elements = self.elements_in(chunk);
-        if elements.is_empty() {
-            return 0..0;
-        }
-        let (first, last) = (self.pixel_of(elements.start), self.pixel_of(elements.end - 1));
-        let is_before = self.elements_of(first).end <= elements.start;
-        let is_after = self.elements_of(last).start >= elements.end;
-        first + u64::from(is_before)..last + 1 - u64::from(is_after)
+    fn pixels_in(&self, chunk: &Region) -> Range<usize> {
+        let Range { start, end } = self.elements_in(chunk);
+        let before = self.pixels.partition_point(|elements| elements.end <= start);
+        before..self.pixels.partition_point(|elements| elements.start < end)
     }
 
     /// Calls `visit` with each needed element of a chunk, relative to the chunk, and its pixel.
-    fn each(&self, chunk: &Region, mut visit: impl FnMut(u64, u64)) {
-        let start = self.dimension.map_or(0, |dimension| chunk.start[dimension]);
-        let elements = self.elements_in(chunk);
+    fn each(&self, chunk: &Region, mut visit: impl FnMut(u64, usize)) {
+        let own = self.elements_in(chunk);
         for pixel in self.pixels_in(chunk) {
-            let Range { start: first, end } = self.elements_of(pixel);
-            (first.max(elements.start)..end.min(elements.end)).for_each(|element| visit(element - start, pixel));
+            let Range { start, end } = self.pixels[pixel];
+            (start.max(own.start)..end.min(own.end)).for_each(|element| visit(element - own.start, pixel));
         }
     }
 
     /// Returns the indices of the needed objects, or subchunks, along the side.
     fn chunks(&self, array: &StoredArray, are_subchunks: bool) -> Vec<u64> {
         let Some(dimension) = self.dimension else { return vec![0] };
-        let inner = array.layout.as_ref().filter(|_| are_subchunks);
-        let inner = inner.map(|_| array.subchunk_shape()[dimension].max(1));
-        let chunk_of = |element: u64| match inner {
-            Some(length) => element / length,
-            None => array.metadata.grid.axes()[dimension].chunk_of(element),
-        };
-        let of_pixel = |elements: Range<u64>| chunk_of(elements.start)..=chunk_of(elements.end - 1);
-        let mut chunks: Vec<u64> = (0..self.pixels).flat_map(|pixel| of_pixel(self.elements_of(pixel))).collect();
+        let grid = if are_subchunks { &array.subchunk_grid } else { &array.metadata.grid };
+        let chunk_of = |element| grid.axes()[dimension].chunk_of(element);
+        let of_pixel = |elements: &Range<u64>| chunk_of(elements.start)..=chunk_of(elements.end - 1);
+        let mut chunks: Vec<u64> = self.pixels.iter().flat_map(of_pixel).collect();
         chunks.dedup();
         chunks
     }
@@ -124,14 +95,14 @@ impl Slice {
         if shape.contains(&0) {
             return None;
         }
-        let side = |from_end: usize| {
-            let dimension = shape.len().checked_sub(from_end);
-            let length = dimension.map_or(1, |dimension| shape[dimension]);
-            Side { dimension, first: 0, length, pixels: length.min(pixels.max(1)), is_mean: false }
-        };
-        let at = shape.iter().map(|length| length / 2).collect();
-        let mut slice = Slice { sides: [side(2), side(1)], at };
+        let dimensions = [2, 1].map(|from_end| shape.len().checked_sub(from_end));
+        let mut windows = dimensions.map(|dimension| (0, dimension.map_or(1, |dimension| shape[dimension])));
         loop {
+            let side = |side: usize| {
+                let (_, length) = windows[side];
+                Side::new(dimensions[side], windows[side], length.min(pixels.max(1)), false)
+            };
+            let slice = Slice { sides: [side(0), side(1)], at: shape.iter().map(|length| length / 2).collect() };
             let along = |side: usize, array: &&StoredArray| slice.sides[side].chunks(array, true).len() as u64;
             let needed = [0, 1].map(|side| arrays.iter().map(|array| along(side, array)).max().unwrap_or(1));
             let chunks = needed[0].saturating_mul(needed[1]);
@@ -140,10 +111,10 @@ impl Slice {
                 return Some(slice);
             }
             // The window keeps its middle. The side that needs more chunks loses half of its length.
-            let side = &mut slice.sides[usize::from(needed[1] >= needed[0])];
-            let half = (side.length / 2).max(1);
-            side.first += (side.length - half) / 2;
-            (side.length, side.pixels) = (half, half.min(pixels.max(1)));
+            let (first, length) = &mut windows[usize::from(needed[1] >= needed[0])];
+            let half = (*length / 2).max(1);
+            *first += (*length - half) / 2;
+            *length = half;
         }
     }
 
@@ -151,8 +122,11 @@ impl Slice {
     pub(super) fn moved_by(&self, skipped: &[u64]) -> Self {
         let mut moved = self.clone();
         moved.at.iter_mut().zip(skipped).for_each(|(at, skipped)| *at += skipped);
-        for side in &mut moved.sides {
-            side.first += side.dimension.map_or(0, |dimension| skipped[dimension]);
+        for Side { dimension, pixels, .. } in &mut moved.sides {
+            let skipped = dimension.map_or(0, |dimension| skipped[dimension]);
+            for pixel in pixels {
+                *pixel = pixel.start + skipped..pixel.end + skipped;
+            }
         }
         moved
     }
@@ -193,14 +167,16 @@ impl Slice {
 
     /// Returns the box of the array that contains the slice.
     fn region(&self) -> Region {
-        let along =
-            |(dimension, at): (usize, &u64)| self.side(dimension).map_or((*at, 1), |side| (side.first, side.length));
-        let (start, shape) = self.at.iter().enumerate().map(along).unzip();
-        Region { start, shape }
+        let along = |(dimension, at): (usize, &u64)| {
+            let pixels = self.side(dimension).and_then(|side| side.pixels.first().zip(side.pixels.last()));
+            pixels.map_or((*at, at + 1), |(first, last)| (first.start, last.end))
+        };
+        let (start, end): (_, Vec<u64>) = self.at.iter().enumerate().map(along).unzip();
+        Region::between(start, &end)
     }
 
     /// Returns the rows and columns of pixels that need elements of a chunk. Both are empty if there are none.
-    fn pixels_in(&self, chunk: &Region) -> [Range<u64>; 2] {
+    fn pixels_in(&self, chunk: &Region) -> [Range<usize>; 2] {
         let holds = |(dimension, at): (usize, &u64)| {
             self.side(dimension).is_some()
                 || at.checked_sub(chunk.start[dimension]).is_some_and(|inside| inside < chunk.shape[dimension])
@@ -227,7 +203,8 @@ impl Slice {
     /// Returns the description of the slice with these values.
     pub(super) fn level(&self, metadata: &ArrayMetadata, values: Vec<f64>) -> LevelResult {
         let (axes, at) = self.axes(metadata);
-        let lines = self.sides.iter().filter(|side| side.dimension.is_some()).map(Side::middles).collect();
+        let middles = |side: &Side| side.pixels.iter().map(|pixel| pixel.start).collect();
+        let lines = self.sides.iter().filter(|side| side.dimension.is_some()).map(middles).collect();
         LevelResult { axes, at, lines, values, units: units(metadata), is_upside_down: false }
     }
 }
@@ -247,8 +224,8 @@ pub(super) struct SliceReader<'a> {
 /// A rectangle of pixels.
 #[derive(Debug)]
 pub(super) struct Pixels {
-    rows: Range<u64>,
-    columns: Range<u64>,
+    rows: Range<usize>,
+    columns: Range<usize>,
     /// The pixels in row-major order.
     of_rows: Vec<Pixel>,
 }
@@ -268,8 +245,8 @@ impl Accumulator for SliceReader<'_> {
 
     fn start(&self, region: &Region) -> Pixels {
         let [rows, columns] = self.slice.pixels_in(region);
-        let count = as_index(rows.end - rows.start) * as_index(columns.end - columns.start);
-        Pixels { rows, columns, of_rows: vec![Pixel::default(); count] }
+        let of_rows = vec![Pixel::default(); rows.len() * columns.len()];
+        Pixels { rows, columns, of_rows }
     }
 
     fn add(&self, part: &mut Pixels, chunk: Chunk<'_>, (): &mut ()) -> Result<(), Fault> {
@@ -344,7 +321,8 @@ impl<'a> SliceReader<'a> {
         let mut pixels = picture.of_rows.iter().copied();
         for row in picture.rows.clone() {
             for (column, mut pixel) in picture.columns.clone().zip(&mut pixels) {
-                let elements = down.weight_of(row).saturating_mul(right.weight_of(column));
+                let [rows, columns] = [&down.pixels[row], &right.pixels[column]];
+                let elements = (rows.end - rows.start).saturating_mul(columns.end - columns.start);
                 let absent = elements.saturating_sub(pixel.seen);
                 if absent_counts && absent > 0 {
                     pixel.sum += self.absent * absent as f64;
@@ -358,9 +336,8 @@ impl<'a> SliceReader<'a> {
 }
 
 impl Pixels {
-    fn at(&mut self, row: u64, column: u64) -> &mut Pixel {
-        let width = self.columns.end - self.columns.start;
-        &mut self.of_rows[as_index((row - self.rows.start) * width + (column - self.columns.start))]
+    fn at(&mut self, row: usize, column: usize) -> &mut Pixel {
+        &mut self.of_rows[(row - self.rows.start) * self.columns.len() + (column - self.columns.start)]
     }
 }
 
@@ -401,8 +378,12 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
 mod tests {
     use super::*;
 
-    fn side((first, length): (u64, u64), pixels: u64, is_mean: bool) -> Side {
-        Side { dimension: Some(0), first, length, pixels, is_mean }
+    fn side(window: (u64, u64), pixels: u64, is_mean: bool) -> Side {
+        Side::new(Some(0), window, pixels, is_mean)
+    }
+
+    fn middles(side: &Side) -> Vec<u64> {
+        side.pixels.iter().map(|pixel| pixel.start).collect()
     }
 
     fn chunk(start: u64, length: u64) -> Region {
@@ -416,11 +397,12 @@ mod tests {
             let mut seen = vec![0; as_index(pixels)];
             for start in (0..first + length).step_by(3) {
                 side.each(&chunk(start, 3), |element, pixel| {
-                    assert_eq!(side.pixel_of(start + element), pixel);
-                    seen[as_index(pixel)] += 1;
+                    let before = u128::from(start + element - first) * u128::from(pixels);
+                    assert_eq!(before / u128::from(length), pixel as u128);
+                    seen[pixel] += 1;
                 });
             }
-            let weights: Vec<u64> = (0..pixels).map(|pixel| side.weight_of(pixel)).collect();
+            let weights: Vec<u64> = side.pixels.iter().map(|pixel| pixel.end - pixel.start).collect();
             assert_eq!(seen, weights);
             assert!(seen.iter().all(|count| *count > 0));
         }
@@ -431,17 +413,16 @@ mod tests {
         let cases = [(0, 10, 3, 4), (0, 1 << 40, 5, 1 << 30), (0, 9, 9, 2), (17, 100, 7, 1), (5, 4, 4, 10)];
         for (first, length, pixels, chunk_length) in cases {
             let side = side((first, length), pixels, false);
-            let mut chunks: Vec<u64> = side.middles().iter().map(|middle| middle / chunk_length).collect();
+            let mut chunks: Vec<u64> = middles(&side).iter().map(|middle| middle / chunk_length).collect();
             chunks.dedup();
             let mut seen = Vec::new();
             for index in chunks {
                 let start = index * chunk_length;
                 side.each(&chunk(start, chunk_length), |element, pixel| {
-                    assert_eq!(
-                        (side.pixel_of(start + element), side.elements_of(pixel).start),
-                        (pixel, start + element)
-                    );
-                    seen.push(pixel);
+                    let before = u128::from(start + element - first) * u128::from(pixels);
+                    assert_eq!(before / u128::from(length), pixel as u128);
+                    assert_eq!(side.pixels[pixel].start, start + element);
+                    seen.push(pixel as u64);
                 });
             }
             assert_eq!(seen, (0..pixels).collect::<Vec<_>>());
@@ -450,10 +431,10 @@ mod tests {
 
     #[test]
     fn middles_are_all_elements_or_evenly_spread() {
-        assert_eq!(side((5, 4), 4, false).middles(), [5, 6, 7, 8]);
-        assert_eq!(side((0, 9), 3, false).middles(), [1, 4, 7]);
-        assert_eq!(side((100, 10), 1, false).middles(), [105]);
-        let many = side((0, u64::MAX), 512, false).middles();
+        assert_eq!(middles(&side((5, 4), 4, false)), [5, 6, 7, 8]);
+        assert_eq!(middles(&side((0, 9), 3, false)), [1, 4, 7]);
+        assert_eq!(middles(&side((100, 10), 1, false)), [105]);
+        let many = middles(&side((0, u64::MAX), 512, false));
         assert!(many.len() == 512 && many.windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

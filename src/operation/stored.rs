@@ -7,6 +7,7 @@ use crate::array::{Fault, Listing, ShardLayout, StoredArray, UnexpectedKeyKind, 
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::engine::ahead::reads_of_object;
+use crate::engine::listing::list;
 use crate::engine::{Driver, PrefetchPlan};
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
@@ -36,6 +37,12 @@ pub(crate) fn bound_array(
 /// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
     bound_array(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
+}
+
+/// Returns the stored chunks of an array.
+pub(crate) fn listed(array: &OpenedArray, driver: &Driver) -> Result<Listing> {
+    let listing = list(&array.node, &array.metadata, driver);
+    listing.map_err(|error| OperationError::cannot_list(&array.store, error))
 }
 
 /// Binds an array whose chunks are not decoded to elements, or only by a caller that knows how.

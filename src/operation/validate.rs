@@ -47,7 +47,8 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         other.map(|other| other.compare(progress)).transpose()
     });
     gathered.result.against = compared.unwrap_or_else(|error| {
-        gathered.failures.push(options.other_name().as_deref(), None, None, error);
+        let other = options.against.as_ref().map(|against| against.other.display().to_string());
+        gathered.failures.push(other.as_deref(), None, None, error);
         None
     });
     let ValidateReport { findings, failures, mut result, .. } = gathered;

@@ -19,11 +19,6 @@ pub(super) fn dimension_names(attributes: &Object, rank: usize) -> Option<Vec<Js
     (names.len() == rank && names.iter().all(|name| name.as_str().is_some())).then(|| names.to_vec())
 }
 
-/// Returns the names of all dimensions of a v2 array in the form of v3 metadata.
-pub(super) fn dimension_names_of_v2(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
-    Some(dimension_names(attributes, rank)?.iter().map(|name| name.as_str().map(ToOwned::to_owned)).collect())
-}
-
 /// Returns the bits of a number (or bare `NaN`), its string, or base64 of little-endian bytes, as xarray writes it.
 pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
     if let Json::NotFinite(word) = json {

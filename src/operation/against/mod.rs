@@ -12,19 +12,17 @@ use super::cf::{CfDecoding, float_type};
 use super::document::below;
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
-use super::options::{AgainstOptions, CommonOptions};
+use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
-use super::stored::opaque_array;
+use super::stored::{listed, opaque_array};
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
     new_driver, stored_array,
 };
-use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
-use crate::codec::VlenChain;
+use crate::array::{ChunkFault, ChunkSetBuilder, Fault, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::data_type::{DataType, FillValue};
 use crate::element::NumberType;
-use crate::engine::listing::list;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::{Driver, Pair, Pairs, Transfer};
 use crate::grid::Region;
@@ -37,10 +35,8 @@ use value::{Compared, Comparer, Difference, Greatest, Tolerance, order};
 #[derive(Debug)]
 pub struct Comparison<'a> {
     store: &'a Location,
-    /// `--node`, for both.
-    node: Option<&'a str>,
     against: &'a AgainstOptions,
-    common: &'a CommonOptions,
+    options: &'a ValidateOptions,
     driver: Driver,
     /// The arrays of OTHER.
     others: Arrays,
@@ -52,10 +48,9 @@ type Arrays = BTreeMap<String, u64>;
 /// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
     let (Some(against), Some(store)) = (&options.against, options.stores.first()) else { return Ok(None) };
-    let (node, common) = (options.node.as_deref(), &options.common);
-    let driver = new_driver(common.num_threads(), interrupt)?;
-    let others = arrays(&against.other, node, &driver)?;
-    Ok(Some(Comparison { store, node, against, common, driver, others }))
+    let driver = new_driver(options.common.num_threads(), interrupt)?;
+    let others = arrays(&against.other, options.node.as_deref(), &driver)?;
+    Ok(Some(Comparison { store, against, options, driver, others }))
 }
 
 /// Returns the arrays below the node, and unreadable nodes that may be arrays.
@@ -78,7 +73,7 @@ impl Comparison<'_> {
     ///
     /// An error only if a store cannot be read. An array that cannot be decoded, or has no counterpart, is not equal.
     pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult> {
-        let (own, other) = (arrays(self.store, self.node, &self.driver)?, &self.others);
+        let (own, other) = (arrays(self.store, self.options.node.as_deref(), &self.driver)?, &self.others);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
@@ -107,11 +102,11 @@ impl Comparison<'_> {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
         }
         let elements = num_elements(shape).unwrap_or(u64::MAX);
-        let pair = ArrayPair { arrays, elements, budget: Budget::new(self.common), driver: &self.driver };
-        if have_any_length(arrays.map(|array| &array.data_type)) {
+        let pair = ArrayPair { arrays, elements, budget: Budget::new(&self.options.common), driver: &self.driver };
+        if let Some(of_any_length) = type_of_any_length(arrays.map(|array| &array.data_type)) {
             // The progress is unknown until all of it is done.
             progress.start("compare", Some(1));
-            let compared = pair.compare_any_length();
+            let compared = pair.compare_any_length(of_any_length);
             progress.finish();
             return compared;
         }
@@ -119,7 +114,7 @@ impl Comparison<'_> {
     }
 
     fn open(&self, store: &Location, path: &str) -> Result<OpenedArray> {
-        let below = self.node.unwrap_or_default().trim_matches('/');
+        let below = self.options.node.as_deref().unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
         open_array(store, (!node.is_empty()).then_some(node))
@@ -189,12 +184,6 @@ struct ArrayPair<'a> {
 }
 
 impl ArrayPair<'_> {
-    /// Returns the stored chunks of an array.
-    fn listed(&self, array: &OpenedArray) -> Result<Listing> {
-        let listing = list(&array.node, &array.metadata, self.driver);
-        listing.map_err(|error| OperationError::cannot_list(&array.store, error))
-    }
-
     /// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
     fn fault(&self, ChunkFault { index, fault }: ChunkFault) -> Result<AgainstNode> {
         let [a, b] = self.arrays;
@@ -217,17 +206,15 @@ impl ArrayPair<'_> {
 
     /// Binds and lists both arrays. An error of the data if they cannot be compared.
     fn bind(&self, AgainstOptions { cf, rtol, atol, .. }: &AgainstOptions) -> Result<ArrayComparison> {
-        let cf = (*cf, self.arrays.into_iter().find_map(float_type));
-        let bound = |array: &OpenedArray| {
-            let listing = self.listed(array)?;
-            let values = Values::new(array, cf)?;
-            Ok::<_, OperationError>((stored_array(array)?.with_present(listing.known()), values))
-        };
-        let ((source, of_a), (destination, of_b)) = (bound(self.arrays[0])?, bound(self.arrays[1])?);
-        let comparer = Comparer::new(&of_a.data_type, &of_b.data_type, Tolerance { rtol: *rtol, atol: *atol });
+        let (cf, [a, b]) = ((*cf, self.arrays.into_iter().find_map(float_type)), self.arrays);
+        let values = [Values::new(a, cf)?, Values::new(b, cf)?];
+        let tolerance = Tolerance { rtol: *rtol, atol: *atol };
+        let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, tolerance);
         let comparer = comparer.map_err(OperationError::data)?;
-        let transfer = Transfer { source, destination, absent_element: None, origin: None };
-        Ok(ArrayComparison { transfer, values: [of_a, of_b], comparer })
+        let bound =
+            |array| Ok::<_, OperationError>(stored_array(array)?.with_present(listed(array, self.driver)?.known()));
+        let transfer = Transfer { source: bound(a)?, destination: bound(b)?, absent_element: None, origin: None };
+        Ok(ArrayComparison { transfer, values, comparer })
     }
 
     /// Compares all elements. A chunk that cannot be decoded makes the arrays unequal. Machine faults are errors.
@@ -272,24 +259,22 @@ impl ArrayPair<'_> {
         Ok(comparison.result(elements, all))
     }
 
-    /// Opens an array of variable-length elements, with its stored chunks.
+    /// Opens an array whose elements are read one by one, with its stored chunks.
     fn opened(&self, array: &OpenedArray) -> Result<StoredArray> {
-        let listing = self.listed(array)?;
-        let stored = opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store)?;
-        if VlenChain::new(stored.subchunk_chain()).is_none() {
-            return Err(OperationError::data(format!("the chunks of `{}` cannot be decoded", array.store)));
-        }
-        Ok(stored.with_present(listing.known()))
+        let OpenedArray { node, metadata, pipeline, store, .. } = array;
+        let listing = listed(array, self.driver)?;
+        let is_opaque = array.data_type.is_variable_length();
+        let opaque = || opaque_array(node.clone(), metadata.clone(), pipeline, store);
+        Ok((if is_opaque { opaque()? } else { stored_array(array)? }).with_present(listing.known()))
     }
 
-    /// Compares elements of any length. A chunk that cannot be decoded makes them unequal. Machine faults are errors.
-    fn compare_any_length(&self) -> Result<AgainstNode> {
+    /// Compares elements of any length, on at least one side. A chunk that cannot be decoded makes them unequal.
+    /// Machine faults are errors.
+    fn compare_any_length(&self, data_type: &DataType) -> Result<AgainstNode> {
         let ArrayPair { arrays, elements, budget, driver } = *self;
         let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
         let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
         let (source, destination) = (self.opened(arrays[0])?, self.opened(arrays[1])?);
-        let fills = [&source, &destination]
-            .map(|array| array.chain.decoded().fill_value.as_ref().map_or(Vec::new(), |fill| fill.0.clone()));
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         let Transfer { source, destination, .. } = &transfer;
         // The objects with elements that either side stores.
@@ -298,9 +283,12 @@ impl ArrayPair<'_> {
         objects.insert_all(&transfer.overlapped_among(&destination.metadata.grid, None));
         let objects = objects.finish();
         let sources = [SubchunkSource::new(source), SubchunkSource::of_destination(destination)];
-        let (Some(of_a), Some(of_b)) = (ElementReader::new(&sources[0], 0), ElementReader::new(&sources[1], 1)) else {
-            return Err(OperationError::data("their chunks cannot be decoded"));
+        let reader = |side: usize| {
+            let undecoded =
+                || OperationError::data(format!("the chunks of `{}` cannot be decoded", arrays[side].store));
+            ElementReader::new(&sources[side], side).ok_or_else(undecoded)
         };
+        let (of_a, of_b) = (reader(0)?, reader(1)?);
         let visit = |buffers: &mut _, _: &[u64], block: &Region| differences([&of_a, &of_b], block, buffers);
         let mut all = Tally::default();
         let compared = fold_subchunks(&transfer, &objects, (memory_share, driver), visit, |tally| all += tally);
@@ -310,11 +298,12 @@ impl ArrayPair<'_> {
         // Elements that neither side stores have the fill values.
         let rest = elements.saturating_sub(all.elements);
         let absent = (0..destination.metadata.num_chunks()).find(|index| !objects.contains(*index));
-        if let Some(absent) = absent.filter(|_| rest > 0 && fills[0] != fills[1]) {
-            let mismatch = Mismatch { at: destination.start_of(absent), difference: None, values: fills };
+        if let Some(absent) = absent.filter(|_| rest > 0 && of_a.fill != of_b.fill) {
+            let values = [&of_a, &of_b].map(|reader| reader.fill.clone());
+            let mismatch = Mismatch { at: destination.start_of(absent), difference: None, values };
             all += Tally { differing: rest, greatest: Some(mismatch), ..Tally::default() };
         }
-        Ok(all.result(elements, arrays.map(|array| &array.data_type), false))
+        Ok(all.result(elements, [data_type; 2], false))
     }
 }
 
@@ -426,9 +415,17 @@ fn float(value: f64) -> Json {
     Number::from_shortest(value).map_or_else(|| Json::from("Infinity"), Json::Number)
 }
 
-/// True if elements of both types are text, or both bytes.
-fn have_any_length(types: [&DataType; 2]) -> bool {
-    matches!(types, [DataType::String, DataType::String] | [DataType::Bytes { .. }, DataType::Bytes { .. }])
+/// Returns the type of any length, if one is and elements of both are text, or both bytes.
+fn type_of_any_length(types: [&DataType; 2]) -> Option<&DataType> {
+    let is_text = |data_type: &DataType| match data_type {
+        DataType::String | DataType::FixedUtf32(_) => Some(true),
+        DataType::Bytes { .. } => Some(false),
+        // These bytes are padded.
+        DataType::FixedBytes(_) if data_type.raw_size().is_none() => Some(false),
+        _ => None,
+    };
+    let [a, b] = types.map(is_text);
+    types.into_iter().find(|data_type| data_type.is_variable_length()).filter(|_| a.is_some() && a == b)
 }
 
 /// Compares the elements of a box.

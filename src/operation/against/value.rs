@@ -79,9 +79,10 @@ const TILE: usize = 512;
 impl Comparer {
     /// Pairs two data types. The error is the reason why they cannot be compared.
     pub(crate) fn new(a: &DataType, b: &DataType, tolerance: Tolerance) -> Result<Self, String> {
+        let not_compared = || format!("{} and {} are not compared", described(a), described(b));
         let known = |data_type: &DataType| {
-            let size = data_type.size();
-            size.ok_or_else(|| format!("the data type {data_type} is not decoded by this program"))
+            let undecoded = || format!("the data type {data_type} is not decoded by this program");
+            data_type.size().ok_or_else(|| if data_type.is_variable_length() { not_compared() } else { undecoded() })
         };
         let sizes = (known(a)?, known(b)?);
         let forms = (form(a), form(b));
@@ -89,7 +90,7 @@ impl Comparer {
         let steps = steps(a, b);
         let are_alike = a == b || are_raw || are_padded(a, b) || steps.is_some();
         if (forms.0.is_none() || forms.1.is_none()) && !are_alike {
-            return Err(format!("{} and {} are not compared", described(a), described(b)));
+            return Err(not_compared());
         }
         let widenings = Numbers::as_f64(a).zip(Numbers::as_f64(b));
         Ok(Comparer { forms, sizes, widenings, steps, tolerance })

@@ -5,7 +5,7 @@ use crate::codec::{BoundChain, ChainFault};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, quantity};
 use crate::element::{ElementType, NumberType};
-use crate::grid::zip_with;
+use crate::grid::Region;
 use crate::metadata::extension::read_codecs;
 use crate::metadata::{CodecMetadata, Json};
 use crate::operation::codec_words::complete_typesize;
@@ -241,8 +241,7 @@ impl ChainSource {
         let shape = &self.chain.decoded().shape;
         let valid = match (&self.array, &options.chunk) {
             (Some(array), Some(chunk)) => {
-                let left = zip_with(&array.metadata.shape, &array.metadata.grid.start_of(chunk), u64::saturating_sub);
-                zip_with(shape, &left, u64::min)
+                array.metadata.grid.region_of(chunk).common(&Region::whole(&array.metadata.shape)).shape
             }
             _ => shape.clone(),
         };

@@ -3,9 +3,8 @@
 
 use super::{Contents, finding};
 use crate::array::{ChunkFault, StoredArray};
-use crate::codec::region::as_index;
 use crate::diagnostic::code;
-use crate::engine::{Fold, listing};
+use crate::engine::Fold;
 use crate::metadata::ArrayMetadata;
 use crate::metadata::array::num_elements;
 use crate::operation::drawing::finite_range;
@@ -13,6 +12,7 @@ use crate::operation::histogram::{BINS, Binning, absent, range_of};
 use crate::operation::inspect_result::PreviewRow;
 use crate::operation::options::{PictureSize, PreviewOptions};
 use crate::operation::slice::{Side, Slice, SliceReader, is_upside_down, units};
+use crate::operation::stored::listed;
 use crate::operation::{
     ArrayDrawing, ArrayResult, CfNumbers, FaultClass, Histogram, LevelResult, OperationError, PreviewResult, Result,
     Stats, explain,
@@ -49,9 +49,7 @@ impl Contents<'_> {
         let (array, store) = (self.stored, &self.source.store);
         let mut objects = slice.objects(array);
         if objects.len() > MOST_PROBED {
-            let listing = listing::list(&array.node, &array.metadata, self.driver)
-                .map_err(|error| OperationError::cannot_list(store, error))?;
-            objects = objects.common(&listing.present);
+            objects = objects.common(&listed(self.source, self.driver)?.present);
         }
         let reader = SliceReader::new(slice, self.source, numbers);
         let fold = Fold { array, driver: self.driver, progress: self.progress };
@@ -67,7 +65,7 @@ impl Contents<'_> {
             reduction: if is_mean { "mean" } else { "nearest" },
             min,
             max,
-            values: values.chunks(as_index(slice.sides[1].pixels)).map(|row| PreviewRow(row.to_vec())).collect(),
+            values: values.chunks(slice.sides[1].pixels.len()).map(|row| PreviewRow(row.to_vec())).collect(),
             units: units(&self.source.metadata),
             is_upside_down: is_upside_down(self.source, slice, self.driver),
         })
@@ -164,9 +162,8 @@ fn slice(metadata: &ArrayMetadata, at: &[Option<u64>], size: PictureSize) -> Sli
     let is_mean = length(down, &grid).saturating_mul(length(right, &grid)) <= MOST_OBJECTS
         && height.checked_mul(width).is_some_and(|elements| elements <= MOST_ELEMENTS);
     let (rows, columns) = fit(height, width, size);
-    let side = |dimension, length, pixels| Side { dimension, first: 0, length, pixels, is_mean };
-    let at = at.iter().map(|index| index.unwrap_or_default()).collect();
-    Slice { sides: [side(down, height, rows), side(right, width, columns)], at }
+    let sides = [Side::new(down, (0, height), rows, is_mean), Side::new(right, (0, width), columns, is_mean)];
+    Slice { sides, at: at.iter().map(|index| index.unwrap_or_default()).collect() }
 }
 
 /// Returns the dimension of this name or number.

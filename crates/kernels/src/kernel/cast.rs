@@ -17,7 +17,9 @@ use super::quantize::QuantizeFigures;
 use super::result_table::ResultTable;
 use super::tile::{TileBuffer, convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, OutOfRange, Rounding};
-use crate::element::{Element, ElementType, NumberType, integer_bits, is_of_type, low_bits};
+use crate::element::{
+    Element, ElementType, NumberType, element_bits, integer_bits, is_of_type, low_bits, number_value,
+};
 use crate::{with_element, with_float};
 
 /// One direction of `cast_value`.
@@ -63,13 +65,20 @@ impl Cast {
         if target.is_float() && scalar_map.is_empty() {
             return;
         }
+        if !from.is_float() {
+            return;
+        }
         let (mut nan, mut rounded) = (0_u64, 0_u64);
-        with_float!(from.element(), S => for element in source.chunks_exact(size_of::<S>()) {
-            let value: f64 = bytemuck::pod_read_unaligned::<S>(element).as_();
+        let mut count = |value: f64| {
             nan += u64::from(value.is_nan());
             // For infinities and NaN the difference is NaN.
             rounded += u64::from((value - value.trunc()).abs() > 0.0);
-        }, else return);
+        };
+        with_float!(from.element(), S => {
+            source.chunks_exact(size_of::<S>()).for_each(|element| count(bytemuck::pod_read_unaligned::<S>(element).as_()));
+        }, else {
+            source.chunks_exact(from.size()).for_each(|element| count(number_value(*from, element_bits(element))));
+        });
         figures.count += (source.len() / from.size()) as u64;
         figures.nan += nan;
         figures.rounded += if target.is_float() { 0 } else { rounded };

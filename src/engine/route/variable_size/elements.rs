@@ -28,7 +28,10 @@ pub(super) fn not_taken_apart() -> Fault {
 #[derive(Debug)]
 pub struct ElementReader<'p, 'a> {
     source: &'p SubchunkSource<'a>,
-    chain: VlenChain,
+    /// `None` for elements of fixed length, which are read without their padding.
+    chain: Option<VlenChain>,
+    /// Fill value of the array.
+    pub fill: Vec<u8>,
     /// Number of the array among those that a thread reads.
     number: usize,
 }
@@ -37,8 +40,12 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     /// Creates a reader. Returns `None` if the subchunks cannot be split into elements. A thread that reads several
     /// arrays must use a different number for each.
     pub fn new(source: &'p SubchunkSource<'a>, number: usize) -> Option<Self> {
-        let chain = VlenChain::new(source.array.subchunk_chain())?;
-        Some(ElementReader { source, chain, number })
+        let chain = VlenChain::new(source.array.subchunk_chain());
+        let fill = match &chain {
+            Some(chain) => chain.fill_value().to_vec(),
+            None => source.array.chain.decoded().data_type.without_padding(&source.array.fill_value())?,
+        };
+        Some(ElementReader { source, chain, fill, number })
     }
 
     /// Reads a box inside the selected part of the array. Counts the encoded bytes of its subchunks. If several boxes
@@ -52,14 +59,14 @@ impl<'p, 'a> ElementReader<'p, 'a> {
             first.zip(&block.start).all(|(first, start)| *start <= first)
         };
         let count = volume(&block.shape);
-        let fill = self.chain.fill_value();
+        let fill = &self.fill;
         let subchunks = self.source.array.subchunk_grid.chunks_in(block);
         if let Err(fault) = buffers.take(count.saturating_mul(RANGE_BYTES).saturating_add(fill.len() as u64), 0) {
             // A chunk that claims more elements than it contains is a fault of the chunk, not of the memory.
             self.load(&subchunks.start, buffers)?;
             return Err(fault);
         }
-        let mut elements = VlenElements { bytes: fill.to_vec(), ranges: Vec::new() };
+        let mut elements = VlenElements { bytes: fill.clone(), ranges: Vec::new() };
         fallibly(|| elements.ranges.try_reserve_exact(as_index(count)))
             .map_err(|_| Fault::Memory { needed: count.saturating_mul(RANGE_BYTES) })?;
         elements.ranges.resize(as_index(count), (0, u32::try_from(fill.len()).unwrap_or(0)));
@@ -93,13 +100,14 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         if let Some(kept) = buffers.subchunks.by_key.get(&key) {
             return Ok(Some(kept.encoded));
         }
+        let Some(chain) = &self.chain else { return self.load_fixed(key, buffers) };
         if !buffers.read(self.source, subchunk)? {
             return Ok(None);
         }
         let encoded = buffers.source.bytes.len() as u64;
         let array = self.source.array;
         let located = |fault: Fault| self.source.located(fault, subchunk);
-        let chain = &*chain_of(array, subchunk, &self.chain)?;
+        let chain = &*chain_of(array, subchunk, chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut ranges = Vec::new();
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(RANGE_BYTES);
@@ -109,6 +117,37 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let elements = VlenElements { bytes, ranges };
         buffers.keep(key, DecodedSubchunk { elements, encoded });
         Ok(Some(encoded))
+    }
+
+    /// Does the same with a subchunk of elements of fixed length. Its encoded size is counted when it is read.
+    fn load_fixed(&self, key: SubchunkKey, buffers: &mut VariableSizeBuffers) -> Result<Option<u64>> {
+        let (array, subchunk, before) = (self.source.array, &key.1, buffers.held);
+        let located = |fault: Fault| self.source.located(fault, subchunk);
+        let region = array.subchunk_grid.region_of(subchunk);
+        let decoded = array.chain_of_subchunk(subchunk)?.decoded().clone();
+        let (count, bytes) = (volume(&region.shape), decoded.num_bytes().unwrap_or(u64::MAX));
+        // No text is longer in UTF-8 than in UTF-32.
+        let own = count.saturating_mul(RANGE_BYTES).saturating_add(bytes);
+        buffers.take(own.saturating_add(array.reading_bytes()), 0)?;
+        buffers.source.workspace.limit = None;
+        let Some(stored) = buffers.source.read_subchunk(self.source, subchunk, &region).map_err(located)? else {
+            buffers.held = before;
+            return Ok(None);
+        };
+        let mut elements = VlenElements::default();
+        fallibly(|| elements.ranges.try_reserve_exact(as_index(count)))
+            .and_then(|()| fallibly(|| elements.bytes.try_reserve_exact(as_index(bytes))))
+            .map_err(|_| Fault::Memory { needed: own })?;
+        for element in stored.chunks_exact(decoded.data_type.size().unwrap_or(1).max(1)) {
+            let element = decoded.data_type.without_padding(element);
+            let element = element.ok_or_else(|| located(Fault::Other("an element is not text".to_owned())))?;
+            elements.ranges.push((elements.bytes.len(), u32::try_from(element.len()).unwrap_or(u32::MAX)));
+            elements.bytes.extend(element);
+        }
+        let subchunk = DecodedSubchunk { elements, encoded: 0 };
+        buffers.held = before.saturating_add(subchunk.element_bytes());
+        buffers.keep(key, subchunk);
+        Ok(Some(0))
     }
 
     /// Copies the elements that a box shares with the most recent subchunk.
@@ -121,7 +160,10 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     ) -> Result<()> {
         let array = self.source.array;
         let region = array.subchunk_grid.region_of(subchunk);
-        let strides = chain_of(array, subchunk, &self.chain)?.strides();
+        let strides = match &self.chain {
+            Some(chain) => chain_of(array, subchunk, chain)?.strides(),
+            None => (1..=region.shape.len()).map(|after| as_index(volume(&region.shape[after..]))).collect(),
+        };
         let mut rows = region.common(block);
         // An array without dimensions has one row of one element.
         let row_length = as_index(rows.shape.last_mut().map_or(1, |last| std::mem::replace(last, 1)));

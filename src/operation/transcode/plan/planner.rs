@@ -14,7 +14,7 @@ use crate::metadata::{CodecMetadata, Json, Object};
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
-use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, repack};
+use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, quality, repack};
 use crate::operation::{
     Budget, ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
     Quantization, QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
@@ -40,6 +40,9 @@ impl Planner<'_> {
             let SourceArray { opened: source, change, .. } = &self.array;
             // Values that cannot be rounded are an error before anything is read.
             self.change(None, &mut Draft::new(source))?;
+            if self.run.quality {
+                quality::check_room(&self.assemble(listing.clone(), None)?, self.budget)?;
+            }
             let (chunks, using) = ((listing.known(), true), (self.budget, self.driver.interrupt()));
             let kept = keep_bits::find((source, change.unpack), chunks, share, using, progress)?;
             self.array.change.keep_bits = Some(kept);
@@ -112,6 +115,9 @@ impl Planner<'_> {
             return resolve(self.budget, ArrayCache::default());
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
+        if self.run.quality {
+            quality::check_room(&sketch, self.budget)?;
+        }
         // Kept chunks of this and other arrays use only memory that neither the passes nor the prefetch need.
         self.cache.limit(self.budget.left_by(memory.bytes.saturating_add(ahead_bytes(&source.node))));
         // Subchunks of the source that are read by themselves, and once.
