@@ -19,7 +19,7 @@ const NAMING: [&str; 7] =
 /// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
 
-/// Paths of coordinates, and of arrays for computations with others. They are not quantised, rounded or converted by default.
+/// Paths of coordinates, and of arrays for computations with others. They are not quantised or rounded by default.
 pub(super) struct Coordinates(HashSet<String>);
 
 impl Coordinates {

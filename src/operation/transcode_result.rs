@@ -28,7 +28,7 @@ pub struct TranscodeResult {
     pub totals: Totals,
     /// With `--dry-run`: the objects that the run would write.
     pub plan: Option<PlannedObjects>,
-    /// Paths of arrays that are not quantised, rounded or converted: coordinates, and arrays that CF attributes name.
+    /// Paths of arrays that are not quantised or rounded: coordinates, and arrays that CF attributes name.
     pub spared: Vec<String>,
     /// Findings that did not stop the run.
     pub warnings: Vec<Diagnostic>,

@@ -148,7 +148,7 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
 
 /// Sets the changes of an array. They are the options of the command line, if it is not excluded, overridden by those of
 /// each matching rule. Options and patterns with wildcards change what they fit, a rule with a name has to fit. Returns
-/// whether its values stay as they are because other arrays need them exactly.
+/// whether it is not quantised or rounded because other arrays need its exact values.
 pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &Coordinates) -> bool {
     let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
@@ -184,13 +184,9 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
         // Otherwise `--compress auto:small` would try differences.
         chosen.predict = Some(Predict::None);
     }
-    // With another conversion, `--data-type` is the type of its floats.
-    let is_other = chosen.data_type.as_ref().is_some_and(|asked| *asked != source.data_type);
-    let casts = is_other && !chosen.unpack && chosen.repack.is_none();
-    let is_spared = is_needed && (chosen.quantize.is_some() || chosen.keep_bits.is_some() || casts);
+    let is_spared = is_needed && (chosen.quantize.is_some() || chosen.keep_bits.is_some());
     if is_spared {
         (chosen.quantize, chosen.keep_bits) = (None, None);
-        chosen.data_type = chosen.data_type.filter(|_| !casts);
     }
     // Without a conversion of values, its options do not apply.
     if chosen.quantize.is_none() && chosen.data_type.is_none() && !chosen.unpack {
