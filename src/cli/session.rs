@@ -3,10 +3,9 @@
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Builder};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::error::{ContextKind, ContextValue};
@@ -32,14 +31,16 @@ pub(super) struct Session {
     error_style: Style,
     pub(super) progress: Box<dyn Progress>,
     pub(super) interrupt: Interrupt,
+    /// The exit status of the signal that arrived.
+    interrupted: OnceLock<ExitStatus>,
 }
 
 impl Session {
-    /// Returns a session with the options of a command, if it has them.
+    /// Returns a session with the options of a command. Without them, colours depend on the terminal.
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
         let is_verbose = common.is_some_and(|common| common.verbose > 0);
-        let is_coloured =
-            |output| common.is_some_and(|common| When::is_now(common.color, || terminal::has_colours(output)));
+        let colour = common.and_then(|common| common.color);
+        let is_coloured = |output| When::is_now(colour, || terminal::has_colours(output));
         let style = |output| Style { is_coloured: is_coloured(output), is_verbose, width: None };
         let is_watched = |common: &CommonArguments| !common.quiet && Output::Error.is_terminal();
         let progress: Box<dyn Progress> = match common {
@@ -53,13 +54,8 @@ impl Session {
             error_style: style(Output::Error),
             progress,
             interrupt: Interrupt::default(),
+            interrupted: OnceLock::new(),
         }
-    }
-
-    /// Returns a session without options of a command, in the colours that the streams support.
-    pub(super) fn of_terminal() -> Self {
-        let style = |output| Style { is_coloured: terminal::has_colours(output), ..Style::PLAIN };
-        Session { style: style(Output::Result), error_style: style(Output::Error), ..Session::new(None) }
     }
 
     /// Returns the style of text on stdout.
@@ -147,30 +143,24 @@ pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()
 
 /// Prints clap's own message. `--help` and `--version` are not errors.
 pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
-    let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
-    let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
-    if escaped.is_empty() && cause.is_none() {
-        let session = Session::of_terminal();
-        if error.use_stderr() && session.error_style().width.is_some() {
-            let text = error.render().to_string();
-            session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
-        } else {
-            // A closed stream cannot report an error.
-            let _ = error.print();
-        }
-    } else {
-        for (kind, value) in escaped {
-            error.insert(kind, value);
-        }
-        // Without styles, all escapes are from arguments. They are shown, and not removed.
-        error.remove(ContextKind::Usage);
-        let plain = clap::Command::new("").styles(clap::builder::Styles::plain());
-        let text = error.with_cmd(&plain).render().ansi().to_string();
-        let text = cause.map_or(text.clone(), |cause| text.replace(&cause, &one_line(&cause)));
-        Session::new(None).note(|output| write!(output, "{text}"));
-        return ExitStatus::UsageFault;
+    if !error.use_stderr() {
+        // A closed stream cannot report an error.
+        let _ = error.print();
+        return ExitStatus::Done;
     }
-    if error.use_stderr() { ExitStatus::UsageFault } else { ExitStatus::Done }
+    let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
+    if !escaped.is_empty() {
+        // It repeats the argument with its control characters.
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, value) in escaped {
+        error.insert(kind, value);
+    }
+    let cause = error.source().map_or_else(String::new, ToString::to_string);
+    let text = error.render().ansi().to_string().replace(&cause, &one_line(&cause));
+    let session = Session::new(None);
+    session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
+    ExitStatus::UsageFault
 }
 
 /// Returns an argument of a message as part of one line. `None` if it is already that.
@@ -189,67 +179,9 @@ fn escaped(value: &ContextValue) -> Option<ContextValue> {
 /// The time for unfinished work to stop and clean up.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// The stack size of a main thread, in bytes. Spawned threads have less by default.
-const STACK_BYTES: usize = 8 << 20;
-
-/// The event that the main thread waits for: the command has ended, or a signal has arrived.
-type Event = Result<ExitStatus, Signal>;
-
-/// A signal that ends the process: its name, and the exit status.
-#[derive(Clone, Copy)]
-struct Signal(&'static str, ExitStatus);
-
-/// Runs a command in a separate thread, so that this one can end the process when a signal arrives.
-pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitStatus + Send + 'static) -> ExitStatus {
-    let (sender, events) = mpsc::channel();
-    watch(sender.clone());
-    let own = Arc::clone(session);
-    let thread = Builder::new().name("run".to_owned()).stack_size(STACK_BYTES).spawn(move || {
-        let status = catch_unwind(AssertUnwindSafe(|| run(&own))).unwrap_or(ExitStatus::Failed);
-        // If a signal was first, nobody receives this.
-        let _ = sender.send(Ok(status));
-    });
-    if let Err(error) = thread {
-        let error = OperationError::environment("not enough memory to start a thread")
-            .with_help("raise the limit of the process (`ulimit -v`)")
-            .because(error);
-        return session.report_error(&error.into());
-    }
-    match events.recv() {
-        Ok(Ok(status)) => status,
-        Ok(Err(signal)) => signal.end(session, &events),
-        Err(_) => ExitStatus::Failed,
-    }
-}
-
-impl Signal {
-    /// Interrupts the command, waits a short time if it must clean up, and reports what remains.
-    fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
-        let Signal(name, own) = self;
-        let unfinished = session.interrupt.raise();
-        let deadline = Instant::now() + PATIENCE;
-        while unfinished.is_some()
-            && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-        {
-            // The command has reported itself what remains, or it was just finished. A repeated signal does not shorten
-            // the wait: the terminal and the parent process may send one each.
-            if let Ok(status) = event {
-                return if status == ExitStatus::Interrupted { own } else { status };
-            }
-        }
-        session.interrupt.clear();
-        session.progress.finish();
-        let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
-        let help = unfinished.unwrap_or_else(nothing);
-        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));
-        session.report_error(&error.with_help(help).into());
-        own
-    }
-}
-
-/// Sends the signals that arrive. If no handler can be set, they end the process, as by default.
+/// Ends the process when a signal arrives. If no handler can be set, the signal does, as by default.
 #[cfg(unix)]
-fn watch(sender: Sender<Event>) {
+pub(super) fn watch(session: &Arc<Session>) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     // A file that exceeds the limit of the process is then a write error, and does not end the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
@@ -257,21 +189,41 @@ fn watch(sender: Sender<Event>) {
     // If `nohup` ignores it, it remains ignored.
     wanted.extend(machine::heeds_hang_up().then_some(SIGHUP));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    // If this thread cannot start, the command's thread cannot start either.
+    let session = Arc::clone(session);
+    // Without this thread, the threads of the work cannot start either.
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in signals.forever() {
-            let signal = match signal {
-                SIGHUP => Signal("SIGHUP", ExitStatus::HungUp),
-                SIGTERM => Signal("SIGTERM", ExitStatus::Terminated),
-                _ => Signal("SIGINT", ExitStatus::Interrupted),
-            };
-            if sender.send(Err(signal)).is_err() {
-                break;
-            }
+        // A repeated signal changes nothing: the terminal and the parent process may send one each.
+        match signals.forever().next() {
+            Some(SIGHUP) => session.end_by("SIGHUP", ExitStatus::HungUp),
+            Some(SIGTERM) => session.end_by("SIGTERM", ExitStatus::Terminated),
+            _ => session.end_by("SIGINT", ExitStatus::Interrupted),
         }
     });
 }
 
 /// Other systems have no such signals.
 #[cfg(not(unix))]
-fn watch(_: Sender<Event>) {}
+pub(super) fn watch(_: &Arc<Session>) {}
+
+impl Session {
+    /// Interrupts the command, and reports what remains if the command does not end the process in time.
+    fn end_by(&self, signal: &str, status: ExitStatus) {
+        let _ = self.interrupted.set(status);
+        let unfinished = self.interrupt.raise();
+        if unfinished.is_some() {
+            thread::sleep(PATIENCE);
+        }
+        self.interrupt.clear();
+        let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
+        let help = unfinished.unwrap_or_else(nothing);
+        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {signal}"));
+        self.report_error(&error.with_help(help).into());
+        std::process::exit(status as i32);
+    }
+
+    /// Returns the exit status of the process. An interrupted command has that of the signal.
+    pub(super) fn exit_status(&self, of_command: ExitStatus) -> ExitStatus {
+        let of_signal = self.interrupted.get().filter(|_| of_command == ExitStatus::Interrupted);
+        of_signal.copied().unwrap_or(of_command)
+    }
+}
