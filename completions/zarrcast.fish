@@ -719,10 +719,10 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attribut
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'New names of the dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Integer that stands for NaN' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t''
-nearest-away\t''
 towards-zero\t''
 towards-positive\t''
-towards-negative\t''"
+towards-negative\t''
+nearest-away\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d '`clamp` values out of range, or `wrap` them modulo 2^N [default: fail]' -r -f -a "clamp\t''
 wrap\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches, with their coordinates' -r

@@ -71,8 +71,7 @@ impl Session {
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            let (style, is_terminal) = (self.error_style(), Output::Error.is_terminal());
-            self.note(|output| failure::write_findings(findings, style, is_terminal, output));
+            self.note(|output| failure::write_findings(findings, self.error_style(), output));
         }
     }
 

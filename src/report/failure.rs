@@ -86,7 +86,7 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
 
 /// Writes findings: severity, code, message, location, help. A finding about many nodes is reported once. On a
 /// terminal, location and help have separate lines. Otherwise a finding is one line.
-pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
+pub fn write_findings(found: &[Diagnostic], style: Style, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();
         let role = Role::from_severity(finding.severity);
@@ -94,7 +94,7 @@ pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, out
         let location = location_of(&finding.location).filter(|_| !group.is_of_many());
         let location = location.map(|location| (Role::Faint, "at", location));
         let clauses = location.into_iter().chain(group.clauses(style));
-        if is_terminal {
+        if style.width.is_some() {
             write_clause((role, &head, 0), &finding.message, style, output)?;
             for (role, label, text) in clauses {
                 write_clause((role, label, 2), &text, style, output)?;

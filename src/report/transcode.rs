@@ -226,9 +226,9 @@ fn arrays<'a>(result: &'a TranscodeResult) -> Vec<Array<'a>> {
 /// Returns a name whose numbers are padded to 20 digits, so that names sort by their numbers.
 fn with_long_numbers(name: &str) -> String {
     let is_same = |a: &u8, b: &u8| a.is_ascii_digit() == b.is_ascii_digit();
-    let run = |run: &[u8]| match std::str::from_utf8(run) {
-        Ok(run) if run.starts_with(|first: char| first.is_ascii_digit()) => format!("{run:0>20}"),
-        _ => String::from_utf8_lossy(run).into_owned(),
+    let run = |run: &[u8]| {
+        let (width, run) = (if run[0].is_ascii_digit() { 20 } else { 0 }, String::from_utf8_lossy(run));
+        format!("{run:0>width$}")
     };
     name.as_bytes().chunk_by(is_same).map(run).collect()
 }
@@ -278,7 +278,6 @@ fn time(result: &TranscodeResult) -> String {
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let sides = node.source.as_ref().zip(node.destination.as_ref());
     let both = |text: fn(&ArrayDescription) -> String| sides.map(|(before, after)| changed(text(before), &text(after)));
-    let has_shards = [&node.source, &node.destination].into_iter().flatten().any(|array| array.shard_shape.is_some());
     let shards = |of: &ArrayDescription| of.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
     let dropped = sides.map(|(source, destination)| dropped(source, destination)).filter(|names| !names.is_empty());
     let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
@@ -295,7 +294,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("data type", both(|array| data_type(&array.data_type))),
         ("fill value", both(|array| quantity::json(&array.fill_value))),
         ("chunk shape", both(chunk_shape)),
-        ("shard shape", both(shards).filter(|_| has_shards)),
+        ("shard shape", both(shards).filter(|shards| shards != "none")),
         ("codecs", sides.map(changed_chain)),
         ("removed codecs", dropped.map(|names| names.join(", "))),
         ("selected", selected),

@@ -414,7 +414,7 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
         let kind = if target.element().is_signed_integer() { "int" } else { "uint" };
         let help = match target.bits() {
             ..8 => format!("{kind}8 is read everywhere"),
-            ..16 => format!("{kind}8 and {kind}16 are read everywhere"),
+            8..16 => format!("{kind}8 and {kind}16 are read everywhere"),
             _ => format!("{kind}16 and {kind}32 are read everywhere"),
         };
         Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help(help)
