@@ -62,10 +62,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return Session::new(None).report_error(&error),
     };
     let session = Arc::new(Session::new(command.common()));
-    session::watch(&session);
-    let outcome = session::guard(|| command.run(&session));
-    session.progress.finish();
-    session.exit_status(outcome.unwrap_or_else(|error| session.report_error(&error)))
+    session::attend(&session, |session| {
+        let outcome = session::guard(|| command.run(session));
+        session.progress.finish();
+        outcome.unwrap_or_else(|error| session.report_error(&error))
+    })
 }
 
 /// Returns the command line. The output options of `transcode` are in the section of its checks.

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
-use std::thread::{self, Builder};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::error::{ContextKind, ContextValue};
@@ -31,8 +32,6 @@ pub(super) struct Session {
     error_style: Style,
     pub(super) progress: Box<dyn Progress>,
     pub(super) interrupt: Interrupt,
-    /// The exit status of the signal that arrived.
-    interrupted: OnceLock<ExitStatus>,
 }
 
 impl Session {
@@ -54,7 +53,6 @@ impl Session {
             error_style: style(Output::Error),
             progress,
             interrupt: Interrupt::default(),
-            interrupted: OnceLock::new(),
         }
     }
 
@@ -178,9 +176,67 @@ fn escaped(value: &ContextValue) -> Option<ContextValue> {
 /// The time for unfinished work to stop and clean up.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Ends the process when a signal arrives. If no handler can be set, the signal does, as by default.
+/// The stack size of a main thread, in bytes. Spawned threads have less by default.
+const STACK_BYTES: usize = 8 << 20;
+
+/// The event that the main thread waits for: the command has ended, or a signal has arrived.
+type Event = Result<ExitStatus, Signal>;
+
+/// A signal that ends the process: its name, and the exit status.
+#[derive(Clone, Copy)]
+struct Signal(&'static str, ExitStatus);
+
+/// Runs a command in a separate thread, so that this one can end the process when a signal arrives.
+pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitStatus + Send + 'static) -> ExitStatus {
+    let (sender, events) = mpsc::channel();
+    watch(sender.clone());
+    let own = Arc::clone(session);
+    let thread = Builder::new().name("run".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+        let status = catch_unwind(AssertUnwindSafe(|| run(&own))).unwrap_or(ExitStatus::Failed);
+        // If a signal was first, nobody receives this.
+        let _ = sender.send(Ok(status));
+    });
+    if let Err(error) = thread {
+        let error = OperationError::environment("not enough memory to start a thread")
+            .with_help("raise the limit of the process (`ulimit -v`)")
+            .because(error);
+        return session.report_error(&error.into());
+    }
+    match events.recv() {
+        Ok(Ok(status)) => status,
+        Ok(Err(signal)) => signal.end(session, &events),
+        Err(_) => ExitStatus::Failed,
+    }
+}
+
+impl Signal {
+    /// Interrupts the command, waits a short time if it must clean up, and reports what remains.
+    fn end(self, session: &Session, events: &Receiver<Event>) -> ExitStatus {
+        let Signal(name, own) = self;
+        let unfinished = session.interrupt.raise();
+        let deadline = Instant::now() + PATIENCE;
+        while unfinished.is_some()
+            && let Ok(event) = events.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            // The command has reported itself what remains, or it was just finished. A repeated signal does not shorten
+            // the wait: the terminal and the parent process may send one each.
+            if let Ok(status) = event {
+                return if status == ExitStatus::Interrupted { own } else { status };
+            }
+        }
+        session.interrupt.clear();
+        session.progress.finish();
+        let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
+        let help = unfinished.unwrap_or_else(nothing);
+        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {name}"));
+        session.report_error(&error.with_help(help).into());
+        own
+    }
+}
+
+/// Sends the signals that arrive. If no handler can be set, they end the process, as by default.
 #[cfg(unix)]
-pub(super) fn watch(session: &Arc<Session>) {
+fn watch(sender: Sender<Event>) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     // A file that exceeds the limit of the process is then a write error, and does not end the process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
@@ -188,41 +244,21 @@ pub(super) fn watch(session: &Arc<Session>) {
     // If `nohup` ignores it, it remains ignored.
     wanted.extend(machine::heeds_hang_up().then_some(SIGHUP));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    let session = Arc::clone(session);
-    // Without this thread, the threads of the work cannot start either.
+    // If this thread cannot start, the command's thread cannot start either.
     let _ = Builder::new().name("signals".to_owned()).spawn(move || {
-        // A repeated signal changes nothing: the terminal and the parent process may send one each.
-        match signals.forever().next() {
-            Some(SIGHUP) => session.end_by("SIGHUP", ExitStatus::HungUp),
-            Some(SIGTERM) => session.end_by("SIGTERM", ExitStatus::Terminated),
-            _ => session.end_by("SIGINT", ExitStatus::Interrupted),
+        for signal in signals.forever() {
+            let signal = match signal {
+                SIGHUP => Signal("SIGHUP", ExitStatus::HungUp),
+                SIGTERM => Signal("SIGTERM", ExitStatus::Terminated),
+                _ => Signal("SIGINT", ExitStatus::Interrupted),
+            };
+            if sender.send(Err(signal)).is_err() {
+                break;
+            }
         }
     });
 }
 
 /// Other systems have no such signals.
 #[cfg(not(unix))]
-pub(super) fn watch(_: &Arc<Session>) {}
-
-impl Session {
-    /// Interrupts the command, and reports what remains if the command does not end the process in time.
-    fn end_by(&self, signal: &str, status: ExitStatus) {
-        let _ = self.interrupted.set(status);
-        let unfinished = self.interrupt.raise();
-        if unfinished.is_some() {
-            thread::sleep(PATIENCE);
-        }
-        self.interrupt.clear();
-        let nothing = || "this run leaves nothing unfinished; run the command again".to_owned();
-        let help = unfinished.unwrap_or_else(nothing);
-        let error = OperationError::new(FaultClass::Interrupted, format!("interrupted by {signal}"));
-        self.report_error(&error.with_help(help).into());
-        std::process::exit(status as i32);
-    }
-
-    /// Returns the exit status of the process. An interrupted command has that of the signal.
-    pub(super) fn exit_status(&self, of_command: ExitStatus) -> ExitStatus {
-        let of_signal = self.interrupted.get().filter(|_| of_command == ExitStatus::Interrupted);
-        of_signal.copied().unwrap_or(of_command)
-    }
-}
+fn watch(_: Sender<Event>) {}
