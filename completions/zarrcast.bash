@@ -513,7 +513,7 @@ _zarrcast() {
                     return 0
                     ;;
                 --rounding)
-                    COMPREPLY=($(compgen -W "nearest-even nearest-away towards-zero towards-positive towards-negative" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "nearest-even towards-zero towards-positive towards-negative nearest-away" -- "${cur}"))
                     return 0
                     ;;
                 --out-of-range)

@@ -54,7 +54,7 @@ uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l sample -d 'Approximate number of chunks that --suggest tries' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l chunk -d 'Decode one chunk, codec by codec' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview -d 'Draw a slice of the last two dimensions' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing; `auto`: those that attributes declare [default: auto]' -r -f -a "auto\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l missing -d 'Values that count as missing, `none`, or `auto` (as declared) [default: auto]' -r -f -a "auto\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l preview-png -d 'Write the slice as a PNG file of at most 1024 x 1024 pixels' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l report -d 'Write an HTML page with pictures' -r -F
@@ -75,7 +75,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l inner-chun
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l cf -d 'Apply scale_factor, add_offset and _Unsigned first'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Print details and times on stderr'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s v -l verbose -d 'Print details: each node and absent chunk, and times'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -544,7 +544,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l cf -d 'Co
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l list-rules -d 'List every code with its severity'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Print details and times on stderr'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s v -l verbose -d 'Print details: each node and absent chunk, and times'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -620,7 +620,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l stages
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l round-trip -d 'Encode, decode and compare'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l json -d 'Print the result as JSON'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Print details and times on stderr'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s v -l verbose -d 'Print details: each node and absent chunk, and times'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand apply-codec" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -719,10 +719,10 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l attribut
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l dimension-names -d 'New names of the dimensions' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l nan-value -d 'Integer that stands for NaN' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l rounding -d 'Rounding: nearest-even (default), nearest-away, towards-zero, towards-positive or towards-negative' -r -f -a "nearest-even\t''
-nearest-away\t''
 towards-zero\t''
 towards-positive\t''
-towards-negative\t''"
+towards-negative\t''
+nearest-away\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l out-of-range -d '`clamp` values out of range, or `wrap` them modulo 2^N [default: fail]' -r -f -a "clamp\t''
 wrap\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l only -d 'Write only the arrays whose path matches, with their coordinates' -r
@@ -769,7 +769,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l init -d 
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l status -d 'Show which parts are done'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l finish -d 'Check that all parts are done, and publish DEST'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s q -l quiet -d 'Print no warnings and no progress'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Print details and times on stderr'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s v -l verbose -d 'Print details: each node and absent chunk, and times'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l anonymous -d 'Send no credentials (for public data)'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-file-references -d 'Let a reference file point at local files outside its folder'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l json -d 'Print the result as JSON'

@@ -52,11 +52,11 @@ pub(super) struct ApplyCodecArguments {
     shape: Option<Extents>,
 
     /// Fill value of the decoded array, as JSON
-    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data", hide_short_help = true)]
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data")]
     fill_value: Option<Json>,
 
     /// Do not stop if the chain changes the fill value
-    #[arg(long, help_heading = "Data", hide_short_help = true)]
+    #[arg(long, help_heading = "Data")]
     no_fill_check: bool,
 
     /// Use the codec chain, data type and chunk shape of this array
@@ -64,7 +64,7 @@ pub(super) struct ApplyCodecArguments {
     like: Option<PathBuf>,
 
     /// Path of the node inside the store of --like
-    #[arg(long, value_name = "PATH", requires = "like", help_heading = "Codecs", hide_short_help = true)]
+    #[arg(long, value_name = "PATH", requires = "like", help_heading = "Codecs")]
     node: Option<String>,
 
     /// Decode this stored chunk instead of INPUT

@@ -35,8 +35,8 @@ pub(super) struct CommonArguments {
     #[arg(short, long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
 
-    /// Print details and times on stderr
-    #[arg(short, long, action = ArgAction::Count, hide_short_help = true)]
+    /// Print details: each node and absent chunk, and times
+    #[arg(short, long, action = ArgAction::Count)]
     pub(super) verbose: u8,
 
     /// Colour the output: auto, always or never (`auto` honours NO_COLOR)
@@ -87,31 +87,7 @@ impl CommonArguments {
     /// Parses a location that this build can open.
     pub(super) fn location(&self, argument: &str, text: PathBuf) -> Result<Location, OperationError> {
         let settings = &self.remote.storage_options;
-        if settings.iter().any(|(name, _)| name.is_empty()) {
-            return Err(OperationError::usage("`--storage-option` expects KEY=VALUE")
-                .with_help("such as `--storage-option aws_region=eu-central-1`"));
-        }
-        let unknown = settings.iter().find(|(name, _)| !RemoteOptions::is_setting(name));
-        if let Some((name, _)) = unknown {
-            // The value may be a secret, and so may the text before it.
-            let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            let shown = if is_name { format!(" {name}") } else { String::new() };
-            let message = format!("`--storage-option{shown}`: no store has an option of this name");
-            return Err(OperationError::usage(message).with_help(
-                "use the name of a variable of the cloud, such as aws_region, google_service_account or \
-                 azure_storage_account_name",
-            ));
-        }
-        let bad = settings.iter().find(|(name, value)| RemoteOptions::is_bad_switch(name, value));
-        if let Some((name, _)) = bad {
-            return Err(OperationError::usage(format!("`--storage-option {name}` expects true or false"))
-                .with_help(format!("such as `--storage-option {name}=true`")));
-        }
-        let useless = settings.iter().find(|(name, value)| !RemoteOptions::has_effect(name, value));
-        if let Some((name, _)) = useless {
-            let message = format!("`--storage-option {name}`: this build does not use it");
-            return Err(OperationError::usage(message).with_help("leave it out"));
-        }
+        settings.iter().try_for_each(check_setting)?;
         let default = RemoteOptions::default();
         let options = RemoteOptions {
             settings: settings.clone(),
@@ -145,6 +121,28 @@ impl CommonArguments {
         words.extend(allow_file_references.then(|| "--allow-file-references".to_owned()));
         words
     }
+}
+
+/// Refuses a setting that no store has, or that has no effect.
+fn check_setting((name, value): &(String, String)) -> Result<(), OperationError> {
+    // The value may be a secret, and so may the text before it.
+    let is_known = RemoteOptions::is_setting(name);
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let shown = if is_known || is_name { format!(" {name}") } else { String::new() };
+    let (fault, help) = if name.is_empty() {
+        (" expects KEY=VALUE", "such as `--storage-option aws_region=eu-central-1`".to_owned())
+    } else if !is_known {
+        let help = "use the name of a variable of the cloud, such as aws_region, google_service_account or \
+            azure_storage_account_name";
+        (": no store has an option of this name", help.to_owned())
+    } else if RemoteOptions::is_bad_switch(name, value) {
+        (" expects true or false", format!("such as `--storage-option {name}=true`"))
+    } else if !RemoteOptions::has_effect(name, value) {
+        (": this build does not use it", "leave it out".to_owned())
+    } else {
+        return Ok(());
+    };
+    Err(OperationError::usage(format!("`--storage-option{shown}`{fault}")).with_help(help))
 }
 
 /// Returns the error for a setting that is not written into a script.
@@ -182,18 +180,22 @@ impl ReportArguments {
             let message = format!("--report `{}` is inside {above}", path.display());
             return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
         }
-        file::check_writable(path).map_err(|error| cannot_write(path, error))
+        file::check_writable(path).map_err(|error| cannot_write("report", path, error))
     }
 
     /// Writes the page, where one is asked for.
     pub(super) fn write(&self, page: impl FnOnce() -> String) -> Result<(), OperationError> {
-        let Some(path) = &self.report else { return Ok(()) };
-        file::write(path, page().as_bytes()).map_err(|error| cannot_write(path, error))
+        self.report.as_ref().map_or(Ok(()), |path| write_file("report", path, page().as_bytes()))
     }
 }
 
-fn cannot_write(path: &Path, error: StoreError) -> OperationError {
-    OperationError::environment(format!("the file of --report, `{}`, cannot be written", path.display()))
+/// Writes the file of an option.
+pub(super) fn write_file(option: &str, path: &Path, bytes: &[u8]) -> Result<(), OperationError> {
+    file::write(path, bytes).map_err(|error| cannot_write(option, path, error))
+}
+
+fn cannot_write(option: &str, path: &Path, error: StoreError) -> OperationError {
+    OperationError::environment(format!("the file of --{option}, `{}`, cannot be written", path.display()))
         .because(error)
         .with_help("check the path and its permissions")
 }

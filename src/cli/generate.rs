@@ -104,7 +104,7 @@ fn page(command: &clap::Command, name: &str) -> std::io::Result<(String, Vec<u8>
     let (man, mut text) = (Man::new(whole).title(name.to_uppercase()).source(NAME), Vec::new());
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
-    section("SYNOPSIS", usage.trim_start_matches("Usage: ")).to_writer(&mut text)?;
+    section("SYNOPSIS", &usage.trim_start_matches("Usage: ").replace("\n       ", "\n")).to_writer(&mut text)?;
     man.render_description_section(&mut text)?;
     man.render_options_section(&mut text)?;
     if command.has_subcommands() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::arguments::{CommonArguments, ReportArguments};
+use super::arguments::{CommonArguments, ReportArguments, write_file};
 use super::session::Session;
 use super::value::{self, When};
 use super::{ExitStatus, require, require_one};
@@ -19,7 +19,7 @@ use crate::operation::{
 };
 use crate::report::terminal::{self, Output};
 use crate::report::{self, html, inspect_preview, json};
-use crate::store::{Location, file};
+use crate::store::Location;
 
 /// The maximum size of a `--preview-png`, in pixels.
 const IMAGE: PictureSize = PictureSize { columns: 1024, rows: 1024, pixel_height: 1 };
@@ -50,12 +50,12 @@ pub(super) struct InspectArguments {
     stores: Vec<PathBuf>,
 
     /// Path of a node inside each store
-    #[arg(long, value_name = "PATH", help_heading = "Metadata", hide_short_help = true)]
+    #[arg(long, value_name = "PATH", help_heading = "Metadata")]
     node: Option<String>,
 
     /// Count stored chunks, bytes and unknown keys: auto (local stores), always or never [default: auto]
     #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
-    #[arg(help_heading = "Metadata", hide_short_help = true)]
+    #[arg(help_heading = "Metadata")]
     storage: Option<When>,
 
     /// Show nodes at most N levels below a group
@@ -95,7 +95,7 @@ struct ValueArguments {
     suggest: Option<String>,
 
     /// Approximate number of chunks that --suggest tries
-    #[arg(long, value_name = "N", requires = "suggest", value_parser = value::above_zero::<u64>, hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "suggest", value_parser = value::above_zero::<u64>)]
     sample: Option<u64>,
 
     /// Show which bits of the values carry information
@@ -109,7 +109,7 @@ struct ValueArguments {
     chunk: Option<value::Extents>,
 
     /// Let --chunk name an inner chunk, not a shard
-    #[arg(long, requires = "chunk", hide_short_help = true)]
+    #[arg(long, requires = "chunk")]
     inner_chunk: bool,
 
     /// Draw a slice of the last two dimensions
@@ -118,9 +118,10 @@ struct ValueArguments {
     #[arg(long, value_name = "AT", num_args = 0..=1, default_missing_value = "")]
     preview: Option<String>,
 
-    /// Values that count as missing; `auto`: those that attributes declare [default: auto]
-    #[arg(long, value_name = "VALUE,...|auto|none", value_parser = value::missing_or_none)]
-    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    /// Values that count as missing, `none`, or `auto` (as declared) [default: auto]
+    ///
+    /// VALUES are VALUE,... as in fill values. Attributes that declare them are _FillValue and missing_value.
+    #[arg(long, value_name = "VALUES", value_parser = value::missing_or_none, allow_hyphen_values = true)]
     missing: Option<value::MissingOrNone>,
 
     /// Apply scale_factor, add_offset and _Unsigned first
@@ -128,7 +129,7 @@ struct ValueArguments {
     cf: bool,
 
     /// Write the slice as a PNG file of at most 1024 x 1024 pixels
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     preview_png: Option<PathBuf>,
 }
 
@@ -280,14 +281,14 @@ fn suggest(text: String, sample: Option<u64>, stores: &mut Vec<PathBuf>) -> Resu
 fn slice(text: &str, stores: &mut Vec<PathBuf>) -> Result<Vec<(String, u64)>, OperationError> {
     let at = value::indices(text);
     if stores.is_empty() {
-        if at.is_some() {
+        if at.is_ok() {
             return Err(OperationError::usage("STORE is missing").with_help("name the folder of an array"));
         }
         stores.push(PathBuf::from(text));
         return Ok(Vec::new());
     }
-    at.ok_or_else(|| {
-        OperationError::usage(format!("--preview takes AXIS=INDEX,...; found {text:?}"))
+    at.map_err(|fault| {
+        OperationError::usage(format!("--preview takes AXIS=INDEX,...; {fault}"))
             .with_help("name dimensions by number or name, such as --preview 0=3 or --preview time=3,level=0")
     })
 }
@@ -305,7 +306,5 @@ fn write_image(result: &InspectResult, path: &Path) -> anyhow::Result<()> {
     let InspectResult::Array(array) = result else { return Ok(()) };
     let Some(image) = &array.image else { return Ok(()) };
     let bytes = inspect_preview::image(image).context("the image cannot be encoded")?;
-    file::write(path, &bytes).map_err(|error| {
-        OperationError::environment(format!("`{}` is not written", path.display())).because(error).into()
-    })
+    Ok(write_file("preview-png", path, &bytes)?)
 }

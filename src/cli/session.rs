@@ -35,11 +35,11 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Returns a session with the options of a command, if it has them.
+    /// Returns a session with the options of a command. Without them, colours depend on the terminal.
     pub(super) fn new(common: Option<&CommonArguments>) -> Self {
         let is_verbose = common.is_some_and(|common| common.verbose > 0);
-        let is_coloured =
-            |output| common.is_some_and(|common| When::is_now(common.color, || terminal::has_colours(output)));
+        let colour = common.and_then(|common| common.color);
+        let is_coloured = |output| When::is_now(colour, || terminal::has_colours(output));
         let style = |output| Style { is_coloured: is_coloured(output), is_verbose, width: None };
         let is_watched = |common: &CommonArguments| !common.quiet && Output::Error.is_terminal();
         let progress: Box<dyn Progress> = match common {
@@ -56,12 +56,6 @@ impl Session {
         }
     }
 
-    /// Returns a session without options of a command, in the colours that the streams support.
-    pub(super) fn of_terminal() -> Self {
-        let style = |output| Style { is_coloured: terminal::has_colours(output), ..Style::PLAIN };
-        Session { style: style(Output::Result), error_style: style(Output::Error), ..Session::new(None) }
-    }
-
     /// Returns the style of text on stdout.
     pub(super) fn style(&self) -> Style {
         self.style.within(terminal::columns(Output::Result))
@@ -75,8 +69,7 @@ impl Session {
     /// Prints findings on stderr, unless `--quiet` was given.
     pub(super) fn warn(&self, findings: &[Diagnostic]) {
         if !self.quiet {
-            let (style, is_terminal) = (self.error_style(), Output::Error.is_terminal());
-            self.note(|output| failure::write_findings(findings, style, is_terminal, output));
+            self.note(|output| failure::write_findings(findings, self.error_style(), output));
         }
     }
 
@@ -147,30 +140,24 @@ pub(super) fn print_as_it_is(write: impl FnOnce(&mut dyn Write) -> io::Result<()
 
 /// Prints clap's own message. `--help` and `--version` are not errors.
 pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
-    let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
-    let cause = error.source().map(ToString::to_string).filter(|cause| one_line(cause) != *cause);
-    if escaped.is_empty() && cause.is_none() {
-        let session = Session::of_terminal();
-        if error.use_stderr() && session.error_style().width.is_some() {
-            let text = error.render().to_string();
-            session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
-        } else {
-            // A closed stream cannot report an error.
-            let _ = error.print();
-        }
-    } else {
-        for (kind, value) in escaped {
-            error.insert(kind, value);
-        }
-        // Without styles, all escapes are from arguments. They are shown, and not removed.
-        error.remove(ContextKind::Usage);
-        let plain = clap::Command::new("").styles(clap::builder::Styles::plain());
-        let text = error.with_cmd(&plain).render().ansi().to_string();
-        let text = cause.map_or(text.clone(), |cause| text.replace(&cause, &one_line(&cause)));
-        Session::new(None).note(|output| write!(output, "{text}"));
-        return ExitStatus::UsageFault;
+    if !error.use_stderr() {
+        // A closed stream cannot report an error.
+        let _ = error.print();
+        return ExitStatus::Done;
     }
-    if error.use_stderr() { ExitStatus::UsageFault } else { ExitStatus::Done }
+    let escaped: Vec<_> = error.context().filter_map(|(kind, value)| Some((kind, escaped(value)?))).collect();
+    if !escaped.is_empty() {
+        // It repeats the argument with its control characters.
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, value) in escaped {
+        error.insert(kind, value);
+    }
+    let cause = error.source().map_or_else(String::new, ToString::to_string);
+    let text = error.render().ansi().to_string().replace(&cause, &one_line(&cause));
+    let session = Session::new(None);
+    session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
+    ExitStatus::UsageFault
 }
 
 /// Returns an argument of a message as part of one line. `None` if it is already that.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::arguments::{CommonArguments, ReportArguments};
+use super::arguments::{CommonArguments, ReportArguments, write_file};
 use super::session::Session;
 use super::value::{self, Document, PartNumber};
 use super::{ExitStatus, require, require_one, status_of_error};
@@ -20,7 +20,7 @@ use crate::operation::{OperationError, Partition, ValidateLevel, ValidateOptions
 use crate::report::table::Table;
 use crate::report::terminal::Style;
 use crate::report::{self, formats, html, json};
-use crate::store::{Location, file};
+use crate::store::Location;
 
 impl ValidateArguments {
     pub(super) fn run(self, session: &Session) -> anyhow::Result<ExitStatus> {
@@ -124,11 +124,7 @@ fn write_contract(options: &ValidateOptions, path: &Path, session: &Session) -> 
     let contract = contract(options, &session.interrupt)?;
     let mut text = serde_json::to_vec_pretty(&Json::Object(contract)).context("the contract is not JSON")?;
     text.push(b'\n');
-    file::write(path, &text).map_err(|error| {
-        let message = "the file of --write-expect cannot be written";
-        OperationError::environment(message).because(error).with_help("check the path and its permissions")
-    })?;
-    Ok(())
+    Ok(write_file("write-expect", path, &text)?)
 }
 
 /// Reports failures, and returns the exit status of the run: the greatest of its parts.
@@ -153,13 +149,18 @@ fn report_failures(outcome: ValidateOutcome, session: &Session) -> ExitStatus {
     status
 }
 
+/// The forms of the command. The last two take no STORE.
+const USAGE: &str = "zarrcast validate [OPTIONS] <STORE>...
+       zarrcast validate --explain <CODE>
+       zarrcast validate --list-rules";
+
 /// Check stores: metadata, keys, shard indexes, every chunk
 ///
 /// Reports all findings, each with a stable code. A group is checked with all arrays and groups below it. The exit status
 /// is 1 if a finding is an error.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("examples/validate.short.txt"))]
-#[command(after_long_help = include_str!("examples/validate.txt"))]
+#[command(after_long_help = include_str!("examples/validate.txt"), override_usage = USAGE)]
 pub(super) struct ValidateArguments {
     /// Arrays or groups to check
     ///
@@ -168,7 +169,7 @@ pub(super) struct ValidateArguments {
     stores: Vec<PathBuf>,
 
     /// Path of a node inside each STORE and inside OTHER
-    #[arg(long, value_name = "PATH", help_heading = "Check", hide_short_help = true)]
+    #[arg(long, value_name = "PATH", help_heading = "Check")]
     node: Option<String>,
 
     /// What to check: metadata, keys, index or data [default: keys]
@@ -187,7 +188,7 @@ pub(super) struct ValidateArguments {
 
     /// Show the first N findings; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 1000)]
-    #[arg(help_heading = "Output", hide_short_help = true)]
+    #[arg(help_heading = "Output")]
     max_findings: usize,
 
     /// Output format: text, json, github, junit or sarif
@@ -200,7 +201,7 @@ pub(super) struct ValidateArguments {
     ///
     /// Needs --level data or index. `auto` reads SLURM_ARRAY_TASK_ID and others, like `transcode --partition auto`.
     #[arg(long, value_name = "I/N|auto/N", value_parser = share, conflicts_with = "against", allow_hyphen_values = true)]
-    #[arg(help_heading = "Several machines", hide_short_help = true)]
+    #[arg(help_heading = "Several machines")]
     partition: Option<(PartNumber, u64)>,
 
     /// First number of the array job [default: 1 for SGE and LSF, else 0]
@@ -232,7 +233,7 @@ pub(super) struct ValidateArguments {
     expect: Option<PathBuf>,
 
     /// Write a FILE for --expect from STORE
-    #[arg(long, value_name = "FILE", help_heading = "Compare", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = "Compare")]
     pub(super) write_expect: Option<PathBuf>,
 
     /// Show what a code means and what to do

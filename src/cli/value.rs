@@ -100,14 +100,27 @@ pub(super) type Extents = Vec<u64>;
 
 /// Parses `A,B,...`.
 pub(super) fn extents(text: &str) -> Result<Extents, String> {
+    lengths(text).map_err(|fault| format!("expected whole numbers, such as 16,256,256, or `scalar`; {fault}"))
+}
+
+/// Parses `A,B,...`. The error names the item that is not a length.
+fn lengths(text: &str) -> Result<Extents, String> {
     if text.is_empty() || text == "scalar" {
         return Ok(Vec::new());
     }
-    text.split(',').map(|extent| whole(extent.trim())).collect::<Option<Vec<u64>>>().ok_or_else(|| {
-        let negative = text.split(',').find(|extent| extent.trim().parse::<i64>().is_ok_and(|n| n < 0));
-        let negative = negative.map_or_else(String::new, |n| format!(": {} is negative", n.trim()));
-        format!("expected whole numbers, such as 16,256,256, or `scalar`; found {text:?}{negative}")
-    })
+    let items = text.split(',').zip(1..);
+    items.map(|(item, number)| whole(item.trim()).ok_or_else(|| wrong_item(text, item, number))).collect()
+}
+
+/// Describes an item of a list that cannot be read. The first item has number 1.
+fn wrong_item(text: &str, item: &str, number: u64) -> String {
+    match item.trim() {
+        "" => format!("item {number} of {text:?} is empty"),
+        item if item.parse::<i64>().is_ok_and(|length| length < 0) => {
+            format!("item {number} of {text:?} is negative: {item}")
+        }
+        item => format!("found {item:?}"),
+    }
 }
 
 /// Refuses names of dimensions in JSON: they are given as `A,B`.
@@ -164,16 +177,9 @@ pub(super) fn histogram(text: &str) -> Result<HistogramOptions, String> {
     Ok(HistogramOptions { bins, range })
 }
 
-/// Parses `AXIS=INDEX,...` or an empty text. `None` for anything else.
-pub(super) fn indices(text: &str) -> Option<Vec<(String, u64)>> {
-    if text.is_empty() {
-        return Some(Vec::new());
-    }
-    let piece = |piece: &str| {
-        let (axis, index) = piece.rsplit_once('=')?;
-        Some((axis.trim().to_owned(), index.trim().parse().ok()?))
-    };
-    text.split(',').map(piece).collect()
+/// Parses `AXIS=INDEX,...` or an empty text.
+pub(super) fn indices(text: &str) -> Result<Vec<(String, u64)>, String> {
+    if text.is_empty() { Ok(Vec::new()) } else { pairs(text, |index| whole(index.trim())) }
 }
 
 /// Values that count as missing. `None` is the word `none`. The alias makes clap read it as one value.
@@ -502,33 +508,26 @@ fn shape(text: &str, default_bytes: u64) -> Result<ShapeRequest, String> {
         Some(rest) if rest.starts_with(':') => return size(&rest[1..]).map(ShapeRequest::Auto),
         _ => {}
     }
-    if !text.contains('=') {
-        return extents(text).map(ShapeRequest::Lengths).map_err(|error| error + &respelt_shape(text));
+    let expected =
+        |fault| format!("expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; {fault}");
+    if text.contains('=') {
+        return pairs(text, whole).map(ShapeRequest::Named).map_err(expected);
     }
-    let refusal = |part: &str| {
-        format!("expected lengths, such as 16,256,256, or all by name, such as time=1,lat=256; found {part:?}")
-    };
-    pairs(text, refusal, |part, length| whole(length).ok_or_else(|| refusal(part))).map(ShapeRequest::Named)
+    lengths(text).map(ShapeRequest::Lengths).map_err(|fault| expected(fault) + &respelt_shape(text))
 }
 
-/// Parses `NAME=VALUE,...` without repeated names. The arguments of `read` are the whole part and the value.
-fn pairs<T>(
-    text: &str,
-    refusal: impl Fn(&str) -> String,
-    read: impl Fn(&str, &str) -> Result<T, String>,
-) -> Result<Vec<(String, T)>, String> {
+/// Parses `NAME=VALUE,...` without repeated names. The error names the item that is wrong.
+fn pairs<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<(String, T)>, String> {
     let mut pairs: Vec<(String, T)> = Vec::new();
-    for part in text.split(',') {
+    for (item, number) in text.split(',').zip(1..) {
         // A name may contain the sign, a value does not.
-        let (name, value) = part.rsplit_once('=').ok_or_else(|| refusal(part))?;
-        let (name, value) = (name.trim().to_owned(), read(part, value)?);
-        if name.is_empty() {
-            return Err(refusal(part));
-        }
-        if pairs.iter().any(|(known, _)| *known == name) {
+        let pair = item.rsplit_once('=').and_then(|(name, value)| Some((name.trim(), read(value)?)));
+        let pair = pair.filter(|(name, _)| !name.is_empty());
+        let (name, value) = pair.ok_or_else(|| wrong_item(text, item, number))?;
+        if pairs.iter().any(|(known, _)| known == name) {
             return Err(format!("the dimension {name:?} is given twice"));
         }
-        pairs.push((name, value));
+        pairs.push((name.to_owned(), value));
     }
     Ok(pairs)
 }
@@ -546,22 +545,19 @@ pub(super) type Slices = Vec<Slice>;
 
 /// Parses parts of dimensions: `time=0:100,lat=-90:`. An omitted index is the start or the end of the dimension.
 pub(super) fn slices(text: &str) -> Result<Slices, String> {
-    let refusal =
-        |part: &str| format!("expected DIM=START:STOP, such as time=0:100 or time=5:6,lat=20:; found {part:?}");
-    let slice = |part: &str, slice: &str| {
-        let (start, stop) = slice.split_once(':').ok_or_else(|| refusal(part))?;
-        if stop.contains(':') {
-            return Err(format!("no step can be given, only START:STOP; found {slice:?}"));
-        }
-        let index = |text: &str| match text.trim() {
-            "" => Ok(None),
-            text if text.starts_with('+') => Err(refusal(part)),
-            text => text.parse().map(Some).map_err(|_| refusal(part)),
-        };
-        Ok((index(start)?, index(stop)?))
+    let index = |text: &str| match text.trim() {
+        "" => Some(None),
+        text if text.starts_with('+') => None,
+        text => text.parse().ok().map(Some),
     };
-    let slices = pairs(text, refusal, slice)?.into_iter();
-    Ok(slices.map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect())
+    let slice = |slice: &str| {
+        let (start, stop) = slice.split_once(':')?;
+        Some((index(start)?, index(stop)?))
+    };
+    let slices = pairs(text, slice).map_err(|fault| {
+        format!("expected DIM=START:STOP without a step, such as time=0:100 or time=5:6,lat=20:; {fault}")
+    })?;
+    Ok(slices.into_iter().map(|(dimension, (start, stop))| Slice { dimension, start, stop }).collect())
 }
 
 /// Schedulers' variables with the number of a task, and the first number of each scheduler.

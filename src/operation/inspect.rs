@@ -129,7 +129,10 @@ fn contents(
         }
         Err(error) => {
             // For `validate` this is not a fault of the store. Here it prevents the requested answer.
-            result.warnings.extend(Profile::Values.judged(vec![finding(error, code::CODEC_UNSUPPORTED)?]));
+            let mut found = finding(error, code::CODEC_UNSUPPORTED)?;
+            // The location of the finding names the array. Without its name, many arrays have the same finding.
+            found.message = found.message.replace(&format!(" of `{}`", array.store), "");
+            result.warnings.extend(Profile::Values.judged(vec![found]));
             return Ok(());
         }
     };

@@ -41,8 +41,8 @@ pub(super) enum Block<'a> {
     /// Sentences.
     Note(String),
     Blank,
-    /// A name, the outcome with its role, and the text after it.
-    Verified(String, (Role, String), String),
+    /// A name, the good outcome, and the text after it.
+    Verified(String, &'static str, String),
     /// Findings, and whether there are more than these.
     Findings(&'a [Diagnostic], bool),
     /// A line each: the role of a label, the label, and its text.

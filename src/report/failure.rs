@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::io::{self, Write};
 
+use anstream::adapter::strip_str;
+
 use super::formats::{first_shown, path_of};
 use super::quantity;
-use super::table::{wrap, write_hanging};
+use super::table::{wrap, wrapped, write_hanging};
 use super::terminal::{Role, Style, one_line};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Location};
@@ -64,14 +66,16 @@ fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> 
     [first].into_iter().chain(rest).collect()
 }
 
-/// Writes the message of the argument parser, each line wrapped at the width of the terminal.
+/// Writes the message of the argument parser without its styles, each line wrapped at the width of the terminal.
 pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io::Result<()> {
-    const LABELS: [(&str, Role); 3] = [("error:", Role::Error), ("tip:", Role::Good), ("Usage:", Role::Heading)];
-    for line in text.lines() {
+    /// The labels of the parser, those of this program, and their roles.
+    const LABELS: [(&str, &str, Role); 3] =
+        [("error:", "error:", Role::Error), ("tip:", "help:", Role::Good), ("Usage:", "Usage:", Role::Heading)];
+    for line in strip_str(text).to_string().lines() {
         let clause = line.trim_start();
         let indent = line.len() - clause.len();
-        let label = LABELS.iter().find_map(|(label, role)| Some((*label, *role, clause.strip_prefix(label)?)));
-        if let Some((label, role, text)) = label {
+        let labelled = LABELS.iter().find_map(|(said, label, role)| Some((*role, *label, clause.strip_prefix(said)?)));
+        if let Some((role, label, text)) = labelled {
             write_clause((role, label, indent), text.trim_start(), style, output)?;
         } else {
             write_hanging(&" ".repeat(indent), indent + HANGING, &broken(clause, 0, indent, style), output)?;
@@ -82,19 +86,15 @@ pub fn write_usage_error(text: &str, style: Style, output: &mut dyn Write) -> io
 
 /// Writes findings: severity, code, message, location, help. A finding about many nodes is reported once. On a
 /// terminal, location and help have separate lines. Otherwise a finding is one line.
-pub fn write_findings(found: &[Diagnostic], style: Style, is_terminal: bool, output: &mut dyn Write) -> io::Result<()> {
+pub fn write_findings(found: &[Diagnostic], style: Style, output: &mut dyn Write) -> io::Result<()> {
     for group in grouped(found) {
         let finding = group.first();
         let role = Role::from_severity(finding.severity);
         let head = format!("{}[{}]:", finding.severity.name(), finding.code);
-        let mut clauses = Vec::new();
-        if group.is_of_many() {
-            clauses.push((Role::Faint, "in", group.nodes(style.is_verbose)));
-        } else if let Some(location) = location_of(&finding.location) {
-            clauses.push((Role::Faint, "at", location));
-        }
-        clauses.extend(finding.help.clone().map(|help| (Role::Good, "help:", help)));
-        if is_terminal {
+        let location = location_of(&finding.location).filter(|_| !group.is_of_many());
+        let location = location.map(|location| (Role::Faint, "at", location));
+        let clauses = location.into_iter().chain(group.clauses(style));
+        if style.width.is_some() {
             write_clause((role, &head, 0), &finding.message, style, output)?;
             for (role, label, text) in clauses {
                 write_clause((role, label, 2), &text, style, output)?;
@@ -147,8 +147,7 @@ impl<'a> Page<'a> {
         let finding = group.first();
         let (location, severity) = (group.location("(no store)"), self.severity(finding));
         let mut rest = format!("{}: {}", pointer(&finding.location), finding.message);
-        rest.extend(group.is_of_many().then(|| format!("; in {}", group.nodes(self.style.is_verbose))));
-        rest.extend(finding.help.iter().map(|help| format!("; help: {help}")));
+        rest.extend(group.clauses(self.style).map(|(_, label, text)| format!("; {label} {text}")));
         let (location, rest) = (one_line(&location), one_line(&rest));
         writeln!(self.output, "{location}: {severity} {} {}{rest}", finding.code, finding.name)
     }
@@ -167,11 +166,8 @@ impl<'a> Page<'a> {
         let pointer = pointer(&finding.location);
         writeln!(self.output, "    {severity} {} {}{}", finding.code, finding.name, one_line(&pointer))?;
         self.paragraph("", &finding.message)?;
-        if let Some(help) = &finding.help {
-            self.paragraph("help: ", help)?;
-        }
+        group.clauses(self.style).try_for_each(|(_, label, text)| self.paragraph(&format!("{label} "), &text))?;
         if group.is_of_many() {
-            self.paragraph("in ", &group.nodes(self.style.is_verbose))?;
             self.before = Some(&finding.location);
         }
         Ok(())
@@ -210,11 +206,9 @@ impl<'a> Page<'a> {
     /// Writes text after an indent, in as many lines as the terminal needs.
     fn paragraph(&mut self, label: &str, text: &str) -> io::Result<()> {
         const INDENT: usize = 6;
-        let text = one_line(text);
-        let width = self.style.width.map_or(usize::MAX, |width| width - INDENT - label.len());
-        let painted = if label.is_empty() { String::new() } else { self.style.paint(Role::Good, label) };
-        let first = format!("{:INDENT$}{painted}", "");
-        write_hanging(&first, INDENT + label.len(), &wrap(&text, width), self.output)
+        let indent = INDENT + label.len();
+        let first = format!("{:INDENT$}{}", "", self.style.paint(Role::Good, label));
+        write_hanging(&first, indent, &wrapped(&one_line(text), self.style, indent), self.output)
     }
 }
 
@@ -280,6 +274,13 @@ impl<'a> Group<'a> {
 
     pub(super) fn is_of_many(&self) -> bool {
         self.findings.len() > 1
+    }
+
+    /// Returns the clauses after the message, each with its label: the nodes if there are many, and the help.
+    fn clauses(&self, style: Style) -> impl Iterator<Item = (Role, &'static str, String)> {
+        let nodes = self.is_of_many().then(|| (Role::Faint, "in", self.nodes(style.is_verbose)));
+        let help = self.first().help.clone().map(|help| (Role::Good, "help:", help));
+        nodes.into_iter().chain(help)
     }
 
     /// Returns the file or folder, and the chunk. For several nodes, returns their number.
@@ -359,6 +360,7 @@ mod tests {
             write_usage_error(said, Style::PLAIN.within(columns), &mut text).unwrap();
             String::from_utf8(text).unwrap()
         };
+        let said = said.replace("tip:", "help:");
         assert_eq!(text(None), said);
         assert!(text(Some(40)).lines().all(|line| line.len() <= 40), "{}", text(Some(40)));
         assert_eq!(text(Some(40)).split_whitespace().collect::<Vec<_>>(), said.split_whitespace().collect::<Vec<_>>());

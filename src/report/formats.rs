@@ -202,14 +202,17 @@ fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn
 
 /// Returns the location and the help of a finding, a line each.
 fn describe(finding: &Diagnostic) -> String {
-    let location = &finding.location;
-    let parts = [
-        path_of(location).map(|path| format!("in {path}")),
-        location.pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|at| format!("at {at}")),
-        location.chunk.as_ref().map(|chunk| format!("chunk {chunk:?}")),
-        finding.help.as_ref().map(|help| format!("help: {help}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let file = path_of(&finding.location).map(|path| format!("in {path}"));
+    file.into_iter().chain(details(finding)).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the location inside a file and the help, a line each.
+fn details(finding: &Diagnostic) -> impl Iterator<Item = String> {
+    let Location { pointer, chunk, .. } = &finding.location;
+    let pointer = pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|pointer| format!("at {pointer}"));
+    let chunk = chunk.as_ref().map(|chunk| format!("at chunk {chunk:?}"));
+    let help = finding.help.as_ref().map(|help| format!("help: {help}"));
+    pointer.into_iter().chain(chunk).chain(help)
 }
 
 /// Escapes text for an element or an attribute. Characters that XML 1.0 does not even allow escaped become U+FFFD.
@@ -244,16 +247,10 @@ pub fn write_github(result: &ValidateResult, output: &mut dyn Write) -> io::Resu
 
 fn command(finding: &Diagnostic) -> String {
     let word = if finding.severity == Severity::Info { "notice" } else { finding.severity.name() };
-    let location = &finding.location;
-    let file = path_of(location).map_or_else(String::new, |path| format!("file={},", property(&path)));
-    let parts = [
-        Some(finding.message.clone()),
-        location.pointer.as_ref().filter(|pointer| !pointer.is_empty()).map(|at| format!("\nat {at}")),
-        location.chunk.as_ref().map(|chunk| format!("\nat chunk {chunk:?}")),
-        finding.help.as_ref().map(|help| format!("\nhelp: {help}")),
-    ];
+    let file = path_of(&finding.location).map_or_else(String::new, |path| format!("file={},", property(&path)));
     let title = property(&format!("{} {}", finding.code, finding.name));
-    format!("::{word} {file}title={title}::{}", data(&parts.into_iter().flatten().collect::<String>()))
+    let lines: Vec<String> = std::iter::once(finding.message.clone()).chain(details(finding)).collect();
+    format!("::{word} {file}title={title}::{}", data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.

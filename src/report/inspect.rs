@@ -15,11 +15,11 @@ const MAX_NAME: usize = 200;
 
 /// Returns the report of a result.
 pub fn report(result: &InspectResult) -> Report<'_> {
-    let (mut report, warnings) = match result {
-        InspectResult::Array(array) => (self::array(array), &array.warnings),
-        InspectResult::Group(group) => (self::group(group), &group.warnings),
+    let mut report = match result {
+        InspectResult::Array(array) => self::array(array),
+        InspectResult::Group(group) => self::group(group),
     };
-    report.blocks.insert(0, findings(warnings));
+    report.blocks.insert(0, findings(result.warnings()));
     report
 }
 

@@ -120,7 +120,7 @@ impl Style {
     /// Returns the text in the look of its role. It is part of one line.
     pub fn paint(self, role: Role, text: &str) -> String {
         let text = one_line(text);
-        if !self.is_coloured {
+        if !self.is_coloured || text.is_empty() {
             return text.into_owned();
         }
         let ansi = match role {

@@ -53,12 +53,12 @@ fn write_block(block: &Block, style: Style, output: &mut dyn Write) -> io::Resul
             lines.iter().try_for_each(|line| writeln!(output, "  {line}"))
         }
         Block::Blank => writeln!(output),
-        Block::Verified(name, (role, outcome), rest) => {
+        Block::Verified(name, outcome, rest) => {
             const LABEL: &str = "verified:";
             let name = if name.is_empty() { String::new() } else { format!("{} ", one_line(name)) };
             let mut lines = wrapped(&format!("{outcome}{rest}"), style, width(&name) + LABEL.len() + 1);
-            if let Some(rest) = lines[0].strip_prefix(outcome.as_str()) {
-                lines[0] = style.paint(*role, outcome) + rest;
+            if let Some(rest) = lines[0].strip_prefix(outcome) {
+                lines[0] = style.paint(Role::Good, outcome) + rest;
             }
             write_hanging(&format!("{name}{} ", style.paint(Role::Heading, LABEL)), 4, &lines, output)
         }

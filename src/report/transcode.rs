@@ -18,11 +18,9 @@ const MOST_SECTIONS: usize = 100;
 /// Returns the report of a run or a plan. `compared` contains the pictures of quantised arrays. `is_verbose` lists the
 /// results of `--verify` for each array, also if all are right.
 pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is_verbose: bool) -> Report<'a> {
-    let (role, state) = match result {
-        TranscodeResult { dry_run: true, .. } => (Role::Warning, "plan, nothing written"),
-        TranscodeResult { complete: true, .. } => (Role::Good, "complete"),
-        _ => (Role::Error, "not complete"),
-    };
+    // A run that does not complete is an error.
+    let (role, state) =
+        if result.dry_run { (Role::Warning, "plan, nothing written") } else { (Role::Good, "complete") };
     let sizes = if result.dry_run {
         "Stored chunks: the upper bar is SOURCE, the lower an estimate of DEST where there is one"
     } else {
@@ -31,20 +29,18 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
     let mut blocks = vec![findings(&result.warnings)];
     let arrays = arrays(result);
     if let [node] = result.nodes.as_slice() {
-        let name = (node.path != "/").then(|| heading(3, node.path.clone()));
-        blocks.push(Block::Text(name.into_iter().collect()));
         let done = if result.dry_run { "the plan" } else { "what was done" };
         blocks.push(Block::Page(vec![heading(2, done)]));
         blocks.push(Block::Members(node_members(node, result.dry_run)));
         blocks.extend(quantization(node, None, compared));
-        blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
+        blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, node.route)));
     } else {
         let table = |is_page| Block::Table(sizes, rows(&arrays, is_page));
         if !arrays.is_empty() {
             blocks.push(Block::Page(vec![heading(2, "arrays"), table(true)]));
         }
         blocks.push(Block::Text(vec![table(false)]));
-        for (number, node) in arrays.iter().enumerate() {
+        for (number, (node, ..)) in arrays.iter().enumerate() {
             let quantised = quantization(node, Some(name(node)), compared);
             if number < MOST_SECTIONS {
                 blocks.extend(quantised);
@@ -78,17 +74,16 @@ fn name(node: &NodeResult) -> String {
     if node.path == "/" { "the array".to_owned() } else { node.path.trim_start_matches('/').to_owned() }
 }
 
+/// An array with its metadata in SOURCE and in DEST.
+type Array<'a> = (&'a NodeResult, &'a ArrayDescription, &'a ArrayDescription);
+
 /// Returns a row for each array, on a page with its chunks and codecs. Bars show the stored bytes before and after.
-fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
+fn rows(arrays: &[Array<'_>], is_page: bool) -> Table {
     let columns = ["array", "route", "type", ">stored", "", "chunks", "codecs"];
     let shown = if is_page { columns.len() } else { 5 };
     let mut table = Table::new(&columns[..shown]);
-    for node in arrays {
-        let sides = [&node.source, &node.destination].map(Option::as_ref);
-        let change = |text: fn(&ArrayDescription) -> String| match sides.map(|side| side.map(text)) {
-            [Some(before), Some(after)] => changed(before, &after),
-            [before, after] => after.or(before).unwrap_or_default(),
-        };
+    for (node, source, destination) in arrays {
+        let change = |text: fn(&ArrayDescription) -> String| changed(text(source), &text(destination));
         let estimate = node.estimate.as_ref();
         let sizes = [node.counts.bytes_source, node.counts.bytes_written];
         let [before, after] = sizes.map(|size| size.map(bytes));
@@ -105,8 +100,7 @@ fn rows(arrays: &[&NodeResult], is_page: bool) -> Table {
             before,
             after,
         ];
-        let codecs = node.source.as_ref().zip(node.destination.as_ref()).map(changed_chain);
-        let about = [change(chunks), codecs.unwrap_or_default()];
+        let about = [change(chunks), changed_chain((source, destination))];
         let sizes = [sizes[0], estimate.map(|estimate| estimate.bytes_stored).or(sizes[1])];
         table.push_sizes(cells.into_iter().chain(about).take(shown), sizes.to_vec());
     }
@@ -148,38 +142,36 @@ fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [C
 }
 
 /// Returns the outcome of `--verify`: a line for all arrays, with `--verbose` one each.
-fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> {
-    let each: Vec<_> = arrays.iter().filter_map(|node| Some((*node, node.verify.as_ref()?))).collect();
+fn all_verified<'a>(arrays: &[Array<'_>], is_verbose: bool) -> Vec<Block<'a>> {
+    let each: Vec<_> = arrays.iter().filter_map(|(node, ..)| Some((*node, node.verify.as_ref()?))).collect();
     if is_verbose || each.len() < 2 {
-        return each.into_iter().map(|(node, verify)| verified(name(node), verify, &[node])).collect();
+        return each.into_iter().map(|(node, verify)| verified(name(node), verify, node.route)).collect();
     }
-    let mut sum = VerifyResult { equal: true, ..VerifyResult::default() };
-    for (_, verify) in &each {
-        sum.equal &= verify.equal;
-        sum.elements = sum.elements.saturating_add(verify.elements);
-        sum.differing = sum.differing.saturating_add(verify.differing);
-        sum.bound = sum.bound.or(verify.bound);
-        sum.max_abs_error = [sum.max_abs_error, verify.max_abs_error].into_iter().flatten().reduce(f64::max);
-    }
-    vec![verified(counted(each.len() as u64, "array"), &sum, arrays)]
+    let greatest = |figure: fn(&VerifyResult) -> Option<f64>| {
+        each.iter().filter_map(|(_, verify)| figure(verify)).reduce(f64::max)
+    };
+    let sum = VerifyResult {
+        elements: each.iter().fold(0, |all, (_, verify)| all.saturating_add(verify.elements)),
+        max_abs_error: greatest(|verify| verify.max_abs_error),
+        bound: greatest(|verify| verify.bound),
+        ..VerifyResult::default()
+    };
+    let are_copies = each.iter().all(|(node, _)| node.route == RouteName::Copy);
+    let route = if are_copies { RouteName::Copy } else { RouteName::Recode };
+    vec![verified(counted(each.len() as u64, "array"), &sum, route)]
 }
 
-/// Returns the outcome of `--verify` for arrays, and the number of compared elements. Copies are compared byte for byte
-/// instead.
-fn verified<'a>(name: String, verify: &VerifyResult, arrays: &[&NodeResult]) -> Block<'a> {
+/// Returns the outcome of `--verify`, and the number of compared elements. Copies are compared byte for byte instead. A
+/// difference is an error of the run.
+fn verified<'a>(name: String, verify: &VerifyResult, route: RouteName) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
-    let outcome = match (verify.equal, verify.bound) {
-        (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
+    let outcome = match verify.bound {
+        Some(_) => "within the bound",
         // The values were rounded or converted as planned.
-        (true, None) if error.is_some() => (Role::Good, "as planned".to_owned()),
-        (true, None) => (Role::Good, "equal".to_owned()),
-        (false, _) => {
-            let differs = if verify.differing == 1 { "differs" } else { "differ" };
-            (Role::Error, format!("{} {differs}", counted(verify.differing, "element")))
-        }
+        None if error.is_some() => "as planned",
+        None => "equal",
     };
-    let are_copies = arrays.iter().all(|node| node.route == RouteName::Copy);
-    let compared = if are_copies && verify.bound.is_none() {
+    let compared = if route == RouteName::Copy && verify.bound.is_none() {
         ", chunks compared byte for byte".to_owned()
     } else {
         format!(", {} compared", counted(verify.elements, "element"))
@@ -189,7 +181,7 @@ fn verified<'a>(name: String, verify: &VerifyResult, arrays: &[&NodeResult]) -> 
 }
 
 /// Returns the most important figures.
-fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static str, String, String)> {
+fn figures(result: &TranscodeResult, arrays: &[Array<'_>]) -> Vec<(&'static str, String, String)> {
     let mut figures = Vec::new();
     match bytes_of_all(result) {
         [Some(before), Some(after)] => {
@@ -202,7 +194,7 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
         [Some(before), None] => figures.push(("Stored before", bytes(before), String::new())),
         [None, None] => {}
     }
-    if let [NodeResult { quantization: Some(quantization), .. }] = arrays {
+    if let [(NodeResult { quantization: Some(quantization), .. }, ..)] = arrays {
         let note = |word: &str, number: Option<f64>| {
             number.map_or_else(String::new, |number| format!("{word} {}", figure(number)))
         };
@@ -224,34 +216,34 @@ fn figures(result: &TranscodeResult, arrays: &[&NodeResult]) -> Vec<(&'static st
 }
 
 /// Returns the arrays among the nodes in the order of their paths: `level 2` before `level 10`.
-fn arrays(result: &TranscodeResult) -> Vec<&NodeResult> {
-    let mut arrays: Vec<_> = result.nodes.iter().filter(|node| node.node_type == "array").collect();
-    arrays.sort_by_cached_key(|node| node.path.split('/').map(with_long_numbers).collect::<Vec<_>>());
+fn arrays<'a>(result: &'a TranscodeResult) -> Vec<Array<'a>> {
+    let array = |node: &'a NodeResult| Some((node, node.source.as_ref()?, node.destination.as_ref()?));
+    let mut arrays: Vec<_> = result.nodes.iter().filter_map(array).collect();
+    arrays.sort_by_cached_key(|(node, ..)| node.path.split('/').map(with_long_numbers).collect::<Vec<_>>());
     arrays
 }
 
 /// Returns a name whose numbers are padded to 20 digits, so that names sort by their numbers.
 fn with_long_numbers(name: &str) -> String {
     let is_same = |a: &u8, b: &u8| a.is_ascii_digit() == b.is_ascii_digit();
-    let run = |run: &[u8]| match std::str::from_utf8(run) {
-        Ok(run) if run.starts_with(|first: char| first.is_ascii_digit()) => format!("{run:0>20}"),
-        _ => String::from_utf8_lossy(run).into_owned(),
+    let run = |run: &[u8]| {
+        let (width, run) = (if run[0].is_ascii_digit() { 20 } else { 0 }, String::from_utf8_lossy(run));
+        format!("{run:0>width$}")
     };
     name.as_bytes().chunk_by(is_same).map(run).collect()
 }
 
 /// Returns the sums of a hierarchy with their labels.
-fn sums(result: &TranscodeResult, arrays: &[&NodeResult]) -> Members<'static> {
+fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
     let groups = result.nodes.len() - arrays.len();
     let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
     let others = result.totals.other_keys;
     let spared = result.spared.iter().map(|path| path.trim_start_matches('/')).collect::<Vec<_>>().join(", ");
     let [before, after] = bytes_of_all(result);
-    let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|node| node.estimate.as_ref()).collect();
+    let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|(node, ..)| node.estimate.as_ref()).collect();
     let unchanged = || format!("{spared}: coordinates (change one with `--include NAME`)");
-    let both = arrays.iter().filter_map(|node| node.source.as_ref().zip(node.destination.as_ref()));
-    let dropped = both.flat_map(|(source, destination)| dropped(source, destination));
-    let mut compressed = arrays.iter().filter_map(|node| node.compression.as_ref());
+    let dropped = arrays.iter().flat_map(|(_, source, destination)| dropped(source, destination));
+    let mut compressed = arrays.iter().filter_map(|(node, ..)| node.compression.as_ref());
     let chosen = compressed.clone().filter_map(|compression| compression.chosen.clone());
     let open = compressed.find(|compression| compression.chosen.is_none());
     let members = [
@@ -286,7 +278,6 @@ fn time(result: &TranscodeResult) -> String {
 fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
     let sides = node.source.as_ref().zip(node.destination.as_ref());
     let both = |text: fn(&ArrayDescription) -> String| sides.map(|(before, after)| changed(text(before), &text(after)));
-    let has_shards = [&node.source, &node.destination].into_iter().flatten().any(|array| array.shard_shape.is_some());
     let shards = |of: &ArrayDescription| of.shard_shape.as_deref().map_or_else(|| "none".to_owned(), quantity::shape);
     let dropped = sides.map(|(source, destination)| dropped(source, destination)).filter(|names| !names.is_empty());
     let slice = |[start, stop]: &[u64; 2]| format!("{start}:{stop}");
@@ -303,7 +294,7 @@ fn node_members(node: &NodeResult, dry_run: bool) -> Members<'static> {
         ("data type", both(|array| data_type(&array.data_type))),
         ("fill value", both(|array| quantity::json(&array.fill_value))),
         ("chunk shape", both(chunk_shape)),
-        ("shard shape", both(shards).filter(|_| has_shards)),
+        ("shard shape", both(shards).filter(|shards| shards != "none")),
         ("codecs", sides.map(changed_chain)),
         ("removed codecs", dropped.map(|names| names.join(", "))),
         ("selected", selected),
@@ -406,7 +397,7 @@ fn differing(own: &Json, other: Option<&Json>) -> String {
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
     let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
     sides.map(|bytes| {
-        bytes(&result.totals.counts).filter(|_| arrays(result).iter().all(|node| bytes(&node.counts).is_some()))
+        bytes(&result.totals.counts).filter(|_| arrays(result).iter().all(|(node, ..)| bytes(&node.counts).is_some()))
     })
 }
 

@@ -38,6 +38,24 @@ fn help_is_short_with_h_and_bounded_with_help() {
 }
 
 #[test]
+fn short_help_has_the_options_of_the_contract_of_a_command() {
+    let inspect = "node storage depth stats histogram suggest sample information chunk inner-chunk preview preview-png \
+                   missing cf report json verbose";
+    let validate = "node level deny allow max-findings format partition against rtol atol cf expect write-expect explain \
+                    list-rules report json verbose";
+    let apply =
+        "codecs decode data-type shape fill-value no-fill-check like chunk stages round-trip repeat json verbose";
+    for (command, options) in
+        [("inspect", inspect), ("validate", validate), ("apply-codec", apply), ("transcode", "verbose")]
+    {
+        let run = CliTest::new().run([command, "-h"]).succeeds();
+        for option in options.split_whitespace() {
+            assert!(run.text().contains(&format!(" --{option}")), "{command} -h lacks --{option}");
+        }
+    }
+}
+
+#[test]
 fn version_names_the_program() {
     let run = CliTest::new().run(["--version"]).succeeds();
     assert_eq!(run.text(), format!("zarrcast {}\n", env!("CARGO_PKG_VERSION")));

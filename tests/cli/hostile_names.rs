@@ -179,6 +179,12 @@ fn arguments_with_line_ends_are_escaped() {
 }
 
 #[test]
+fn option_with_control_characters_is_shown_escaped() {
+    let run = CliTest::new().run(["inspect", "--a\n\u{1b}[31m", "b"]);
+    run.fails(2, &["unexpected argument '--a\\n\\u001b[31m' found\n\nUsage: zarrcast inspect "]);
+}
+
+#[test]
 fn names_with_control_characters_are_no_keys() {
     let test = CliTest::new();
     test.group("a").array("a/x", json!({}));

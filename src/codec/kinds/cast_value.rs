@@ -24,14 +24,14 @@ use crate::metadata::json::{Json, Object};
 /// `cast_value`, which v2 does not have.
 pub(crate) static CAST_VALUE: ArrayKind = ArrayKind { output_unbound, ..ArrayKind::new(|_| MEMBERS, bind) };
 
-const ROUNDINGS: [(&str, Rounding); 5] = [
+pub(crate) const ROUNDINGS: [(&str, Rounding); 5] = [
     ("nearest-even", Rounding::NearestEven),
     ("towards-zero", Rounding::TowardsZero),
     ("towards-positive", Rounding::TowardsPositive),
     ("towards-negative", Rounding::TowardsNegative),
     ("nearest-away", Rounding::NearestAway),
 ];
-const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+pub(crate) const OUT_OF_RANGE: [(&str, OutOfRange); 2] = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
 
 const MEMBERS: &[Member] = &[
     Member::required("data_type", MemberType::Any),

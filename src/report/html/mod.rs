@@ -233,8 +233,8 @@ fn write_block(block: &Block<'_>, deeper: u8, ids: &mut Ids) -> Markup {
             pre { code { (text(&json.to_string())) } }
         },
         Block::Note(note) => html! { p { (marked(&capital(note))) @if !note.ends_with('.') { "." } } },
-        Block::Verified(name, (role, outcome), rest) => html! {
-            p { @if name.is_empty() { "Verified: " } @else { bdi { (text(name)) } " verified: " } strong class=(class(*role)) { (outcome) } (rest) "." }
+        Block::Verified(name, outcome, rest) => html! {
+            p { @if name.is_empty() { "Verified: " } @else { bdi { (text(name)) } " verified: " } strong.good { (outcome) } (rest) "." }
         },
         Block::Findings(found, is_truncated) => html! {
             (findings(found))

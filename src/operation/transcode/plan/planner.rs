@@ -419,6 +419,12 @@ fn packed_warning(quantization: &Quantization) -> Option<Diagnostic> {
         let is_registered = registered_types().any(|name| name == target.name());
         let standing = if is_registered { "," } else { ", a type of no registry," };
         let message = format!("{form} {target}{standing} stored by `packbits`, which few readers know");
-        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help("uint8 and uint16 are read everywhere")
+        let kind = if target.element().is_signed_integer() { "int" } else { "uint" };
+        let help = match target.bits() {
+            ..8 => format!("{kind}8 is read everywhere"),
+            8..16 => format!("{kind}8 and {kind}16 are read everywhere"),
+            _ => format!("{kind}16 and {kind}32 are read everywhere"),
+        };
+        Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).with_help(help)
     })
 }
