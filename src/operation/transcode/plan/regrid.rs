@@ -1,5 +1,6 @@
 //! `--chunk-shape` and `--shard-shape`: another grid for DEST, with its chain in new shards, or without shards.
 
+use crate::codec::Effect;
 use crate::diagnostic::{quantity::counted, spelling};
 use crate::grid::{Lengths, fit, volume, zip_with};
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, edit};
