@@ -87,7 +87,7 @@ fn unreadable(error: StoreError) -> OperationError {
 }
 
 /// Fails unless SOURCE and DEST are separate, neither inside the other, with all links resolved.
-fn check_apart(target: &Node, other: &Node, shown: &str) -> Result<()> {
+pub(crate) fn check_apart(target: &Node, other: &Node, shown: &str) -> Result<()> {
     let (message, help) = match target.relation(other).map_err(unreadable)? {
         Relation::Apart => return Ok(()),
         Relation::Same => (format!("`{shown}` is SOURCE itself"), "choose another path for DEST"),
