@@ -260,7 +260,7 @@ fn sums(result: &TranscodeResult, arrays: &[&NodeResult]) -> Members<'static> {
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
         ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),
-        ("stored", after.map(|_| stored(before, after))),
+        ("stored", before.or(after).map(|_| stored(before, after))),
         ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
     ];
     known(members).collect()
@@ -405,9 +405,7 @@ fn differing(own: &Json, other: Option<&Json>) -> String {
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
     let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
-    sides.map(|bytes| {
-        bytes(&result.totals.counts).filter(|_| arrays(result).iter().all(|node| bytes(&node.counts).is_some()))
-    })
+    sides.map(|bytes| bytes(&result.totals.counts))
 }
 
 /// Returns the bytes before, if known, the bytes after, and their ratio.
