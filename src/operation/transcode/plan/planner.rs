@@ -135,16 +135,16 @@ impl Planner<'_> {
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
-        if changed.repacking.is_some() {
-            warnings.extend(changed_masks(&source.metadata.attributes, &draft.attributes()));
+        let masks = || changed_masks(&source.metadata.attributes, &draft.attributes(), options.unpack);
+        if changed.repacking.is_some() || options.unpack {
+            warnings.extend(masks());
         }
         if let Some(quantization) = &changed.quantization {
             // A type that may not be chosen needs no warning.
             warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning(self.is_in_tree));
-            let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
-            warnings.extend(masks.filter(|_| !options.unpack));
+            warnings.extend(masks().filter(|_| !options.unpack));
             if let Some(packed) = packed_warning(quantization) {
                 // `packed` also says that the codes' type is not registered.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
@@ -249,6 +249,7 @@ impl Planner<'_> {
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));
+            warnings.extend(readers::plain_warning(quantization, &draft));
             warnings.extend(readers::plain_warning(quantization, &draft));
         }
         if options.codecs.is_none() {
