@@ -169,7 +169,13 @@ fn all_verified<'a>(arrays: &[&NodeResult], is_verbose: bool) -> Vec<Block<'a>> 
 fn verified<'a>(name: String, verify: &VerifyResult, arrays: &[&NodeResult]) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match (verify.equal, verify.bound) {
-        (true, Some(_)) => (Role::Good, "within the bound".to_owned()),
+        (true, Some(_)) => {
+            let clamped =
+                arrays.iter().filter_map(|node| node.quantization.as_ref()?.clamped).reduce(u64::saturating_add);
+            let but = clamped.filter(|clamped| *clamped > 0);
+            let but = but.map_or_else(String::new, |clamped| format!(" but for {} clamped", count(clamped)));
+            (Role::Good, format!("within the bound{but}"))
+        }
         // The values were rounded or converted as planned.
         (true, None) if error.is_some() => (Role::Good, "as planned".to_owned()),
         (true, None) => (Role::Good, "equal".to_owned()),
