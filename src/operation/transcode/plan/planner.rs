@@ -11,6 +11,7 @@ use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, Route, listing};
 use crate::metadata::edit::set_member;
 use crate::metadata::{CodecMetadata, Json, Object};
+use crate::operation::pattern::options_for;
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
@@ -232,7 +233,10 @@ impl Planner<'_> {
         let element_bytes = self.element_bytes(&draft);
         let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes);
         regridded.map_err(|error| match path.trim_start_matches('/') {
-            path if self.is_in_tree => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
+            path if self.is_in_tree => {
+                let exclude = options_for("--exclude", &[path], "");
+                error.or_help(&format!("leave this array as it is with `{exclude}`"))
+            }
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
