@@ -249,17 +249,17 @@ impl Planner<'_> {
         }
         if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
             warnings.extend(readers::work_around(quantization, &mut draft, true));
+            warnings.extend(readers::plain_warning(quantization, &draft));
         }
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
             warnings.extend(readers::cf_warning(quantization));
             warnings.extend(readers::plain_warning(quantization, &draft));
-            warnings.extend(readers::plain_warning(quantization, &draft));
         }
         if options.codecs.is_none() {
             version_2::set_byte_order(&mut draft);
         }
-        self.set_fill_value(&mut draft)?;
+        self.set_fill_value(&mut draft, warnings)?;
         version_2::follow_fill_value(&mut draft, source);
         let described = draft.attributes();
         draft.describe(options, source.metadata.shape.len())?;
@@ -374,12 +374,17 @@ impl Planner<'_> {
         Ok(changed)
     }
 
-    fn set_fill_value(&self, draft: &mut Draft) -> Result<()> {
-        let Some(json) = &self.array.change.fill_value else { return Ok(()) };
+    /// Sets the fill value of the option. Also warns of unusual forms of this one and of `--nan-value`.
+    fn set_fill_value(&self, draft: &mut Draft, warnings: &mut Vec<Diagnostic>) -> Result<()> {
+        let ChangeOptions { nan_value, fill_value, .. } = &self.array.change;
         let data_type = &draft.data_type;
+        let nan_value = nan_value.as_ref().and_then(|json| data_type.fill_value_from_json(json).ok());
+        warnings.extend(nan_value.into_iter().flat_map(|read| read.notes));
+        let Some(json) = fill_value else { return Ok(()) };
         let read = data_type.fill_value_from_json(json);
         let read = read.map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
         draft.new_chain = true;
+        warnings.extend(read.notes);
         draft.set_fill_value(read.value)
     }
 }
