@@ -458,10 +458,15 @@ fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
     {
-        let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}: readers of the group do not see it");
-        found.push(Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format"));
+        found.push(formats_mixed(own, parent));
     }
     found.into_iter().map(|found| folder.node_path.holds(found)).collect()
+}
+
+/// Returns the finding about a node of another format than its group.
+pub fn formats_mixed(own: u64, parent: u64) -> Diagnostic {
+    let message = format!("a node of Zarr v{own} in a group of Zarr v{parent}: readers of the group do not see it");
+    Diagnostic::new(code::FORMATS_MIXED, message).with_help("give all nodes of a hierarchy one format")
 }
 
 /// Returns the nodes in their order. Folders without documents that have nodes below them are groups that lack their

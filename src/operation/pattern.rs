@@ -47,6 +47,18 @@ impl PathPattern {
     }
 }
 
+/// Returns an option for each of these paths, as words of a shell: the path as a pattern, then `rest`. After three paths,
+/// `...` stands for the others.
+pub fn options_for(option: &str, paths: &[&str], rest: &str) -> String {
+    let exact = |letter: char| match letter {
+        '*' | '?' | '[' | '{' | '}' | ':' => format!("[{letter}]"),
+        _ => letter.to_string(),
+    };
+    let words = paths.iter().take(3).map(|path| path.chars().map(exact).collect::<String>() + rest);
+    let quoted = words.map(|word| format!("{option} '{}'", word.replace('\'', r"'\''")));
+    quoted.chain((paths.len() > 3).then(|| "...".to_owned())).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the pattern with a slash in each negated class. In globset, `[!x]` also matches a slash.
 fn negations_within_names(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 8);
@@ -113,6 +125,21 @@ mod tests {
             for pair in pairs.split_whitespace().collect::<Vec<_>>().chunks(2) {
                 assert_eq!(PathPattern::new(pair[0]).unwrap().matches(pair[1]), expected, "{pair:?}");
             }
+        }
+    }
+
+    #[test]
+    fn options_for_paths_match_them_alone_and_are_words_of_a_shell() {
+        let all = options_for("--rule", &["a[1]/b*", "it's", "{a}:?", "x"], ": -c 1");
+        assert_eq!(all, r"--rule 'a[[]1]/b[*]: -c 1' --rule 'it'\''s: -c 1' --rule '[{]a[}][:][?]: -c 1' ...");
+        let words = shlex::split(&options_for("", &["a[1]/b*", "it's", "{a}:?"], "")).unwrap();
+        let patterns: Vec<_> = words.iter().map(|word| PathPattern::new(word).unwrap()).collect();
+        for path in ["a[1]/b*", "it's", "{a}:?", "a1/bc", "a:b"] {
+            assert_eq!(
+                patterns.iter().any(|pattern| pattern.matches(path)),
+                !["a1/bc", "a:b"].contains(&path),
+                "{path}"
+            );
         }
     }
 

@@ -304,10 +304,12 @@ pub struct VerifyResult {
 }
 
 impl Totals {
-    /// Sums the known counts of the nodes.
+    /// Sums the counts of the arrays. A sum is `None` if the count of one array is unknown.
     pub fn new(nodes: &[NodeResult], other_keys: u64) -> Self {
+        let arrays = || nodes.iter().filter(|node| node.node_type == "array");
         let sum = |member: fn(&Counts) -> Option<u64>| {
-            nodes.iter().filter_map(|node| member(&node.counts)).reduce(u64::saturating_add)
+            let counts = arrays().map(|node| member(&node.counts));
+            counts.reduce(|one, other| Some(one?.saturating_add(other?))).flatten()
         };
         Totals {
             counts: Counts {

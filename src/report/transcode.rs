@@ -145,7 +145,7 @@ fn quantization<'a>(node: &'a NodeResult, name: Option<String>, compared: &'a [C
 fn all_verified<'a>(arrays: &[Array<'_>], is_verbose: bool) -> Vec<Block<'a>> {
     let each: Vec<_> = arrays.iter().filter_map(|(node, ..)| Some((*node, node.verify.as_ref()?))).collect();
     if is_verbose || each.len() < 2 {
-        return each.into_iter().map(|(node, verify)| verified(name(node), verify, node.route)).collect();
+        return each.into_iter().map(|(node, verify)| verified(name(node), verify, &[node])).collect();
     }
     let greatest = |figure: fn(&VerifyResult) -> Option<f64>| {
         each.iter().filter_map(|(_, verify)| figure(verify)).reduce(f64::max)
@@ -156,14 +156,13 @@ fn all_verified<'a>(arrays: &[Array<'_>], is_verbose: bool) -> Vec<Block<'a>> {
         bound: greatest(|verify| verify.bound),
         ..VerifyResult::default()
     };
-    let are_copies = each.iter().all(|(node, _)| node.route == RouteName::Copy);
-    let route = if are_copies { RouteName::Copy } else { RouteName::Recode };
-    vec![verified(counted(each.len() as u64, "array"), &sum, route)]
+    let nodes: Vec<_> = each.iter().map(|(node, _)| *node).collect();
+    vec![verified(counted(each.len() as u64, "array"), &sum, &nodes)]
 }
 
 /// Returns the outcome of `--verify`, and the number of compared elements. Copies are compared byte for byte instead. A
 /// difference is an error of the run.
-fn verified<'a>(name: String, verify: &VerifyResult, route: RouteName) -> Block<'a> {
+fn verified<'a>(name: String, verify: &VerifyResult, nodes: &[&NodeResult]) -> Block<'a> {
     let error = verify.max_abs_error.filter(|error| *error > 0.0);
     let outcome = match verify.bound {
         Some(_) => "within the bound",
@@ -171,10 +170,12 @@ fn verified<'a>(name: String, verify: &VerifyResult, route: RouteName) -> Block<
         None if error.is_some() => "as planned",
         None => "equal",
     };
-    let compared = if route == RouteName::Copy && verify.bound.is_none() {
+    let clamped = nodes.iter().filter_map(|node| node.quantization.as_ref()?.clamped).fold(0, u64::saturating_add);
+    let clamped = if clamped > 0 { format!(" but for {} clamped", count(clamped)) } else { String::new() };
+    let compared = if nodes.iter().all(|node| node.route == RouteName::Copy) && verify.bound.is_none() {
         ", chunks compared byte for byte".to_owned()
     } else {
-        format!(", {} compared", counted(verify.elements, "element"))
+        format!("{clamped}, {} compared", counted(verify.elements, "element"))
     };
     let error = error.map_or_else(String::new, |error| format!(", max difference {}", figure(error)));
     Block::Verified(name, outcome, compared + &error)
@@ -252,7 +253,7 @@ fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
         ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),
-        ("stored", after.map(|_| stored(before, after))),
+        ("stored", before.or(after).map(|_| stored(before, after))),
         ("estimated", (!estimates.is_empty()).then(|| inspect_values::estimated(&estimates))),
     ];
     known(members).collect()
@@ -396,9 +397,7 @@ fn differing(own: &Json, other: Option<&Json>) -> String {
 /// Returns the stored bytes of all arrays in SOURCE and in DEST. `None` if those of one array are unknown.
 fn bytes_of_all(result: &TranscodeResult) -> [Option<u64>; 2] {
     let sides: [fn(&Counts) -> Option<u64>; 2] = [|counts| counts.bytes_source, |counts| counts.bytes_written];
-    sides.map(|bytes| {
-        bytes(&result.totals.counts).filter(|_| arrays(result).iter().all(|(node, ..)| bytes(&node.counts).is_some()))
-    })
+    sides.map(|bytes| bytes(&result.totals.counts))
 }
 
 /// Returns the bytes before, if known, the bytes after, and their ratio.

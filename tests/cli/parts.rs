@@ -146,6 +146,10 @@ fn both_passes_of_a_transposing_rechunk_are_done_in_parts() {
     test.group("a");
     write_planes(&test, "a/planes", false);
     assert_eq!(try_job(&test, 0, &["-c", "0,5,6", "--max-memory", "600000"]), ["staging", "write"]);
+    // One pass is enough for this array: it is neither written nor verified in the first.
+    test.array("a/small", json!({})).write("a/small/c/0", [1; 16]);
+    let verified = ["--include", "planes", "-c", "0,5,6", "--verify", "--max-memory", "640000"];
+    assert_eq!(try_job(&test, 1, &verified), ["staging", "write"]);
 }
 
 /// Writes a group with a field, a small array, text, and a file outside all nodes.

@@ -88,10 +88,11 @@ pub(crate) fn mask_by_nan(draft: &mut Draft) {
     draft.set_attributes(attributes);
 }
 
-/// Returns a warning about masking attributes that are changed or removed in DEST.
-pub(crate) fn changed_masks(source: &Object, destination: &Object) -> Option<Diagnostic> {
+/// Returns a warning about masking attributes that are changed or removed in DEST. `--unpack` applies the first two, so
+/// nothing is lost with them.
+pub(crate) fn changed_masks(source: &Object, destination: &Object, unpacks: bool) -> Option<Diagnostic> {
     let mut said = Vec::new();
-    for name in MASKS {
+    for &name in &MASKS[if unpacks { 2 } else { 0 }..] {
         match (source.get(name), destination.get(name)) {
             (Some(_), None) => said.push(format!("`{name}` is removed")),
             (Some(before), Some(after)) if !before.same_value(after) => {

@@ -5,7 +5,7 @@
 //! store cannot exchange, so the old content is removed first. The folder of the run is removed last: while it exists,
 //! `--resume` knows what is left to do.
 
-mod existing;
+pub(super) mod existing;
 
 use std::cmp::Reverse;
 use std::sync::{Arc, Weak};

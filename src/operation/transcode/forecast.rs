@@ -18,6 +18,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::staged::left_document;
 use crate::engine::{Job, Journal};
 use crate::grid::{volume, zip_with};
+use crate::operation::pattern::options_for;
 use crate::operation::transcode_result::PlannedObjects;
 use crate::operation::{ChangeOptions, EstimateResult, OperationError, Result};
 use crate::store::{FreeSpace, Node, UPLOAD_PART_BYTES};
@@ -88,7 +89,10 @@ impl JobPlan<'_> {
                 let option = format!("{format}--shard-shape {shard}");
                 let option = match arrays.as_slice() {
                     [_] => format!("`{option}`"),
-                    _ => format!("`--rule '{}: {option}'`", array.path.trim_start_matches('/')),
+                    _ => {
+                        let path = array.path.trim_start_matches('/');
+                        format!("`{}`", options_for("--rule", &[path], &format!(": {option}")))
+                    }
                 };
                 let shards = counted(count, "shard");
                 found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))

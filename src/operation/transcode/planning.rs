@@ -6,6 +6,7 @@ use super::{Output, Plan, Sampler, Source, SourceArray, cannot_write};
 use crate::array::ChunkCache;
 use crate::engine::{Driver, Progress, Silent, SubProgress};
 use crate::grid::volume;
+use crate::operation::pattern::options_for;
 use crate::operation::{
     Budget, Compression, CompressionGoal, CompressionResult, KeepBits, OpenedArray, OperationError, Predict,
     Quantization, Result, TranscodeOptions,
@@ -124,16 +125,16 @@ fn refuse_eaten(arrays: &[Plan]) -> Result<()> {
     let is_eaten = |array: &&Plan| array.changed.quantization.as_ref().is_some_and(Quantization::eats_range);
     let eaten: Vec<&Plan> = arrays.iter().filter(is_eaten).collect();
     let Some(first) = eaten.first() else { return Ok(()) };
-    let path = |array: &Plan| array.path.trim_start_matches('/').to_owned();
+    let paths: Vec<&str> = eaten.iter().map(|array| array.path.trim_start_matches('/')).collect();
     let (names, help) = if arrays.len() == 1 {
         let range = first.changed.quantization.as_ref().and_then(|quantization| quantization.range);
         let range = range.map_or_else(String::new, |(lo, hi)| format!(", {lo} to {hi}"));
         (format!("`{}`{range}", first.source.store), "give a smaller error".to_owned())
     } else {
-        let names: Vec<String> = eaten.iter().map(|array| format!("`{}`", path(array))).collect();
-        let one = path(first);
-        let rule = format!("--rule '{one}: --max-error NUMBER'");
-        (names.join(", "), format!("give a smaller error with `{rule}`, or copy it with `--exclude '{one}'`"))
+        let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+        let rules = options_for("--rule", &paths, ": --max-error NUMBER");
+        let excluded = options_for("--exclude", &paths, "");
+        (names.join(", "), format!("give a smaller error with `{rules}`, or copy as it is with `{excluded}`"))
     };
     let message = format!("--max-error is at least half the range of {names}: all values would become one value");
     Err(OperationError::data(message).with_help(help))

@@ -39,7 +39,8 @@ impl Output {
         for other in std::iter::once(source).chain(&targets) {
             check_apart(&destination.target, other, &shown)?;
         }
-        let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, &shown)? };
+        let format = options.change.zarr_format.unwrap_or(if document == "zarr.json" { 3 } else { 2 });
+        let warnings = if is_remote { Vec::new() } else { check_hierarchy_above(&node, format, &shown)? };
         let mut existing = existing(&destination)?;
         if existing == Existing::Nothing {
             // The name may be a link whose target does not exist.
@@ -87,7 +88,7 @@ fn unreadable(error: StoreError) -> OperationError {
 }
 
 /// Fails unless SOURCE and DEST are separate, neither inside the other, with all links resolved.
-fn check_apart(target: &Node, other: &Node, shown: &str) -> Result<()> {
+pub(crate) fn check_apart(target: &Node, other: &Node, shown: &str) -> Result<()> {
     let (message, help) = match target.relation(other).map_err(unreadable)? {
         Relation::Apart => return Ok(()),
         Relation::Same => (format!("`{shown}` is SOURCE itself"), "choose another path for DEST"),
@@ -185,7 +186,7 @@ fn refuse_file_above(node: Option<&Node>, is_missing: bool, shown: &str) -> Resu
 }
 
 /// Returns warnings about the hierarchy that contains DEST. Fails inside an array, where readers find no nodes.
-fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
+fn check_hierarchy_above(node: &Node, format: u64, shown: &str) -> Result<Vec<Diagnostic>> {
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
@@ -205,6 +206,11 @@ fn check_hierarchy_above(node: &Node, shown: &str) -> Result<Vec<Diagnostic>> {
             let message = format!("`{missing}` is not a Zarr group: readers of `{name}` do not find its contents");
             let help = "make a group of it (zarr-python: `zarr.open_group`)";
             warnings.push(Diagnostic::new(code::GROUP_IMPLICIT, message).with_help(help));
+        }
+        if found.zarr_format != format {
+            let is_said = warnings.iter().any(|known: &Diagnostic| known.is(code::FORMATS_MIXED));
+            warnings.extend((!is_said).then(|| hierarchy::formats_mixed(format, found.zarr_format)));
+            continue;
         }
         let has_copies = match found.zarr_format {
             2 => matches!(folder.kind_of(document::CONSOLIDATED_KEY), Ok(Some(_))),

@@ -14,7 +14,9 @@ use crate::metadata::{ArrayMetadata, ChunkKeyEncoding, CodecMetadata, Json, Obje
 use crate::operation::document::parse_document;
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::xarray::{self, DIMENSIONS, FILL_VALUE};
-use crate::operation::{ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm, Result};
+use crate::operation::{
+    ChangeOptions, Documents, Draft, OpenedArray, OperationError, QuantizeForm, Result, ShardRequest,
+};
 
 /// An array as plans take it, and as it is written where it is copied: a chunk length of 0 along a dimension of length
 /// 0 is 1 (SEMANTICS D9). A v2 array gets the document, attributes and dimension names that it would have in v3.
@@ -80,7 +82,12 @@ pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Re
     let is_v2 = options.zarr_format.unwrap_or(source.documents.zarr_format) == 2;
     let error = OperationError::data("Zarr v2 has no codecs for quantised floats (`scale_offset`, `cast_value`)")
         .with_help("add `--zarr-format 3`, or write integers with CF attributes with `--as cf`");
-    if is_v2 && to_codecs { Err(error) } else { Ok(()) }
+    if is_v2 && to_codecs {
+        return Err(error);
+    }
+    let to_shards = matches!(options.shard_shape, Some(ShardRequest::Shape(_)));
+    let error = OperationError::data("Zarr v2 cannot express the codec `sharding_indexed`, which `--shard-shape` adds");
+    if is_v2 && to_shards { Err(error.with_help("use `--zarr-format 3`")) } else { Ok(()) }
 }
 
 /// Sets the format and the chunk keys of DEST.

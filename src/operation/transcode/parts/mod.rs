@@ -13,11 +13,12 @@ mod script;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use super::destination::is_node;
+use super::destination::{existing::check_apart, is_node};
 use super::{JobPlan, Source, cannot_write};
 use crate::array::Interrupt;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::Progress;
+use crate::operation::open::open_documents;
 use crate::operation::parts_result::PassStatus;
 use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
@@ -42,9 +43,14 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
     let target = target(options)?;
     let is_published = is_node(&target).map_err(cannot_write)?;
     let plan = PartsPlan::find(&target, KEY)?;
+    let node_path = NodePath::new(&options.source, None)?;
+    let source = node_path.node(&options.source)?;
     match &plan {
-        Some(plan) => plan.sealed.check_source(&NodePath::new(&options.source, None)?.node(&options.source)?)?,
-        None if is_published => {}
+        Some(plan) => plan.sealed.check_source(&source)?,
+        None if is_published => {
+            open_documents(&source, &node_path.name())?;
+            check_apart(&target, &source, &options.destination.display().to_string())?;
+        }
         None => {
             let shown = options.destination.display();
             return Err(OperationError::environment(format!("there is no job in parts in `{shown}`"))

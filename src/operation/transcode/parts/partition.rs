@@ -144,7 +144,9 @@ impl Part {
         let is_first = self.pass == PassName::Staging;
         let assigned = job.arrays.iter().map(|array| {
             let name = if is_first { journal::name_of_pass(&array.path, FIRST_PASS) } else { array.path.clone() };
-            let units = units_between(self.bounds, array.number);
+            // An array with one pass belongs to the next one.
+            let is_later = is_first && array.job.staged().is_none();
+            let units = if is_later { 0..0 } else { units_between(self.bounds, array.number) };
             (name, array.job.objects_of(self.pass.number_in(&array.job), &units))
         });
         let (log, fingerprint) = (plan.log(self.pass, self.index), plan.sealed.fingerprint());

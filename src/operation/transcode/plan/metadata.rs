@@ -175,7 +175,9 @@ fn is_of_fill(found: &Diagnostic) -> bool {
 fn culprit(options: &ChangeOptions, errors: &[Diagnostic], store: &str) -> String {
     let pointers = || errors.iter().filter_map(|error| error.location.pointer.as_deref());
     let at = |part: &str| pointers().any(|pointer| pointer.starts_with(part));
-    let is_of_fill = at("/fill_value") || errors.iter().all(is_of_fill);
+    let not_encoded = [code::CAST_VALUE_FILL_VALUE, code::SCALE_OFFSET_FILL_VALUE];
+    let is_lost = |found: &Diagnostic| is_of_fill(found) || not_encoded.iter().any(|code| found.is(*code));
+    let is_of_fill = at("/fill_value") || errors.iter().all(is_lost);
     let is_of_chain = at("/codecs");
     let candidates = [
         ("--fill-value", options.fill_value.is_some() && is_of_fill),

@@ -11,6 +11,7 @@ use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, Route, listing};
 use crate::metadata::edit::set_member;
 use crate::metadata::{CodecMetadata, Json, Object};
+use crate::operation::pattern::options_for;
 use crate::operation::quantize::readers::{self, changed_masks, mask_by_nan};
 use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
@@ -141,16 +142,16 @@ impl Planner<'_> {
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         let draft = &destination.draft;
-        if changed.repacking.is_some() {
-            warnings.extend(changed_masks(&source.metadata.attributes, &draft.attributes()));
+        let masks = || changed_masks(&source.metadata.attributes, &draft.attributes(), options.unpack);
+        if changed.repacking.is_some() || options.unpack {
+            warnings.extend(masks());
         }
         if let Some(quantization) = &changed.quantization {
             // A type that may not be chosen needs no warning.
             warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
             warnings.extend(quantization.warnings.iter().cloned());
             warnings.extend(quantization.few_codes_warning(self.is_in_tree));
-            let masks = changed_masks(&source.metadata.attributes, &draft.attributes());
-            warnings.extend(masks.filter(|_| !options.unpack));
+            warnings.extend(masks().filter(|_| !options.unpack));
             if let Some(packed) = packed_warning(quantization) {
                 // `packed` also says that the codes' type is not registered.
                 warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
@@ -240,7 +241,10 @@ impl Planner<'_> {
         let element_bytes = self.element_bytes(&draft);
         let regridded = regrid::apply(&mut draft, options, &source.metadata, element_bytes);
         regridded.map_err(|error| match path.trim_start_matches('/') {
-            path if self.is_in_tree => error.or_help(&format!("leave this array as it is with `--exclude '{path}'`")),
+            path if self.is_in_tree => {
+                let exclude = options_for("--exclude", &[path], "");
+                error.or_help(&format!("leave this array as it is with `{exclude}`"))
+            }
             _ => error,
         })?;
         version_2::set_grid(&mut draft, source)?;
@@ -253,6 +257,7 @@ impl Planner<'_> {
         }
         if let Some(Repacking { quantization, .. }) = &mut changed.repacking {
             warnings.extend(readers::work_around(quantization, &mut draft, true));
+            warnings.extend(readers::plain_warning(quantization, &draft));
         }
         if let (Some(quantization), Some(asked)) = (&mut changed.quantization, &options.quantize) {
             warnings.extend(readers::work_around(quantization, &mut draft, !asked.no_workarounds));
@@ -262,7 +267,7 @@ impl Planner<'_> {
         if options.codecs.is_none() {
             version_2::set_byte_order(&mut draft);
         }
-        self.set_fill_value(&mut draft)?;
+        self.set_fill_value(&mut draft, warnings)?;
         version_2::follow_fill_value(&mut draft, source);
         let described = draft.attributes();
         draft.describe(options, source.metadata.shape.len())?;
@@ -377,12 +382,17 @@ impl Planner<'_> {
         Ok(changed)
     }
 
-    fn set_fill_value(&self, draft: &mut Draft) -> Result<()> {
-        let Some(json) = &self.array.change.fill_value else { return Ok(()) };
+    /// Sets the fill value of the option. Also warns of unusual forms of this one and of `--nan-value`.
+    fn set_fill_value(&self, draft: &mut Draft, warnings: &mut Vec<Diagnostic>) -> Result<()> {
+        let ChangeOptions { nan_value, fill_value, .. } = &self.array.change;
         let data_type = &draft.data_type;
+        let nan_value = nan_value.as_ref().and_then(|json| data_type.fill_value_from_json(json).ok());
+        warnings.extend(nan_value.into_iter().flat_map(|read| read.notes));
+        let Some(json) = fill_value else { return Ok(()) };
         let read = data_type.fill_value_from_json(json);
         let read = read.map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
         draft.new_chain = true;
+        warnings.extend(read.notes);
         draft.set_fill_value(read.value)
     }
 }
