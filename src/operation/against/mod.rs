@@ -23,6 +23,7 @@ use super::{
 use crate::array::{ChunkFault, ChunkSetBuilder, Fault, Listing, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::codec::VlenChain;
 use crate::data_type::{DataType, FillValue};
+use crate::diagnostic::Profile;
 use crate::element::NumberType;
 use crate::engine::listing::list;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
@@ -122,7 +123,7 @@ impl Comparison<'_> {
         let below = self.node.unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
-        open_array(store, (!node.is_empty()).then_some(node))
+        open_array(store, (!node.is_empty()).then_some(node), Profile::Read)
     }
 }
 
