@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{SourceArray, change};
+use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::edit::codecs_json;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
@@ -107,6 +108,9 @@ pub(super) fn check(
         return Ok(());
     }
     let (_, pipeline, mut found) = draft::build(draft)?;
+    if draft.data_type != source.data_type && draft.data_type.number().is_some() {
+        found.extend(DataType::read(&draft.data_type.to_metadata()).into_iter().flat_map(|read| read.notes));
+    }
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
     let is_v2 = draft.zarr_format == 2;
