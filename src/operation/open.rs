@@ -138,6 +138,13 @@ fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
         };
         found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
     }
+    // v2 has no hexadecimal values.
+    if found.is(code::FILL_VALUE_INVALID)
+        && let Some((before, rest)) = found.message.split_once(" or \"0x\"")
+        && let Some((_, after)) = rest.split_once(" for ")
+    {
+        found.message = format!("{before} for {after}");
+    }
     found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
     found
 }
