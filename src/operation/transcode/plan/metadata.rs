@@ -138,7 +138,14 @@ pub(super) fn check(
         return Ok(());
     }
     if !options.allow_lossy_cast {
-        change::refuse_lossy_casts(&pipeline)?;
+        change::refuse_lossy_casts(&pipeline, options.codecs.is_some() && options.quantize.is_none())?;
+    }
+    // The base64 of a struct has the byte order of its chunks.
+    let is_base64 = draft.document.get("fill_value").is_some_and(|json| json.as_str().is_some());
+    if let (DataType::Struct(_), true, Some(fill)) = (&draft.data_type, is_base64, draft.fill_value.clone())
+        && is_big_endian(&codecs) != is_big_endian(&source.metadata.codecs)
+    {
+        draft.set_fill_value(fill)?;
     }
     for found in accepted {
         if !warnings.iter().any(|known| known.message == found.message) {
