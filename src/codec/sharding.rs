@@ -219,7 +219,9 @@ impl BoundSharding {
                 result.map_err(|fault| Self::fault_inside(&format!("inner chunk {position:?}"), &fault))?;
             } else {
                 let Some(fill) = &self.inner.decoded().fill_value else {
-                    let message = format!("inner chunk {position:?} is absent, and no fill value is given");
+                    let message = format!(
+                        "inner chunk {position:?} is absent, and its fill value is unknown: none is given, or a codec before does not encode it"
+                    );
                     return Err(ChainFaultKind::Shard(message));
                 };
                 chunk.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&fill.0));

@@ -48,7 +48,7 @@ impl DataType {
         }
         if is_raw_name(name) && !is_raw_size(&name[1..]) {
             let name = Json::from(name).excerpt();
-            let message = format!("{name:?}: the bits of a raw type are a positive multiple of 8");
+            let message = format!("{name}: the bits of a raw type are a positive multiple of 8");
             return Err(DataTypeError::new("", message));
         }
         let configured = configuration::read(name, configuration, notes)?;

@@ -117,7 +117,7 @@ codes! {
     /// The fill value cannot be encoded by `scale_offset`.
     ZC224 SCALE_OFFSET_FILL_VALUE Error;
     /// `scale_offset` does not return the fill value bit for bit.
-    ZC225 SCALE_OFFSET_FILL_VALUE_LOST Warning (Write = Error, WriteAnyFillValue = Warning);
+    ZC225 SCALE_OFFSET_FILL_VALUE_LOST Warning (Write = Error);
     /// `cast_value` from or to a type that is neither an integer nor a real float.
     ZC231 CAST_VALUE_DATA_TYPE Error;
     /// `out_of_range` is "wrap", but `data_type` is not an integer type.
@@ -131,7 +131,7 @@ codes! {
     /// The fill value cannot be cast.
     ZC236 CAST_VALUE_FILL_VALUE Error;
     /// `cast_value` does not return the fill value bit for bit.
-    ZC237 CAST_VALUE_FILL_VALUE_LOST Error (WriteAnyFillValue = Warning);
+    ZC237 CAST_VALUE_FILL_VALUE_LOST Error (AnyFillValue = Warning);
     /// The inner chunk shape does not divide the chunk shape, or has another rank.
     ZC241 SHARDING_SHAPE Error;
     /// The index codecs have no fixed size, or are not valid for the index.

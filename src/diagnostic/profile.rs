@@ -16,8 +16,8 @@ pub enum Profile {
     /// Checks an array before writing. Its fill value must be encoded and decoded bit for bit. Made from
     /// [`Profile::Read`].
     Write,
-    /// Checks an array before writing, with any fill value (`--no-fill-check`). Made from [`Profile::Write`].
-    WriteAnyFillValue,
+    /// Reads or writes an array with any fill value (`--no-fill-check`). Made from [`Profile::Read`].
+    AnyFillValue,
 }
 
 impl Profile {
@@ -26,8 +26,7 @@ impl Profile {
         match self {
             Profile::Validate => None,
             Profile::Read => Some(Profile::Validate),
-            Profile::Values | Profile::Source | Profile::Write => Some(Profile::Read),
-            Profile::WriteAnyFillValue => Some(Profile::Write),
+            Profile::Values | Profile::Source | Profile::Write | Profile::AnyFillValue => Some(Profile::Read),
         }
     }
 }

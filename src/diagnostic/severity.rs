@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     fn severities(code: Code) -> [&'static str; 6] {
-        [Profile::Validate, Profile::Read, Profile::Values, Profile::Source, Profile::Write, Profile::WriteAnyFillValue]
+        [Profile::Validate, Profile::Read, Profile::Values, Profile::Source, Profile::Write, Profile::AnyFillValue]
             .map(|profile| profile.severity_of(code).name())
     }
 

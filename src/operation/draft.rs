@@ -159,6 +159,9 @@ pub(super) const DELTA: &str = "numcodecs.delta";
 /// The codec that encodes numbers of 16 bits and more to bytes, and stores differences of them itself.
 pub(super) const PCODEC: &str = "numcodecs.pcodec";
 
+/// The codec of numcodecs that quantises.
+pub(super) const FIXED_SCALE_OFFSET: &str = "numcodecs.fixedscaleoffset";
+
 /// True if a chain stores differences, also inside shards.
 pub(super) fn has_differences(codecs: &[CodecMetadata]) -> bool {
     has_codec(codecs, DELTA)

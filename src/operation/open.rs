@@ -138,6 +138,13 @@ fn as_v2(document: &Json, mut found: Diagnostic) -> Diagnostic {
         };
         found = Diagnostic::new(code::DATA_TYPE_UNSUPPORTED, message).at_pointer("/dtype");
     }
+    // v2 has no hexadecimal values.
+    if found.is(code::FILL_VALUE_INVALID)
+        && let Some((before, rest)) = found.message.split_once(" or \"0x\"")
+        && let Some((_, after)) = rest.split_once(" for ")
+    {
+        found.message = format!("{before} for {after}");
+    }
     found.location.pointer = found.location.pointer.map(|pointer| v2::pointer_into(document, &pointer));
     found
 }
@@ -261,7 +268,7 @@ fn read_fill_value(members: &ArrayDocument, data_type: &DataType, faults: &mut V
 }
 
 /// True if elements are stored big endian, also inside shards.
-fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
+pub fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     codecs.iter().any(|codec| match codec.name.as_str() {
         "bytes" => codec.member("endian").and_then(Json::as_str) == Some("big"),
         "sharding_indexed" => codec.inner_codecs().is_some_and(|inner| is_big_endian(&inner)),
@@ -269,9 +276,15 @@ fn is_big_endian(codecs: &[CodecMetadata]) -> bool {
     })
 }
 
-/// Opens an array. The error lists all its faults.
-pub fn open_array(store: &Location, node: Option<&str>) -> Result<OpenedArray> {
-    opened(read_array(store, node)?)
+/// Opens an array under a profile. The error lists all its faults.
+pub fn open_array(store: &Location, node: Option<&str>, profile: Profile) -> Result<OpenedArray> {
+    opened_as(profile, read_array(store, node)?)
+}
+
+/// Opens an array that is already read, under a profile.
+pub fn opened_as(profile: Profile, mut reading: ArrayReading) -> Result<OpenedArray> {
+    profile.judge(&mut reading.diagnostics);
+    opened(reading)
 }
 
 /// Opens an array that is already read. The error lists all its faults.

@@ -34,6 +34,9 @@ pub(crate) fn bound_array(
     })
 }
 
+/// The name, in place of a store's, of a chain that is not stored yet.
+pub(crate) const NEW_CHAIN: &str = "DEST";
+
 /// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
     bound_array(opened.node.clone(), opened.metadata.clone(), &opened.pipeline, &opened.store, 0, false)
@@ -70,6 +73,10 @@ fn bound(
 }
 
 fn undecoded(error: BindError, store: &str) -> OperationError {
+    if store == NEW_CHAIN && !matches!(error, BindError::TooLarge { .. }) {
+        let help = "give --codecs codecs that are supported for the data type";
+        return OperationError::data("the chain of DEST cannot encode chunks").because(error).with_help(help);
+    }
     let help = match &error {
         BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",
         BindError::DataType(_) => "arrays of this type can be copied, and `--compress` can change their compression",

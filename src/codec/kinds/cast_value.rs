@@ -90,11 +90,12 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         out_of_range = None;
     }
     let [encode, decode] = read_map(members, data_type);
-    let (encoded, rounding, out_of_range) = (data_type?, rounding?, out_of_range?);
+    let encoded = data_type?;
     let array = to.array()?;
     let decoded = to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from")?;
     let encode = bind_map(("encode", &encode), decoded, &mut to.members);
     let decode = bind_map(("decode", &decode), decoded, &mut to.members);
+    let (rounding, out_of_range) = (rounding?, out_of_range?);
     let options = CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode? };
     let back = CastOptions { source: encoded, target: decoded, rounding, out_of_range, scalar_map: decode? };
     if let Some(found) = lossy_diagnostic(decoded, encoded) {

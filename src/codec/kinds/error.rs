@@ -188,7 +188,8 @@ fn describe_element(fault: ElementFault, bits: u64, types: Option<(NumberType, N
 pub fn element_help(kind: FaultKind) -> Option<&'static str> {
     match kind {
         FaultKind::OutOfRange | FaultKind::ReservedCode => Some(
-            "`--out-of-range clamp` maps such values to the nearest bound (\"out_of_range\": \"clamp\" in cast_value)",
+            "\"out_of_range\": \"clamp\" in cast_value (`--out-of-range clamp` of `transcode`) encodes such values as the \
+                nearest bound; a stored code out of range was not made by this chain",
         ),
         FaultKind::NotANumber => {
             Some("`--nan-value CODE` reserves a code for NaN (an entry [\"NaN\", CODE] in cast_value's \"scalar_map\")")

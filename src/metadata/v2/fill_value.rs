@@ -91,11 +91,13 @@ const OTHER_FORMS: [Code; 3] = [code::INTEGER_WITH_FRACTION, code::INTEGER_AS_ST
 
 /// Reads a number. Integers may have been written as `5.0` or `"5"`. v2 has no hexadecimal form.
 fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -> Json {
-    if is_hexadecimal(fill_value) {
-        let message = format!("v2 has no hexadecimal fill values, found {}", fill_value.excerpt());
+    if let Some(part) = hexadecimal(fill_value)
+        && dtype.data_type.fill_value_from_json(fill_value).is_ok()
+    {
+        let message = format!("v2 has no hexadecimal fill values, found {}", part.excerpt());
         let help = "v2 can say \"NaN\", \"Infinity\" and \"-Infinity\"; other NaNs need v3";
         diagnostics.advise(code::FILL_VALUE_INVALID, POINTER, message, help);
-        return zero(dtype);
+        return fill_value.clone();
     }
     if matches!(dtype.data_type, DataType::Time(_)) && fill_value.as_str() == Some("NaT") {
         return Json::from(i64::MIN);
@@ -114,10 +116,10 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
     fill_value.clone()
 }
 
-/// Returns true for the bits of a float or of a part of a complex number, which v2 cannot express.
-fn is_hexadecimal(json: &Json) -> bool {
+/// Returns the bits of a float, or of a part of a complex number, which v2 cannot express.
+fn hexadecimal(json: &Json) -> Option<&Json> {
     let parts = json.as_array().unwrap_or(std::slice::from_ref(json));
-    parts.iter().any(|part| part.as_str().is_some_and(|text| text.starts_with("0x")))
+    parts.iter().find(|part| part.as_str().is_some_and(|text| text.starts_with("0x")))
 }
 
 /// Reads the bytes of an element in their stored form.
@@ -159,7 +161,7 @@ pub fn write_fill_value(data_type: &DataType, fill_value: &FillValue, order: &V2
         _ if is_written_in_base64(data_type) => return Ok(Json::from(base64::encode(fill_value.as_bytes()))),
         _ => data_type.fill_value_to_json(fill_value).map_err(refused)?,
     };
-    if data_type.components().is_some() && is_hexadecimal(&json) {
+    if data_type.components().is_some() && hexadecimal(&json).is_some() {
         let what = format!("the fill value {json}");
         return Err(NotInV2::new(what).with_help("`--fill-value NaN` makes it the NaN that v2 can name"));
     }

@@ -107,7 +107,6 @@ fn time(name: &str, unit: &str) -> Option<DataType> {
     let unit = unit.strip_prefix('[')?.strip_suffix(']')?;
     let (factor, unit) = unit.split_at(unit.find(|letter: char| !letter.is_ascii_digit())?);
     let factor = if factor.is_empty() { 1 } else { factor.parse::<u64>().ok()? };
-    let unit = if unit == "μs" { "us" } else { unit };
     configured(name, Object::new().with("unit", unit).with("scale_factor", factor))
 }
 

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::array::{ChunkFault, ChunkSetBuilder, Fault, ObjectOf, StoredArray, SubchunkSource, position};
 use crate::data_type::{DataType, FillValue};
+use crate::diagnostic::Profile;
 use crate::element::NumberType;
 use crate::engine::route::variable_size::{BETWEEN_SUBCHUNKS, ElementReader, VariableSizeBuffers, fold_subchunks};
 use crate::engine::{Driver, Pair, Pairs, Transfer};
@@ -117,7 +118,7 @@ impl Comparison<'_> {
         let below = self.options.node.as_deref().unwrap_or_default().trim_matches('/');
         let node = format!("{below}{path}");
         let node = node.trim_matches('/');
-        open_array(store, (!node.is_empty()).then_some(node))
+        open_array(store, (!node.is_empty()).then_some(node), Profile::Read)
     }
 }
 

@@ -203,7 +203,7 @@ pub(super) struct ChainSource {
 impl ChainSource {
     /// Binds the chain. Everything about it is checked here, before any data is read.
     pub(super) fn new(options: &ApplyCodecOptions, early: Option<&Input>) -> Result<Self> {
-        let array = options.like.as_ref().map(|store| open_array(store, None)).transpose()?;
+        let array = options.like.as_ref().map(|store| open_array(store, None, profile(options, false))).transpose()?;
         let mut diagnostics = Vec::new();
         let (data_type, shape, codecs) = if let Some(array) = &array {
             let shape = shape_of(array, options.chunk.as_deref())?;
@@ -307,6 +307,15 @@ fn given_codecs(options: &ApplyCodecOptions, data_type: &DataType, faults: &mut 
     codecs
 }
 
+/// Returns the profile of the options. `checks` is true for a fill value that was given.
+fn profile(options: &ApplyCodecOptions, checks: bool) -> Profile {
+    match (options.no_fill_check, checks) {
+        (true, _) => Profile::AnyFillValue,
+        (false, true) => Profile::Write,
+        (false, false) => Profile::Read,
+    }
+}
+
 /// Refuses errors, and returns the other findings. A given fill value must be the same bit for bit after a round trip,
 /// unless `--no-fill-check` was given.
 fn accept(
@@ -315,12 +324,7 @@ fn accept(
     array: Option<&OpenedArray>,
     about: &str,
 ) -> Result<Vec<Diagnostic>> {
-    let profile = match (options.no_fill_check, &options.fill_value) {
-        (true, _) => Profile::WriteAnyFillValue,
-        (false, Some(_)) => Profile::Write,
-        (false, None) => Profile::Read,
-    };
-    let diagnostics = profile.judged(diagnostics);
+    let diagnostics = profile(options, options.fill_value.is_some()).judged(diagnostics);
     let (errors, mut warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(Diagnostic::is_error);
     if !errors.is_empty() {
         return Err(open::refusal(&format!("the codec chain does not fit {about}"), &errors));

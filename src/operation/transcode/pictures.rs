@@ -2,6 +2,7 @@
 //! complete.
 
 use crate::array::{Interrupt, StoredArray};
+use crate::diagnostic::Profile;
 use crate::engine::{Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::metadata::{Json, Number};
@@ -125,7 +126,7 @@ impl Readable {
     /// Opens an array, or its selected part. `taken` is the first index and the one after the last along each
     /// dimension.
     fn open(store: &Location, path: &str, taken: Option<&[[u64; 2]]>, options: &CfOptions) -> Result<Self> {
-        let mut opened = open::open_array(store, Some(path))?;
+        let mut opened = open::open_array(store, Some(path), Profile::AnyFillValue)?;
         if let Some(taken) = taken {
             let (start, shape) = taken.iter().map(|[start, stop]| (*start, stop.saturating_sub(*start))).unzip();
             opened.metadata = opened.metadata.part(&Region { start, shape });

@@ -14,7 +14,7 @@ use crate::operation::{
 };
 
 use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
-use crate::operation::open::{open_documents, opened, read_array_of, refusal};
+use crate::operation::open::{open_documents, opened, opened_as, read_array_of, refusal};
 use crate::store::{FolderListing, Node};
 
 /// Maximum number of errors in a message.
@@ -62,7 +62,7 @@ impl Source {
         selection::check(options, &[""])?;
         let mut reading = read_array_of(node_path, node.clone(), documents);
         tell_of_array_members(options, &mut reading);
-        let opened = as_source(opened(reading)?);
+        let opened = as_source(opened_as(profile(options, ""), reading)?);
         let mut change = options.change.clone();
         // The pattern of each rule matches the single array.
         options.rules.iter().for_each(|rule| change.override_by(&rule.change));
@@ -101,7 +101,7 @@ impl Source {
                     found.in_store(store.as_str()).at_node(node.node_path.path.as_str())
                 }));
             }
-            Profile::Read.judge(node.document_diagnostics_mut());
+            profile(options, &node.node_path.path).judge(node.document_diagnostics_mut());
             forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
             let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
@@ -151,6 +151,13 @@ impl Source {
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })
     }
+}
+
+/// Returns the profile under which a node of SOURCE is read.
+fn profile(options: &TranscodeOptions, path: &str) -> Profile {
+    let mut rules = options.rules.iter().filter(|rule| rule.pattern.matches(path));
+    let accepts = options.change.no_fill_check || rules.any(|rule| rule.change.no_fill_check);
+    if accepts { Profile::AnyFillValue } else { Profile::Read }
 }
 
 fn tell_of_array_members(options: &TranscodeOptions, array: &mut ArrayReading) {

@@ -5,7 +5,7 @@ use crate::codec::kinds::cast_value::is_lossy;
 use crate::codec::{Effect, ValueConversion, ValueStep, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, FloatFormat, NumberType};
+use crate::element::{ElementType, FloatFormat, NumberType, integer_of, low_bits};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::metadata::{CodecMetadata, Json};
@@ -23,7 +23,7 @@ const BOUND_TO_A_TYPE: [&str; 9] = [
     "numcodecs.astype",
     "numcodecs.bitround",
     "numcodecs.delta",
-    "numcodecs.fixedscaleoffset",
+    draft::FIXED_SCALE_OFFSET,
     "numcodecs.packbits",
     "numcodecs.quantize",
     "scale_offset",
@@ -124,6 +124,23 @@ fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
     one == other || (one.is_nan() && other.is_nan())
 }
 
+/// Removes `fixedscaleoffset` and `bitround`, which a quantisation replaces, with their attributes (SEMANTICS: A1.10).
+/// The values stay as they are decoded.
+pub(crate) fn drop_rounding(options: &ChangeOptions, draft: &mut Draft) {
+    let kept = draft::strip(&draft.codecs, &[draft::FIXED_SCALE_OFFSET, "bitround", "numcodecs.bitround"]);
+    if options.codecs.is_some() || kept == draft.codecs {
+        return;
+    }
+    draft.set_codecs(kept);
+    draft::follow(draft);
+    let mut attributes = draft.attributes();
+    let names: Vec<_> = attributes.names().filter(|name| name.starts_with("quantization")).map(str::to_owned).collect();
+    if !names.is_empty() {
+        names.iter().for_each(|name| drop(attributes.remove(name)));
+        draft.set_attributes(attributes);
+    }
+}
+
 /// Fails if codecs are configured for the old type of the values, the type changes, and there is no new chain.
 pub(crate) fn refuse_bound_codecs(options: &ChangeOptions, draft: &Draft, [from, to]: [NumberType; 2]) -> Result<()> {
     let names = draft::codec_names(&draft.codecs);
@@ -140,17 +157,44 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
         .with_help(format!("accept it with --allow-lossy-cast, or choose {float}an integer type"))
 }
 
-/// Fails for a chain that encodes integers as floats that cannot represent them all (SEMANTICS: B1).
-pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
+/// Fails for a chain that encodes integers as floats that cannot represent them all. If the chain is `given`, it also
+/// fails if floats can get a code that they cannot represent (SEMANTICS: B1).
+pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline, is_given: bool) -> Result<()> {
     for stage in draft::chains(pipeline).flat_map(|chain| &chain.stages) {
-        if let Effect::Cast { encode, .. } = stage.configuration.effect() {
+        if let Effect::Cast { encode, decode } = stage.configuration.effect() {
             let (source, target) = (encode.options().source, encode.options().target);
             if is_lossy(source, target) {
                 return Err(lossy(source, target));
             }
+            if is_given && let Some((cause, code)) = lost_code(encode, decode) {
+                let message =
+                    format!("`cast_value` can encode {source} as {code} by {cause}, which {source} cannot hold");
+                let help = format!("accept it with --allow-lossy-cast, or leave {cause} out");
+                return Err(OperationError::data(message).with_help(help));
+            }
         }
     }
     Ok(())
+}
+
+/// Returns a code that floats can get, and that they cannot represent, and the member of the configuration that makes
+/// it. Codes in range represent integers that the floats hold.
+fn lost_code(encode: &Cast, decode: &Cast) -> Option<(&'static str, i128)> {
+    let CastOptions { source, target, out_of_range, scalar_map, .. } = encode.options();
+    let (format, (least, greatest)) = (source.float_format()?, target.integer_bounds()?);
+    let bounds = match out_of_range {
+        OutOfRange::Error => Vec::new(),
+        OutOfRange::Clamp => vec![("\"clamp\"", least), ("\"clamp\"", greatest)],
+        OutOfRange::Wrap => vec![("\"wrap\"", greatest)],
+    };
+    let mapped = scalar_map.iter().map(|(_, code)| ("`scalar_map`", integer_of(*code, target.element())));
+    bounds.into_iter().chain(mapped).find(|(_, code)| {
+        let magnitude = code.unsigned_abs();
+        let bits = u128::BITS.saturating_sub(magnitude.leading_zeros() + magnitude.trailing_zeros());
+        let code = low_bits(*code, *target);
+        let is_mapped_back = decode.options().scalar_map.iter().any(|(from, _)| *from == code);
+        !is_mapped_back && (bits > format.fraction_bits + 1 || decode.convert_one(code).is_err())
+    })
 }
 
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use crate::codec::{BoundCodec, Effect, conversion};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::{ObjectJob, Route};
+use crate::operation::quantize::request::is_packed;
 use crate::operation::{Draft, OpenedArray, draft};
 use crate::pipeline::Pipeline;
 
@@ -93,6 +94,18 @@ pub(crate) fn raw_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnos
         "for zarr-python: `--data-type '{{\"name\":\"raw_bytes\",\"configuration\":{{\"length_bytes\":{size}}}}}'`"
     );
     Some(Diagnostic::new(code::DATA_TYPE_UNREAD, message).with_help(help))
+}
+
+/// Returns a warning if `scale_offset` and `cast_value` replace `fixedscaleoffset` (SEMANTICS: A1.10).
+pub(crate) fn rescaled_warning(source: &OpenedArray, draft: &Draft) -> Option<Diagnostic> {
+    let is_scaled = |codecs| draft::has_codec(codecs, draft::FIXED_SCALE_OFFSET);
+    if !is_scaled(&source.metadata.codecs) || is_scaled(&draft.codecs) || !is_packed(&draft.codecs) {
+        return None;
+    }
+    let message = "values of `numcodecs.fixedscaleoffset` are encoded again by `scale_offset` and `cast_value`: they \
+        are not bit-identical";
+    let help = "`--verify` tells by how much they change; a chain that keeps the filter changes none";
+    Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message).with_help(help))
 }
 
 /// Returns the types of a chunk before and after each codec, also inside shards.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{SourceArray, change};
+use crate::data_type::DataType;
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::metadata::edit::codecs_json;
 use crate::metadata::{ArrayMetadata, CodecMetadata, Json, Object, v2};
-use crate::operation::open::{open_documents, opened, refusal};
+use crate::operation::open::{is_big_endian, open_documents, opened_as, refusal};
 use crate::operation::transcode::{NodeDocument, NodeDocuments};
 use crate::operation::{ArrayReading, ChangeOptions, Draft, NodePath, OpenedArray, OperationError, Result, draft};
 use crate::pipeline::{BoundConfiguration, Pipeline, Stage};
@@ -43,7 +44,7 @@ impl DestinationMetadata {
         let documents = shortened.as_ref().map_or(documents, |(documents, _)| documents);
         let OpenedArray { mut metadata, data_type, fill_value, mut pipeline, .. } =
             // The loss of the fill value was checked before: some options accept it.
-            read_back(documents, in_memory(&source.store), &source.store, Profile::WriteAnyFillValue)?;
+            read_back(documents, in_memory(&source.store), &source.store, Profile::AnyFillValue)?;
         if let Some((_, attributes)) = shortened {
             metadata.attributes = attributes;
         }
@@ -80,9 +81,8 @@ pub(crate) fn read_back(documents: &NodeDocuments, node: Node, store: &str, prof
         node.write(key, &document.bytes).map_err(|error| unkept(error, store))?;
     }
     let documents = open_documents(&node, store)?;
-    let mut reading = ArrayReading::new(NodePath { store: store.to_owned(), path: "/".to_owned() }, node, documents);
-    profile.judge(&mut reading.diagnostics);
-    opened(reading)
+    let node_path = NodePath { store: store.to_owned(), path: "/".to_owned() };
+    opened_as(profile, ArrayReading::new(node_path, node, documents))
 }
 
 /// Returns an empty node in memory.
@@ -108,12 +108,15 @@ pub(super) fn check(
         return Ok(());
     }
     let (_, pipeline, mut found) = draft::build(draft)?;
+    if draft.data_type != source.data_type && draft.data_type.number().is_some() {
+        found.extend(DataType::read(&draft.data_type.to_metadata()).into_iter().flat_map(|read| read.notes));
+    }
     let about_names = |found: &Diagnostic| ABOUT_NAMES.iter().any(|code| found.is(*code));
     // v2 has its own names.
     let is_v2 = draft.zarr_format == 2;
     found.retain(|found| !((is_open && is_of_fill(found)) || (is_v2 && about_names(found))));
     let profile = match (options.no_fill_check, draft.new_chain) {
-        (true, _) => Profile::WriteAnyFillValue,
+        (true, _) => Profile::AnyFillValue,
         (false, true) => Profile::Write,
         // The chain has changed the fill value in SOURCE already.
         (false, false) => Profile::Read,
@@ -135,7 +138,14 @@ pub(super) fn check(
         return Ok(());
     }
     if !options.allow_lossy_cast {
-        change::refuse_lossy_casts(&pipeline)?;
+        change::refuse_lossy_casts(&pipeline, options.codecs.is_some() && options.quantize.is_none())?;
+    }
+    // The base64 of a struct has the byte order of its chunks.
+    let is_base64 = draft.document.get("fill_value").is_some_and(|json| json.as_str().is_some());
+    if let (DataType::Struct(_), true, Some(fill)) = (&draft.data_type, is_base64, draft.fill_value.clone())
+        && is_big_endian(&codecs) != is_big_endian(&source.metadata.codecs)
+    {
+        draft.set_fill_value(fill)?;
     }
     for found in accepted {
         if !warnings.iter().any(|known| known.message == found.message) {
@@ -213,7 +223,7 @@ mod tests {
     fn open(key: &str, document: &str) -> OpenedArray {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(key), document).unwrap();
-        open_array(&folder.path().to_path_buf().into(), None).unwrap()
+        open_array(&folder.path().to_path_buf().into(), None, Profile::Read).unwrap()
     }
 
     /// Requests the array in `asked`, and reads `written` for it.

@@ -276,6 +276,9 @@ impl Planner<'_> {
             version_2::mask_by_fill_value(&mut draft)?;
         }
         warnings.extend(losses::raw_warning(source, &draft));
+        if options.repack.is_none() {
+            warnings.extend(losses::rescaled_warning(source, &draft));
+        }
         Ok((draft, changed))
     }
 
@@ -363,6 +366,7 @@ impl Planner<'_> {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
+            change::drop_rounding(options, draft);
             change::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {

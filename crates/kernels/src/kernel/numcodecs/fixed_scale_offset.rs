@@ -44,7 +44,7 @@ pub fn fixed_scale_offset(
         let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
         if stays { decoded } else { quotient(decoded) }
     });
-    let encode = NumpyCast::new(between, encoded, OverflowRule::Wrapping);
+    let encode = NumpyCast::new(between, encoded, OverflowRule::Numpy);
     let decode = NumpyCast::new(quotient(encoded), decoded, OverflowRule::Numpy);
     let encode = move |elements: &[u8], results: &mut [u8]| {
         with_integer!(

@@ -1,9 +1,9 @@
 //! The filters of numcodecs with its results: numpy's arithmetic, in numpy's types and order.
 //!
 //! Python numbers in a configuration are weak (NEP 50). They have the type of the array, but a float with integers is
-//! computed in float64. A cast is that of C: an integer wraps, a float loses its fraction. Where C leaves a cast
-//! undefined (a float outside an integer type, NaN), numpy's result depends on the machine. Here it is a fault, in both
-//! directions. Encoding by all but `fixedscaleoffset` (SEMANTICS: A1.10) rejects more. numcodecs warns about these
+//! computed in float64. A cast is that of numpy: an integer wraps, and so does a float, which loses its fraction. NaN and
+//! floats outside 32 bits (64 for 64-bit types) have a result that depends on the machine. Here they are a fault, in
+//! both directions. Encoding by all but `fixedscaleoffset` (SEMANTICS: A1.10) rejects more. numcodecs warns about these
 //! values that "no checks are made and data may become corrupted". They are integers that decode to other ones, and
 //! finite numbers that become infinite.
 //!
@@ -95,11 +95,9 @@ impl NumpyType {
 /// The treatment of a value that the target cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OverflowRule {
-    /// As in numpy: integers wrap, floats become infinite. A float outside an integer type is a fault.
+    /// As in numpy: integers wrap, floats become infinite. A float wraps to an integer type if it is within 32 bits, or
+    /// 64 for 64-bit types, and is a fault otherwise.
     Numpy,
-    /// As in numpy, but a float wraps to an integer type, too. As in numpy it must be within 32 bits, or 64 for 64-bit
-    /// types.
-    Wrapping,
     /// Integers wrap if wrapping back restores them. Any other value is a fault.
     Reversible,
     Fault,
@@ -118,11 +116,10 @@ impl NumpyCast {
         let are_integers = !source.is_float() && !target.is_float();
         let narrows = target.bits() < source.bits();
         let is_signed = target.element().is_signed_integer();
-        let wraps = (excess == OverflowRule::Wrapping && source.is_float() && !target.is_float()).then_some(target);
+        let wraps = (excess == OverflowRule::Numpy && source.is_float() && !target.is_float()).then_some(target);
         let (source, out_of_range) = match excess {
-            OverflowRule::Numpy | OverflowRule::Wrapping if are_integers => (source, OutOfRange::Wrap),
-            OverflowRule::Numpy | OverflowRule::Wrapping if target.is_float() => (source, OutOfRange::Clamp),
-            OverflowRule::Wrapping => (source, OutOfRange::Wrap),
+            OverflowRule::Numpy if target.is_float() => (source, OutOfRange::Clamp),
+            OverflowRule::Numpy => (source, OutOfRange::Wrap),
             // 65535 as an int16 is -1, which an int8 can represent and decode.
             OverflowRule::Reversible if are_integers && narrows => {
                 (NumberType::integer(is_signed, source.bits()).unwrap_or(source), OutOfRange::Error)
