@@ -107,11 +107,6 @@ impl CommonArguments {
             return Err(OperationError::usage(format!("`--storage-option {name}` expects true or false"))
                 .with_help(format!("such as `--storage-option {name}=true`")));
         }
-        let useless = settings.iter().find(|(name, value)| !RemoteOptions::has_effect(name, value));
-        if let Some((name, _)) = useless {
-            let message = format!("`--storage-option {name}`: this build does not use it");
-            return Err(OperationError::usage(message).with_help("leave it out"));
-        }
         let default = RemoteOptions::default();
         let options = RemoteOptions {
             settings: settings.clone(),
@@ -121,6 +116,20 @@ impl CommonArguments {
             allows_file_references: self.remote.allow_file_references,
         };
         Ok(value::location(argument, text)?.with_options(&options))
+    }
+
+    /// Refuses a setting that no store of the command uses.
+    pub(super) fn check_settings<'a>(
+        &self,
+        stores: impl IntoIterator<Item = &'a Location> + Clone,
+    ) -> Result<(), OperationError> {
+        for (name, value) in &self.remote.storage_options {
+            if !stores.clone().into_iter().any(|store| store.uses_setting(name, value)) {
+                let message = format!("`--storage-option {name}`: no store of this command uses it");
+                return Err(OperationError::usage(message).with_help("leave it out"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.

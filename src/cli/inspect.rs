@@ -207,6 +207,7 @@ impl InspectArguments {
         let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
+        self.common.check_settings(&stores)?;
         let options = InspectOptions {
             common: self.common.options(),
             node: self.node,
