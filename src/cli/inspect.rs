@@ -59,7 +59,7 @@ pub(super) struct InspectArguments {
     storage: Option<When>,
 
     /// Show nodes at most N levels below a group
-    #[arg(long, value_name = "N", help_heading = "Metadata")]
+    #[arg(long, value_name = "N", value_parser = value::whole_number::<u64>, help_heading = "Metadata")]
     depth: Option<u64>,
 
     #[command(flatten)]

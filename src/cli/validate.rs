@@ -187,6 +187,7 @@ pub(super) struct ValidateArguments {
     allow: Vec<Code>,
 
     /// Show the first N findings; 0 shows all
+    #[arg(value_parser = value::whole_number::<usize>)]
     #[arg(long, value_name = "N", default_value_t = 1000)]
     #[arg(help_heading = "Output", hide_short_help = true)]
     max_findings: usize,
