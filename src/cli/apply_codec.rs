@@ -133,7 +133,9 @@ impl ApplyCodecArguments {
             return Err(OperationError::usage("--json and OUTPUT `-` both want stdout"));
         }
         let node = self.node.as_deref();
-        let like = self.like.map(|store| value::node_of(self.common.location("--like", store)?, node));
+        let like = self.like.map(|store| self.common.location("--like", store)).transpose()?;
+        self.common.check_settings(&like)?;
+        let like = like.map(|store| value::node_of(store, node));
         Ok(ApplyCodecOptions {
             common: self.common.options(),
             input: input.map(value::stream),

@@ -99,6 +99,20 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
+    /// Refuses a setting that no store of the command uses.
+    pub(super) fn check_settings<'a>(
+        &self,
+        stores: impl IntoIterator<Item = &'a Location> + Clone,
+    ) -> Result<(), OperationError> {
+        for (name, value) in &self.remote.storage_options {
+            if !stores.clone().into_iter().any(|store| store.uses_setting(name, value)) {
+                let message = format!("`--storage-option {name}`: no store of this command uses it");
+                return Err(OperationError::usage(message).with_help("leave it out"));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.
     pub(super) fn words_of_access(&self) -> Result<Vec<String>, OperationError> {
         let mut settings = self.remote.storage_options.iter();
@@ -123,7 +137,7 @@ impl CommonArguments {
     }
 }
 
-/// Refuses a setting that no store has, or that has no effect.
+/// Refuses a setting that no store has.
 fn check_setting((name, value): &(String, String)) -> Result<(), OperationError> {
     // The value may be a secret, and so may the text before it.
     let is_known = RemoteOptions::is_setting(name);
@@ -137,8 +151,6 @@ fn check_setting((name, value): &(String, String)) -> Result<(), OperationError>
         (": no store has an option of this name", help.to_owned())
     } else if RemoteOptions::is_bad_switch(name, value) {
         (" expects true or false", format!("such as `--storage-option {name}=true`"))
-    } else if !RemoteOptions::has_effect(name, value) {
-        (": this build does not use it", "leave it out".to_owned())
     } else {
         return Ok(());
     };

@@ -59,7 +59,7 @@ pub(super) struct InspectArguments {
     storage: Option<When>,
 
     /// Show nodes at most N levels below a group
-    #[arg(long, value_name = "N", help_heading = "Metadata")]
+    #[arg(long, value_name = "N", value_parser = value::whole_number::<u64>, help_heading = "Metadata")]
     depth: Option<u64>,
 
     #[command(flatten)]
@@ -208,6 +208,7 @@ impl InspectArguments {
         let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
+        self.common.check_settings(&stores)?;
         let options = InspectOptions {
             common: self.common.options(),
             node: self.node,

@@ -170,9 +170,12 @@ impl TranscodeArguments {
         let rule =
             |(pattern, changes): (PathPattern, Changes)| changes.into_options().map(|change| Rule { pattern, change });
         value::refuse_other_formats("DEST", &self.destination)?;
+        let source = self.common.location("SOURCE", self.source)?;
+        let destination = self.common.location("DEST", self.destination)?;
+        self.common.check_settings([&source, &destination])?;
         let mut options = TranscodeOptions {
-            source: value::node_of(self.common.location("SOURCE", self.source)?, self.node.as_deref())?,
-            destination: self.common.location("DEST", self.destination)?,
+            source: value::node_of(source, self.node.as_deref())?,
+            destination,
             run: RunOptions {
                 common: self.common.options(),
                 verify: self.verify,

@@ -74,6 +74,8 @@ impl ValidateArguments {
         require_one(&self.stores, ("--write-expect", self.write_expect.is_some()), "STORE")?;
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
+        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
+        self.common.check_settings(stores.iter().chain(&other))?;
         let all_list = stores.iter().all(|store| store.node().capabilities().lists);
         let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
         if self.partition.is_some() && !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
@@ -88,7 +90,6 @@ impl ValidateArguments {
             })
         };
         let partition = self.partition.map(partition).transpose()?;
-        let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         let (rtol, atol) = (self.rtol.unwrap_or(0.0), self.atol.unwrap_or(0.0));
         let against = other.map(|other| AgainstOptions { other, rtol, atol, cf: self.cf });
         Ok(ValidateOptions {
@@ -187,6 +188,7 @@ pub(super) struct ValidateArguments {
     allow: Vec<Code>,
 
     /// Show the first N findings; 0 shows all
+    #[arg(value_parser = value::whole_number::<usize>)]
     #[arg(long, value_name = "N", default_value_t = 1000)]
     #[arg(help_heading = "Output")]
     max_findings: usize,

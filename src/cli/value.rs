@@ -83,6 +83,12 @@ fn whole(digits: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
+/// Parses a whole number.
+pub(super) fn whole_number<T: FromStr>(text: &str) -> Result<T, String> {
+    let number = whole(text).and_then(|_| text.parse().ok());
+    number.ok_or_else(|| format!("expected a whole number; found {text:?}"))
+}
+
 /// Parses a whole number above 0.
 pub(super) fn above_zero<T: FromStr>(text: &str) -> Result<T, String> {
     let number = whole(text).filter(|number| *number > 0).and_then(|_| text.parse().ok());
@@ -449,7 +455,9 @@ impl Document {
         };
         let refusal = || format!("the file `{}` of --{option} is not JSON", path.display());
         let bytes = file::read(&path, DOCUMENT_LIMIT).map_err(|error| {
-            OperationError::environment(format!("the file of --{option} cannot be read")).because(error)
+            OperationError::environment(format!("the file of --{option} cannot be read"))
+                .because(error)
+                .with_help("check the path and its permissions")
         })?;
         let text =
             String::from_utf8(bytes).map_err(|error| OperationError::usage(refusal()).because(error.utf8_error()))?;

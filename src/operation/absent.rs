@@ -108,9 +108,14 @@ fn of_folder(node: &Node, name: &str) -> OperationError {
 fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError {
     let absent = OperationError::environment(format!("`{name}` does not exist"));
     let Some(wanted) = missing.first() else { return absent };
+    if let Some((scheme @ ("s3" | "gs" | "az" | "http" | "https"), rest)) = name.split_once(':')
+        && !rest.starts_with("//")
+    {
+        return absent.with_help(format!("a URL has two slashes: `{scheme}://{}`", rest.trim_start_matches('/')));
+    }
     // The user's own words for the existing folder.
-    let above = (0..missing.len())
-        .fold(name.trim_end_matches('/'), |above, _| above.rsplit_once('/').map_or("", |(above, _)| above));
+    let end = |name: &str| name.rfind('/').max(name.rfind("|zip:")).unwrap_or(0);
+    let above = (0..missing.len()).fold(name.trim_end_matches('/'), |above, _| &above[..end(above)]);
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
     let names = existing.folders(most_looked_at(existing)).unwrap_or_default();
     let mut meant = near(wanted, names.iter().map(String::as_str));

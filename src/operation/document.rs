@@ -58,11 +58,19 @@ impl DocumentError {
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         match self {
             DocumentError::Json { key, error, format } => Some(not_json(key, error, *format)),
-            DocumentError::Store(error) if error.is_data_fault() => {
-                Some(Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()))
-            }
+            DocumentError::Store(error) if error.is_data_fault() => Some(not_a_file(error)),
             DocumentError::Store(_) => None,
         }
+    }
+}
+
+fn not_a_file(error: &StoreError) -> Diagnostic {
+    let found = Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string());
+    match error {
+        StoreError::Damaged { .. } | StoreError::Unsupported { .. } => {
+            found.with_help("write the zip file again: each name once, members stored or deflated")
+        }
+        _ => found,
     }
 }
 
@@ -214,7 +222,7 @@ pub fn read_beside(node: &Node, key: &'static str, diagnostics: &mut Vec<Diagnos
             }
             Err(error) => not_json(key, &error, FileFormat::detect(&bytes)),
         },
-        Err(error) if error.is_data_fault() => Diagnostic::new(code::OBJECT_NOT_A_FILE, error.to_string()).at_key(key),
+        Err(error) if error.is_data_fault() => not_a_file(&error).at_key(key),
         Err(error) => return Err(error),
     };
     diagnostics.push(found);

@@ -111,7 +111,8 @@ impl Draft {
         if let Some(names) = &options.dimension_names {
             if names.len() != rank {
                 let (given, own) = (counted(names.len() as u64, "name"), counted(rank as u64, "dimension"));
-                return Err(OperationError::data(format!("--dimension-names gives {given}, but the array has {own}")));
+                let message = format!("--dimension-names gives {given}, but the array has {own}");
+                return Err(OperationError::data(message).with_help("give a name for each dimension, in their order"));
             }
             let names = names.iter().map(|name| Json::from(name.as_str())).collect();
             set_member(&mut self.document, "dimension_names", Json::Array(names));

@@ -33,7 +33,9 @@ pub(super) fn explain(
         Fault::Store(error) if !error.is_data_fault() => {
             OperationError::environment(format!("{chunk} cannot be read or written")).because(error)
         }
-        Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read")).because(error),
+        Fault::Store(error) => OperationError::data(format!("{chunk} cannot be read"))
+            .because(error)
+            .with_help("restore the chunk from its source, or write it again"),
         Fault::Chain(error) if error.missing_memory().is_some() => {
             OperationError::environment(format!("{chunk} was not {}", done(&error)))
                 .because(error)

@@ -44,13 +44,13 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
         let reading = read_array_of(node_path, node, documents);
         return Ok(InspectResult::Array(Box::new(inspect_reading(reading, options, (progress, interrupt))?)));
     }
-    if options.asks_for_more_than_figures() {
+    if let Some(option) = options.needs_array() {
         let help = if options.suggested_type().is_some() {
             "name an array in it; `zarrcast inspect --suggest` of the group, without a type, has a table for each"
         } else {
             "name an array in it; `zarrcast inspect --stats` of the group has a row for each"
         };
-        return Err(OperationError::data(format!("`{name}` is a group: it has no values")).with_help(help));
+        return Err(OperationError::data(format!("`{name}` is a group, and {option} needs an array")).with_help(help));
     }
     Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
 }
@@ -455,18 +455,21 @@ impl InspectOptions {
         if let Some(Suggest::Codecs(target)) = self.suggest { Some(target) } else { None }
     }
 
-    /// True if a request needs a single array.
-    fn asks_for_more_than_figures(&self) -> bool {
-        self.histogram.is_some()
-            || self.suggested_type().is_some()
-            || self.information
-            || self.chunk.is_some()
-            || self.preview.is_some()
+    /// Returns the first option that needs a single array.
+    fn needs_array(&self) -> Option<&'static str> {
+        let options = [
+            (self.histogram.is_some(), "--histogram"),
+            (self.suggested_type().is_some(), "--suggest TYPE"),
+            (self.information, "--information"),
+            (self.chunk.is_some(), "--chunk"),
+            (self.preview.is_some(), "--preview"),
+        ];
+        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
     }
 
     /// True if an option was given that needs the chunks.
     fn asks_for_values_by_name(&self) -> bool {
-        self.stats || self.suggest.is_some() || self.asks_for_more_than_figures()
+        self.stats || self.suggest.is_some() || self.needs_array().is_some()
     }
 
     /// True if chunks are decoded.

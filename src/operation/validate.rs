@@ -51,6 +51,9 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         gathered.failures.push(other.as_deref(), None, None, error);
         None
     });
+    if options.level == ValidateLevel::Data {
+        gathered.leave_out("chunks not decoded: their errors are allowed", gathered.findings.allowed_chunks);
+    }
     let ValidateReport { findings, failures, mut result, .. } = gathered;
     [result.infos, result.warnings, result.errors] = findings.counts;
     result.valid = result.errors == 0 && failures.named.is_empty();
@@ -259,11 +262,13 @@ struct Findings<'a> {
     kept: Vec<Diagnostic>,
     /// The counts by severity, from infos to errors.
     counts: [u64; 3],
+    /// The number of chunks with an error that is allowed.
+    allowed_chunks: u64,
 }
 
 impl<'a> Findings<'a> {
     fn new(options: &'a ValidateOptions, capacity: usize) -> Self {
-        Findings { options, capacity, kept: Vec::new(), counts: [0; 3] }
+        Findings { options, capacity, kept: Vec::new(), counts: [0; 3], allowed_chunks: 0 }
     }
 
     /// Returns how many more findings can be kept.
@@ -273,7 +278,11 @@ impl<'a> Findings<'a> {
 
     /// Appends a finding. Without help, it gets the next step of its rule's page.
     fn push(&mut self, mut found: Diagnostic) {
-        let Some(severity) = self.options.severity(&found) else { return };
+        let Some(severity) = self.options.severity(&found) else {
+            let is_of_chunk = found.location.chunk.is_some() && Profile::Validate.severity(&found) == Severity::Error;
+            self.allowed_chunks += u64::from(is_of_chunk);
+            return;
+        };
         self.counts[severity as usize] += 1;
         if self.kept.len() < self.capacity {
             found.severity = severity;
@@ -284,7 +293,9 @@ impl<'a> Findings<'a> {
         }
     }
 
+    /// Appends the findings about one chunk.
     fn append(&mut self, part: Findings) {
+        self.allowed_chunks += part.allowed_chunks.min(1);
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
         let capacity = self.capacity_left();
         self.kept.extend(part.kept.into_iter().take(capacity));

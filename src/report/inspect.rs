@@ -3,11 +3,13 @@
 use super::block::{Block, Members, Report, findings, heading, known};
 use super::inspect_values;
 use super::quantity::{self, bytes, count, counted};
-use super::table::Table;
+use super::table::{Table, cut};
 use super::terminal::Role;
 use crate::metadata::Json;
 use crate::operation::document::below;
-use crate::operation::inspect_result::{GroupResult, NodeResult, RepresentationResult, StageRow, StorageResult};
+use crate::operation::inspect_result::{
+    GroupResult, NodeMembers, NodeResult, RepresentationResult, StageRow, StorageResult,
+};
 use crate::operation::{ArrayResult, Failure, InspectResult, StatsResult};
 
 /// The maximum number of characters of a dimension's name in text.
@@ -258,6 +260,14 @@ fn tree(result: &GroupResult, most: usize) -> Table {
     for node in shown {
         let size = node.bytes_stored.or(node.bytes_logical.filter(|_| result.totals.bytes_stored.is_none()));
         table.push_sizes(row(node, &result.path), vec![size]);
+        if let NodeMembers { shape: Some(shape), dimension_names: Some(names), .. } = &node.members {
+            // The names of dimensions give way before their lengths.
+            let cut_to = |most| {
+                let names: Vec<_> = names.iter().map(|name| name.as_deref().map(|name| cut(name, most))).collect();
+                named(shape, Some(&names)).replace(", ", ",")
+            };
+            table.shorten(1, [12, 8, 5, 3].map(cut_to).into_iter().chain([extents(shape)]));
+        }
     }
     let sum = |name: String, logical, stored| {
         // The other columns have no sum.

@@ -49,7 +49,10 @@ pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
     }
-    format!("{} %", figure((approximate(part) / approximate(whole) * 1e4).round() / 100.0))
+    match (approximate(part) / approximate(whole) * 1e4).round() / 100.0 {
+        0.0 if part > 0 => "< 0.01 %".to_owned(),
+        percent => format!("{} %", figure(percent)),
+    }
 }
 
 /// Returns the ratio of two sizes: `3.97 times smaller`. `None` if one is 0.
@@ -106,6 +109,14 @@ mod tests {
     fn seconds_choose_their_unit() {
         let texts = [0.000_012_3, 0.123, 4.56, 200.0, 7500.0].map(seconds);
         assert_eq!(texts, ["12.3 us", "123 ms", "4.56 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn percent_of_a_few_is_not_none() {
+        assert_eq!(
+            [(0, 9), (1, 288_000), (1, 10_000), (1, 3)].map(|(part, whole)| percent(part, whole)),
+            ["0 %", "< 0.01 %", "0.01 %", "33.33 %"]
+        );
     }
 
     #[test]

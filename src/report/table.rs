@@ -33,8 +33,20 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
     /// The note on separate lines below the row.
     pub(super) note: Option<String>,
+    /// A column, and shorter texts of its cell.
+    short: Option<(usize, Vec<String>)>,
     /// Sizes that pages draw as bars. `None` for an unknown size.
     pub(super) sizes: Vec<Option<u64>>,
+}
+
+impl Row {
+    /// Returns the text of a column that is `columns` wide.
+    fn fitted(&self, column: usize, columns: usize) -> String {
+        let short = self.short.iter().filter(|(of, _)| *of == column).flat_map(|(_, texts)| texts);
+        let texts = || self.cells.get(column).into_iter().chain(short.clone());
+        let text = texts().find(|text| width(text) <= columns).or_else(|| texts().last());
+        cut(text.map_or("", String::as_str), columns)
+    }
 }
 
 impl Table {
@@ -43,7 +55,7 @@ impl Table {
         let cells = columns.iter().map(|name| name.trim_start_matches('>').to_owned()).collect();
         Table {
             numbers: columns.iter().map(|name| name.starts_with('>')).collect(),
-            rows: vec![Row { cells, note: None, sizes: Vec::new() }],
+            rows: vec![Row { cells, note: None, short: None, sizes: Vec::new() }],
             spare: &[],
         }
     }
@@ -58,7 +70,7 @@ impl Table {
     pub fn push(&mut self, cells: impl IntoIterator<Item: Into<String>>, note: Option<String>) {
         let line = |text: String| one_line(&text).into_owned();
         let (cells, note) = (cells.into_iter().map(Into::into).map(line).collect(), note.map(line));
-        self.rows.push(Row { cells, note, sizes: Vec::new() });
+        self.rows.push(Row { cells, note, short: None, sizes: Vec::new() });
     }
 
     /// Adds a row with sizes, which pages draw as bars.
@@ -66,6 +78,13 @@ impl Table {
         self.push(cells, None);
         if let Some(row) = self.rows.last_mut() {
             row.sizes = sizes;
+        }
+    }
+
+    /// Sets shorter texts of a cell of the last row. The first that fits, or the last, replaces one that is too wide.
+    pub(super) fn shorten(&mut self, column: usize, texts: impl IntoIterator<Item = String>) {
+        if let Some(row) = self.rows.last_mut() {
+            row.short = Some((column, texts.into_iter().map(|text| one_line(&text).into_owned()).collect()));
         }
     }
 
@@ -87,7 +106,7 @@ impl Table {
             let mut line = String::new();
             for (column, columns) in &widths {
                 let cell = row.cells.get(*column).map_or("", String::as_str);
-                let cell = if style.width.is_some() { cut(cell, *columns) } else { cell.to_owned() };
+                let cell = if style.width.is_some() { row.fitted(*column, *columns) } else { cell.to_owned() };
                 line.push_str("  ");
                 let pad = if self.numbers[*column] { pad_left } else { pad };
                 line.push_str(&pad(&cell, *columns));
@@ -104,6 +123,13 @@ impl Table {
                     writeln!(output, "{:indent$}{}", "", style.paint(Role::Faint, &line))?;
                 }
             }
+        }
+        let names = self.columns().map(|(name, _)| name).enumerate();
+        let names = names.filter(|(column, _)| widths.iter().all(|(shown, _)| shown != column));
+        let left_out = names.map(|(_, name)| name).collect::<Vec<_>>().join(", ");
+        if !left_out.is_empty() {
+            let note = format!("left out: {left_out}; a wider terminal or `--json` shows them");
+            write_hanging("  ", 2, &wrapped(&note, style, 2), output)?;
         }
         Ok(())
     }

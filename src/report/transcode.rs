@@ -33,7 +33,7 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
         blocks.push(Block::Page(vec![heading(2, done)]));
         blocks.push(Block::Members(node_members(node, result.dry_run)));
         blocks.extend(quantization(node, None, compared));
-        blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, node.route)));
+        blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
     } else {
         let table = |is_page| Block::Table(sizes, rows(&arrays, is_page));
         if !arrays.is_empty() {

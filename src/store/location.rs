@@ -131,6 +131,19 @@ impl Location {
         Location { opened: NodeCache::default(), ..self.clone() }
     }
 
+    /// Returns true if a known setting has an effect here. The targets of a reference file are in any store.
+    pub fn uses_setting(&self, name: &str, value: &str) -> bool {
+        match &self.target {
+            Target::Folder(path) => references_on_the_way(path).is_some() && !(name.is_empty() || value.is_empty()),
+            #[cfg(feature = "remote")]
+            Target::Remote(address) => {
+                let kind = Some(address.kind).filter(|_| address.split_file(is_reference_file).is_none());
+                remote::has_effect(name, value, kind)
+            }
+            Target::Open(_) => true,
+        }
+    }
+
     /// Returns true if the store is remote.
     pub fn is_remote(&self) -> bool {
         self.node().capabilities().is_remote
@@ -397,6 +410,18 @@ mod tests {
         for text in ["folder.json", "zarr.json", "none.json", "a.json/../x"] {
             assert_eq!(found(text), None, "{text}");
         }
+    }
+
+    #[cfg(feature = "remote")]
+    #[test]
+    fn setting_is_used_by_stores_of_its_cloud_and_by_reference_files() {
+        let used = |setting| {
+            let texts = ["s3://b/a", "gs://b/a", "az://b/a", "https://h/a", "a", "https://h/a.json"];
+            texts.map(|text| u8::from(Location::parse(text).unwrap().uses_setting(setting, "x")))
+        };
+        assert_eq!(used("aws_region"), [1, 0, 0, 0, 0, 1]);
+        assert_eq!(used("google_service_account"), [0, 1, 0, 0, 0, 1]);
+        assert_eq!(used("skip_signature"), [1, 1, 1, 0, 0, 1]);
     }
 
     #[test]

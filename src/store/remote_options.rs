@@ -34,14 +34,6 @@ impl RemoteOptions {
         return !name.is_empty();
     }
 
-    /// Returns true if a known setting has an effect.
-    pub fn has_effect(name: &str, value: &str) -> bool {
-        #[cfg(feature = "remote")]
-        return super::remote::has_effect(name, value);
-        #[cfg(not(feature = "remote"))]
-        return !name.is_empty() && !value.is_empty();
-    }
-
     /// Returns true if a setting is a switch, and its value neither on nor off.
     pub fn is_bad_switch(name: &str, value: &str) -> bool {
         const SWITCHES: [&str; 12] = [

@@ -161,7 +161,7 @@ fn damaged_member_is_a_finding_that_names_it() {
         test.write("a.zip", zip(&[Member::stored("zarr.json", &document), member]));
         let run = test.run(["inspect", "--stats", "a.zip"]);
         assert!(run.status == 1 && run.error.contains(reason), "{reason}: {}", run.error);
-        test.run(["transcode", "a.zip", "out.zarr"]).fails(1, &[reason]);
+        test.run(["transcode", "a.zip", "out.zarr"]).fails(1, &[reason, "restore the chunk"]);
         let run = test.run(["validate", "--level", "data", "--json", "a.zip"]);
         assert_eq!(run.status, 1, "{}{}", run.error, run.text());
         assert!(run.text().contains(reason), "{reason}: {}", run.text());
@@ -170,6 +170,11 @@ fn damaged_member_is_a_finding_that_names_it() {
     test.write("a.zip", zip(&[Member::stored("zarr.json", &document), chunk.clone(), chunk]));
     let run = test.run(["validate", "--level", "data", "a.zip"]);
     assert!(run.status == 1 && format!("{}{}", run.error, run.text()).contains("two members of this name"));
+    let method = Member { method: 14, ..Member::stored("zarr.json", &document) };
+    for members in [vec![method], vec![Member::stored("zarr.json", &document); 2]] {
+        test.write("a.zip", zip(&members));
+        assert!(test.run(["validate", "a.zip"]).text().contains("help: write the zip file again: each name once"));
+    }
 }
 
 #[test]

@@ -272,6 +272,11 @@ impl Packing {
                 format!("`{}` is not quantised in a form that `--as {}` can change", source.store, form.name());
             OperationError::data(message).with_help(PACKED)
         };
+        let is_integer = source.data_type.number().is_some_and(|number| !number.is_float());
+        if form == QuantizeForm::Cf && is_integer && cf::has_packing(source) {
+            let message = format!("`{}` already has the form of `--as cf`", source.store);
+            return Err(OperationError::data(message).with_help("leave `--as` out to copy it"));
+        }
         let number = source.data_type.number().filter(|_| is_for(source, form)).ok_or_else(refused)?;
         let is_float = number.is_float();
         let of_attributes = || Self::of_attributes(source, number, floats);

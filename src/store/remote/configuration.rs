@@ -76,12 +76,12 @@ fn one_retry() -> RetryConfig {
     RetryConfig { backoff, max_retries: 1, retry_timeout: CREDENTIALS }
 }
 
-/// Returns the names of a setting in `object_store`, one for each service that has it.
-fn known_as(name: &str) -> impl Iterator<Item = String> {
+/// Returns the services that have a setting, and its names in `object_store`.
+fn known_as(name: &str) -> impl Iterator<Item = (Kind, String)> {
     let name = name.to_ascii_lowercase();
-    let of_amazon = name.parse::<AmazonS3ConfigKey>().ok().map(|key| key.as_ref().to_owned());
-    let of_google = name.parse::<GoogleConfigKey>().ok().map(|key| key.as_ref().to_owned());
-    let of_azure = name.parse::<AzureConfigKey>().ok().map(|key| key.as_ref().to_owned());
+    let of_amazon = name.parse::<AmazonS3ConfigKey>().ok().map(|key| (Kind::S3, key.as_ref().to_owned()));
+    let of_google = name.parse::<GoogleConfigKey>().ok().map(|key| (Kind::Google, key.as_ref().to_owned()));
+    let of_azure = name.parse::<AzureConfigKey>().ok().map(|key| (Kind::Azure, key.as_ref().to_owned()));
     [of_amazon, of_google, of_azure].into_iter().flatten()
 }
 
@@ -90,10 +90,10 @@ pub(crate) fn is_setting(name: &str) -> bool {
     known_as(name).next().is_some()
 }
 
-/// Returns true if a setting has an effect for some service. HTTP client settings have none, as the client is created
+/// Returns true if a setting has an effect for a service, or for some service if it is `None`. HTTP client settings have none, as the client is created
 /// here.
-pub(crate) fn has_effect(name: &str, value: &str) -> bool {
-    known_as(name).any(|name| match name.parse() {
+pub(crate) fn has_effect(name: &str, value: &str, kind: Option<Kind>) -> bool {
+    known_as(name).filter(|(of, _)| kind.is_none_or(|kind| kind == *of)).any(|(_, name)| match name.parse() {
         // HTTP is allowed for every endpoint, so only the value `true` is respected.
         Ok(ClientConfigKey::AllowHttp) => value == "true",
         Ok(_) => false,
@@ -114,7 +114,7 @@ fn settings<K: FromStr + Eq + Hash, const N: usize>(
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && name.starts_with(prefix)
             && !value.is_empty()
-            && has_effect(name, value)
+            && has_effect(name, value, None)
             && let Ok(key) = name.to_ascii_lowercase().parse()
         {
             settings.insert(key, value.to_owned());
@@ -310,7 +310,7 @@ pub(crate) enum Kind {
 /// Parsed URL of a remote store.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
-    pub(super) kind: Kind,
+    pub(in crate::store) kind: Kind,
     /// Bucket or container. For a web server, the scheme and host: `https://example.org:8080`.
     pub(super) root: String,
     /// Path after the root, without slashes at its end. It is percent-encoded only for a web server.
@@ -351,6 +351,12 @@ impl Address {
             return Err("the name of a bucket or container has only letters, digits, `.`, `-` and `_`");
         }
         let path = path.strip_suffix('/').unwrap_or(path).to_owned();
+        // Messages show keys, and must not show a signature.
+        let is_signature =
+            |pair: &str| ["sig=", "signature=", "x-amz-signature="].iter().any(|name| pair.starts_with(name));
+        if path.split_once('?').is_some_and(|(_, query)| query.to_lowercase().split('&').any(is_signature)) {
+            return Err("a signed URL begins with https://");
+        }
         if !path.is_empty() && Key::new(&path).is_err() {
             return Err("a key has no name that is empty, `.` or `..`, and no control character");
         }
@@ -430,7 +436,8 @@ mod tests {
         assert_eq!(found.shown(), "s3://bucket/a%20b/[ä]/?x#y");
         assert_eq!(address("gs://b").unwrap().shown(), "gs://b");
         let no_keys = ["s3://b/a/../c", "az://b/.", "gs://b/./a", "az://b//a", "s3://b/a//c", "s3://b/a\tc"];
-        for text in ["s3://", "s3:///a", "s3://user:secret@bucket/a"].into_iter().chain(no_keys) {
+        let signed = ["s3://b/a?x=1&X-Amz-Signature=x", "gs://b/a?Signature=x", "az://b/a?sv=1&sig=x"];
+        for text in ["s3://", "s3:///a", "s3://user:secret@bucket/a"].into_iter().chain(signed).chain(no_keys) {
             assert!(address(text).is_err(), "{text}");
         }
     }

@@ -12,6 +12,10 @@ use tokio::sync::Notify;
 
 use crate::store::held;
 
+/// Most concurrent requests to a server that closes each connection. The queue of such a server is often short: Python's
+/// has 5 places, and the system drops connections beyond them for seconds.
+const MOST_CLOSED: usize = 4;
+
 /// Limiter of concurrent requests. Its limit is halved when the store reports too many requests. It grows by one with
 /// each success, like the congestion window of TCP.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ struct State {
     in_flight: usize,
     /// Time of the last halving. Earlier requests do not show whether the new limit is too high.
     halved: Option<Instant>,
+    /// True after an answer that left its connection open.
+    keeps_open: bool,
 }
 
 /// Permission for one request.
@@ -38,7 +44,7 @@ pub(super) struct Permit {
 
 impl Limiter {
     pub(super) fn new(most: usize) -> Self {
-        let state = State { bound: most, in_flight: 0, halved: None };
+        let state = State { bound: most, in_flight: 0, halved: None, keeps_open: false };
         Limiter { most, state: Mutex::new(state), freed: Notify::new() }
     }
 
@@ -60,13 +66,14 @@ impl Limiter {
 }
 
 impl Permit {
-    /// Reports success of the request. Raises a lowered limit by one.
-    pub(super) fn succeeded(self) {
+    /// Reports success of the request. Raises a lowered limit by one. `closes` means that the answer closes its connection.
+    /// Servers that do so after some requests are not limited.
+    pub(super) fn succeeded(self, closes: bool) {
         let mut state = held(&self.limiter.state);
-        if state.bound < self.limiter.most {
-            state.bound += 1;
-            self.limiter.freed.notify_one();
-        }
+        state.keeps_open |= !closes;
+        let most = if state.keeps_open { self.limiter.most } else { self.limiter.most.min(MOST_CLOSED) };
+        state.bound = most.min(state.bound + 1);
+        self.limiter.freed.notify_one();
     }
 
     /// Reports that the store has too many requests. Halves the limit.
@@ -119,7 +126,16 @@ mod tests {
         permit(&limiter).too_many();
         assert_eq!(held(&limiter.state).bound, 2);
         for bound in [3, 4, 5, 6, 7, 8, 8] {
-            permit(&limiter).succeeded();
+            permit(&limiter).succeeded(false);
+            assert_eq!(held(&limiter.state).bound, bound);
+        }
+    }
+
+    #[test]
+    fn bound_is_low_until_an_answer_leaves_its_connection_open() {
+        let limiter = Arc::new(Limiter::new(8));
+        for (closes, bound) in [(true, 4), (true, 4), (false, 5), (true, 6), (false, 7)] {
+            permit(&limiter).succeeded(closes);
             assert_eq!(held(&limiter.state).bound, bound);
         }
     }

@@ -19,9 +19,11 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use object_store::{ClientOptions, GetRange};
-use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, RETRY_AFTER,
+};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Method, StatusCode, Url};
+use reqwest::{Certificate, Method, StatusCode, Url, Version};
 use tokio::task::AbortHandle;
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
@@ -253,7 +255,7 @@ impl Service {
             return Err(Failure::Passing(why, retry_after(&answer.headers)));
         }
         self.is_in_contact.store(true, Ordering::Release);
-        permit.succeeded();
+        permit.succeeded(header(&answer.headers, CONNECTION).is_some_and(|word| word.eq_ignore_ascii_case("close")));
         answer.checked(call, request)
     }
 
@@ -266,7 +268,10 @@ impl Service {
         let silent = |_| Failure::passing(format!("no answer came within {:.0} s", longest.as_secs_f64().ceil()));
         let answered = tokio::time::timeout(longest, self.client.execute(request)).await.map_err(silent)?;
         let (parts, body) = answered.map_err(|error| Failure::of_transport(&error))?.into_parts();
-        let (status, headers) = (parts.status, parts.headers);
+        let (status, mut headers) = (parts.status, parts.headers);
+        if parts.version == Version::HTTP_10 {
+            headers.entry(CONNECTION).or_insert(HeaderValue::from_static("close"));
+        }
         if is_head {
             let object_bytes = header(&headers, CONTENT_LENGTH).and_then(|length| length.parse().ok());
             return Ok(StoreResponse { status, headers, object_bytes, ..StoreResponse::default() });

@@ -27,6 +27,10 @@ fn array(prefix: &str) -> Objects {
 
 /// Returns a server that delays each chunk, and its maximum number of concurrent chunk requests.
 fn slow(objects: Objects) -> (Server, Arc<AtomicUsize>) {
+    slow_as(Manner::Bucket { page: 1000 }, objects)
+}
+
+fn slow_as(manner: Manner, objects: Objects) -> (Server, Arc<AtomicUsize>) {
     let most = Arc::new(AtomicUsize::new(0));
     let (counted, at_once) = (most.clone(), AtomicUsize::new(0));
     let take_time = move |_, request: &super::server::Request| {
@@ -37,7 +41,7 @@ fn slow(objects: Objects) -> (Server, Arc<AtomicUsize>) {
         }
         None
     };
-    (Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(take_time)), most)
+    (Server::start(objects, manner, Box::new(take_time)), most)
 }
 
 /// Returns the maximum number of requests of one chunk, and the number of requested chunks.
@@ -47,6 +51,15 @@ fn asked(server: &Server) -> (usize, usize) {
         *counts.entry(line).or_default() += 1;
     }
     (counts.values().copied().max().unwrap_or(0), counts.len())
+}
+
+#[test]
+fn server_that_closes_each_connection_gets_few_requests_at_a_time() {
+    for (manner, bound) in [(Manner::Closing, 2..5), (Manner::Ranges, 8..65)] {
+        let (server, most) = slow_as(manner, array("/a"));
+        run(&CliTest::new(), &server, &["validate", "--level", "data", &format!("{}/a", server.address)]).succeeds();
+        assert!(bound.contains(&most.load(Ordering::SeqCst)), "{manner:?}: {most:?}");
+    }
 }
 
 #[test]

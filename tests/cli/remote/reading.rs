@@ -284,7 +284,7 @@ fn what_is_not_there_is_named_with_what_is_near() {
 }
 
 #[test]
-fn option_that_no_store_has_is_usage_and_one_of_another_store_or_an_empty_variable_is_nothing() {
+fn option_that_no_store_uses_is_usage_and_an_empty_variable_is_nothing() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/a"), Manner::Bucket { page: 1000 }));
     let unknown = ["inspect", "s3://bucket/a", "--storage-option", "aws_rejion=eu-west-1"];
     run(&test, &server, &unknown).fails(2, &["aws_rejion", "aws_region"]);
@@ -292,7 +292,7 @@ fn option_that_no_store_has_is_usage_and_one_of_another_store_or_an_empty_variab
     let web = format!("{}/bucket/a", server.address);
     for store in ["s3://bucket/a", &web] {
         let option = ["inspect", store, "--storage-option", "azure_storage_account_name=other"];
-        run(&test, &server, &option).succeeds();
+        run(&test, &server, &option).fails(2, &["no store of this command uses it"]);
     }
     let endpoint = format!("endpoint={}", server.address);
     let empty = [

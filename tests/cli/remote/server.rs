@@ -80,6 +80,8 @@ pub(crate) enum Manner {
     Ranges,
     /// As web servers without ranges.
     Whole,
+    /// As old web servers: by HTTP/1.0, with a connection for each request.
+    Closing,
 }
 
 impl Server {
@@ -145,7 +147,8 @@ fn serve(
             fault(number, &request).unwrap_or_else(|| answer(&request, &mut bucket.lock().unwrap(), manner, now));
         let answer = answer.with("date", bucket::http_date(now));
         thread::sleep(answer.delay);
-        let mut head = format!("HTTP/1.1 {} Said\r\n", answer.status);
+        let is_old = manner == Manner::Closing;
+        let mut head = format!("HTTP/1.{} {} Said\r\n", u8::from(!is_old), answer.status);
         if !answer.is_endless && answer.headers.iter().all(|(name, _)| *name != "content-length") {
             let _ = write!(head, "content-length: {}\r\n", answer.body.len());
         }
@@ -158,7 +161,7 @@ fn serve(
         let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body[..end]));
         let many = if answer.is_endless { body.repeat(1 << 14) } else { Vec::new() };
         while answer.is_endless && stream.write_all(&many).is_ok() {}
-        if sent.is_err() || answer.cut.is_some() || answer.is_endless {
+        if sent.is_err() || answer.cut.is_some() || answer.is_endless || is_old {
             return;
         }
     }

@@ -82,7 +82,8 @@ pub(super) fn apply(
     if bits > all {
         return Err(OperationError::data(format!(
             "--keep-bits {bits} is more than the {all} explicit bits that the significand of {number_type} has"
-        )));
+        ))
+        .with_help(format!("give at most {all}, or `auto`")));
     }
     let has_order = draft.zarr_format == 2;
     draft.edit_innermost(|chain| {

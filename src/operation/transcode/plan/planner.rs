@@ -32,7 +32,8 @@ impl Planner<'_> {
         version_2::refuse_codecs(&self.array.opened, &self.array.change)?;
         let listing = self.list()?;
         if let Some(folder) = listing.misplaced_folder() {
-            return Err(OperationError::data(format!("there is a folder where the chunk `{folder}` should be")));
+            return Err(OperationError::data(format!("there is a folder where the chunk `{folder}` should be"))
+                .with_help("restore the chunk, or remove the folder"));
         }
         let quantization = self.quantization(&listing, progress)?;
         // A job in parts has no pass for this: its bits are determined when it begins.
