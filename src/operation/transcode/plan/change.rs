@@ -5,7 +5,7 @@ use crate::codec::kinds::cast_value::is_lossy;
 use crate::codec::{Effect, ValueConversion, ValueStep, fault};
 use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, code};
-use crate::element::{ElementType, FloatFormat, NumberType, integer_of, low_bits};
+use crate::element::{ElementType, FloatFormat, NumberType};
 use crate::kernel::OutOfRange;
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::metadata::{CodecMetadata, Json};
@@ -157,44 +157,17 @@ fn lossy(from: NumberType, to: NumberType) -> OperationError {
         .with_help(format!("accept it with --allow-lossy-cast, or choose {float}an integer type"))
 }
 
-/// Fails for a chain that encodes integers as floats that cannot represent them all. If the chain is `given`, it also
-/// fails if floats can get a code that they cannot represent (SEMANTICS: B1).
-pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline, is_given: bool) -> Result<()> {
+/// Fails for a chain that encodes integers as floats that cannot represent them all (SEMANTICS: B1).
+pub(crate) fn refuse_lossy_casts(pipeline: &Pipeline) -> Result<()> {
     for stage in draft::chains(pipeline).flat_map(|chain| &chain.stages) {
-        if let Effect::Cast { encode, decode } = stage.configuration.effect() {
+        if let Effect::Cast { encode, .. } = stage.configuration.effect() {
             let (source, target) = (encode.options().source, encode.options().target);
             if is_lossy(source, target) {
                 return Err(lossy(source, target));
             }
-            if is_given && let Some((cause, code)) = lost_code(encode, decode) {
-                let message =
-                    format!("`cast_value` can encode {source} as {code} by {cause}, which {source} cannot hold");
-                let help = format!("accept it with --allow-lossy-cast, or leave {cause} out");
-                return Err(OperationError::data(message).with_help(help));
-            }
         }
     }
     Ok(())
-}
-
-/// Returns a code that floats can get, and that they cannot represent, and the member of the configuration that makes
-/// it. Codes in range represent integers that the floats hold.
-fn lost_code(encode: &Cast, decode: &Cast) -> Option<(&'static str, i128)> {
-    let CastOptions { source, target, out_of_range, scalar_map, .. } = encode.options();
-    let (format, (least, greatest)) = (source.float_format()?, target.integer_bounds()?);
-    let bounds = match out_of_range {
-        OutOfRange::Error => Vec::new(),
-        OutOfRange::Clamp => vec![("\"clamp\"", least), ("\"clamp\"", greatest)],
-        OutOfRange::Wrap => vec![("\"wrap\"", greatest)],
-    };
-    let mapped = scalar_map.iter().map(|(_, code)| ("`scalar_map`", integer_of(*code, target.element())));
-    bounds.into_iter().chain(mapped).find(|(_, code)| {
-        let magnitude = code.unsigned_abs();
-        let bits = u128::BITS.saturating_sub(magnitude.leading_zeros() + magnitude.trailing_zeros());
-        let code = low_bits(*code, *target);
-        let is_mapped_back = decode.options().scalar_map.iter().any(|(from, _)| *from == code);
-        !is_mapped_back && (bits > format.fraction_bits + 1 || decode.convert_one(code).is_err())
-    })
 }
 
 #[derive(Debug, Default)]

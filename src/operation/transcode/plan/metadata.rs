@@ -138,7 +138,7 @@ pub(super) fn check(
         return Ok(());
     }
     if !options.allow_lossy_cast {
-        change::refuse_lossy_casts(&pipeline, options.codecs.is_some() && options.quantize.is_none())?;
+        change::refuse_lossy_casts(&pipeline)?;
     }
     // The base64 of a struct has the byte order of its chunks.
     let is_base64 = draft.document.get("fill_value").is_some_and(|json| json.as_str().is_some());
