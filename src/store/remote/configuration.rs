@@ -90,8 +90,8 @@ pub(crate) fn is_setting(name: &str) -> bool {
     known_as(name).next().is_some()
 }
 
-/// Returns true if a setting has an effect for a service, or for some service if it is `None`. HTTP client settings have none, as the client is created
-/// here.
+/// Returns true if a setting has an effect for a service, or for some service if it is `None`. HTTP client settings have
+/// none, as the client is created here.
 pub(crate) fn has_effect(name: &str, value: &str, kind: Option<Kind>) -> bool {
     known_as(name).filter(|(of, _)| kind.is_none_or(|kind| kind == *of)).any(|(_, name)| match name.parse() {
         // HTTP is allowed for every endpoint, so only the value `true` is respected.

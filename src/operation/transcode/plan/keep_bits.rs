@@ -64,8 +64,8 @@ pub(super) fn is_about_name(found: &Diagnostic) -> bool {
     found.is(code::CODEC_UNREGISTERED) && found.message.contains(CODEC)
 }
 
-/// Writes the rounding into the metadata of DEST. Rounds the value of absent elements, too. The codec is the first of the innermost chain, and replaces an
-/// existing one. In v2 it must follow a transposition, which is the `order` there.
+/// Writes the rounding into the metadata of DEST. Rounds the value of absent elements, too. The codec is the first of the
+/// innermost chain, and replaces an existing one. In v2 it must follow a transposition, which is the `order` there.
 pub(super) fn apply(
     source: &OpenedArray,
     absent: &mut Option<FillValue>,
