@@ -49,7 +49,6 @@ fn optional(members: &TypeConfiguration<'_>) -> Configured {
 fn time(name: &'static str, members: &TypeConfiguration<'_>) -> Configured {
     let unit = members.require("unit")?;
     let found = UNITS.into_iter().find(|known| unit.as_str() == Some(known));
-    let found = if found == Some("μs") { Some("us") } else { found };
     let unit = found.ok_or_else(|| members.fault("unit", format!("one of {}", UNITS.join(", ")), unit))?;
     let json = members.require("scale_factor")?;
     let value = json.as_number().and_then(Number::as_integral_i128).and_then(|value| u32::try_from(value).ok());

@@ -107,6 +107,7 @@ fn time(name: &str, unit: &str) -> Option<DataType> {
     let unit = unit.strip_prefix('[')?.strip_suffix(']')?;
     let (factor, unit) = unit.split_at(unit.find(|letter: char| !letter.is_ascii_digit())?);
     let factor = if factor.is_empty() { 1 } else { factor.parse::<u64>().ok()? };
+    let unit = if unit == "μs" { "us" } else { unit };
     configured(name, Object::new().with("unit", unit).with("scale_factor", factor))
 }
 
@@ -124,7 +125,8 @@ pub(super) fn write(data_type: &DataType, is_big: bool) -> Result<String, NotInV
         DataType::Time(time) => {
             let kind = if time.name == "numpy.timedelta64" { 'm' } else { 'M' };
             let factor = if time.scale_factor == 1 { String::new() } else { time.scale_factor.to_string() };
-            Some(format!("{kind}8[{factor}{}]", time.unit))
+            let unit = if time.unit == "μs" { "us" } else { time.unit };
+            Some(format!("{kind}8[{factor}{unit}]"))
         }
         DataType::Raw(size) => Some(format!("V{size}")),
         DataType::FixedBytes(bytes) if bytes.name == "null_terminated_bytes" => Some(format!("S{}", bytes.size)),

@@ -219,6 +219,7 @@ fn steps(a: &DataType, b: &DataType) -> Option<[i128; 2]> {
             "D" => ("s", 86_400),
             "h" => ("s", 3_600),
             "m" => ("s", 60),
+            "\u{3bc}s" => ("us", 1),
             unit => (unit, 1),
         };
         let power = OF_SECONDS.into_iter().zip(0..).find(|(name, _)| *name == unit)?.1;
