@@ -641,13 +641,14 @@ class TranscodeQuantization:
     nan: Optional[int]
     #: Number of values outside the range. Each became the nearest bound.
     clamped: Optional[int]
-    #: Error over the finite elements that were not clamped.
+    #: Error over the finite elements that were not clamped. With `--as` alone: the greatest difference
+    #: between the two forms of a code; the error of the floats before is not known.
     max_abs_error: Optional[float]
     #: Error over the clamped elements.
     max_abs_error_clamped: Optional[float]
     #: Error over the finite elements that were not clamped.
     rms_error: Optional[float]
-    #: Upper bound of the largest error.
+    #: Upper bound of `max_abs_error`.
     bound: Optional[float]
     #: The programs that can read the result.
     readers: Optional[str]
@@ -782,7 +783,7 @@ class TranscodeNode:
 
 @dataclass(frozen=True)
 class TranscodeTotals:
-    """Sums over the nodes. Unknown values are left out."""
+    """Sums over the arrays. A sum is null if the value of one array is unknown."""
 
     chunks: Optional[int]
     chunks_absent: Optional[int]

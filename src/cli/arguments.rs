@@ -102,15 +102,15 @@ impl CommonArguments {
     /// Refuses a setting that no store of the command uses.
     pub(super) fn check_settings<'a>(
         &self,
-        stores: impl IntoIterator<Item = &'a Location> + Clone,
+        stores: impl IntoIterator<Item = &'a Location>,
     ) -> Result<(), OperationError> {
-        for (name, value) in &self.remote.storage_options {
-            if !stores.clone().into_iter().any(|store| store.uses_setting(name, value)) {
-                let message = format!("`--storage-option {name}`: no store of this command uses it");
-                return Err(OperationError::usage(message).with_help("leave it out"));
-            }
-        }
-        Ok(())
+        let stores: Vec<_> = stores.into_iter().collect();
+        let is_used = |(name, value): &&(String, String)| stores.iter().any(|store| store.uses_setting(name, value));
+        let Some((name, _)) = self.remote.storage_options.iter().find(|setting| !is_used(setting)) else {
+            return Ok(());
+        };
+        let message = format!("`--storage-option {name}`: no store of this command uses it");
+        Err(OperationError::usage(message).with_help("leave it out"))
     }
 
     /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.

@@ -87,12 +87,11 @@ impl JobPlan<'_> {
             Some((shard, decoded, count)) => {
                 let format = if array.destination.draft.zarr_format == 2 { "--zarr-format 3 " } else { "" };
                 let option = format!("{format}--shard-shape {shard}");
-                let option = match arrays.as_slice() {
-                    [_] => format!("`{option}`"),
-                    _ => {
-                        let path = array.path.trim_start_matches('/');
-                        format!("`{}`", options_for("--rule", &[path], &format!(": {option}")))
-                    }
+                let option = if arrays.len() == 1 {
+                    format!("`{option}`")
+                } else {
+                    let path = array.path.trim_start_matches('/');
+                    format!("`{}`", options_for("--rule", &[path], &format!(": {option}")))
                 };
                 let shards = counted(count, "shard");
                 found.with_help(format!("{option} puts the chunks of `{}` into {shards} of {decoded}", array.path))

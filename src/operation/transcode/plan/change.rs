@@ -124,20 +124,12 @@ fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
     one == other || (one.is_nan() && other.is_nan())
 }
 
-/// Removes `fixedscaleoffset` and `bitround`, which a quantisation replaces, with their attributes (SEMANTICS: A1.10).
-/// The values stay as they are decoded.
-pub(crate) fn drop_rounding(options: &ChangeOptions, draft: &mut Draft) {
-    let kept = draft::strip(&draft.codecs, &[draft::FIXED_SCALE_OFFSET, "bitround", "numcodecs.bitround"]);
-    if options.codecs.is_some() || kept == draft.codecs {
-        return;
-    }
-    draft.set_codecs(kept);
-    draft::follow(draft);
-    let mut attributes = draft.attributes();
-    let names: Vec<_> = attributes.names().filter(|name| name.starts_with("quantization")).map(str::to_owned).collect();
-    if !names.is_empty() {
-        names.iter().for_each(|name| drop(attributes.remove(name)));
-        draft.set_attributes(attributes);
+/// Removes `fixedscaleoffset`, which a quantisation replaces (SEMANTICS: A1.10). The values stay as they are decoded.
+pub(crate) fn drop_fixed_scale_offset(options: &ChangeOptions, draft: &mut Draft) {
+    let kept = draft::strip(&draft.codecs, &[draft::FIXED_SCALE_OFFSET]);
+    if options.codecs.is_none() && kept != draft.codecs {
+        draft.set_codecs(kept);
+        draft::follow(draft);
     }
 }
 

@@ -367,7 +367,7 @@ impl Planner<'_> {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
-            change::drop_rounding(options, draft);
+            change::drop_fixed_scale_offset(options, draft);
             change::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
