@@ -304,7 +304,8 @@ pub struct VerifyResult {
 }
 
 impl Totals {
-    /// Sums the counts of the arrays. A sum is `None` if the count of one array is unknown.
+    /// Sums the counts of the arrays. A sum is `None` if the count of one array is unknown. Only arrays whose elements
+    /// have a size have logical bytes.
     pub fn new(nodes: &[NodeResult], other_keys: u64) -> Self {
         let arrays = || nodes.iter().filter(|node| node.node_type == "array");
         let sum = |member: fn(&Counts) -> Option<u64>| {
@@ -321,7 +322,7 @@ impl Totals {
                 bytes_read: sum(|counts| counts.bytes_read),
                 bytes_written: sum(|counts| counts.bytes_written),
                 bytes_temporary: sum(|counts| counts.bytes_temporary),
-                bytes_logical: sum(|counts| counts.bytes_logical),
+                bytes_logical: arrays().filter_map(|node| node.counts.bytes_logical).reduce(u64::saturating_add),
                 bytes_source: sum(|counts| counts.bytes_source),
             },
             other_keys,
