@@ -783,7 +783,9 @@ class TranscodeNode:
 
 @dataclass(frozen=True)
 class TranscodeTotals:
-    """Sums over the arrays. A sum is null if the value of one array is unknown."""
+    """Sums over the arrays. A sum is null if the value of one array is unknown, but `bytes_logical` leaves out
+    arrays without.
+    """
 
     chunks: Optional[int]
     chunks_absent: Optional[int]
