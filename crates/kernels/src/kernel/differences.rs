@@ -5,7 +5,7 @@
 //! before it. Differences wrap, so sums return every element. Rows along the dimension are subtracted in memory order.
 //! Only their first elements follow the order of the other dimensions.
 
-use super::transpose::{Dimension, strides, walk};
+use super::transpose::strides;
 use crate::element::with_bits;
 
 /// An integer in native byte order, without alignment. It is unsigned: wrapping is the same with a sign.
@@ -42,8 +42,8 @@ pub struct Differences {
     outer: usize,
     length: usize,
     inner: usize,
-    /// The other dimensions, the slowest first, with the distances of neighbours in rows and in memory.
-    walk: Vec<Dimension>,
+    /// The other dimensions, the slowest first: their length, and the distance of neighbours in rows and in memory.
+    walk: Vec<[usize; 3]>,
 }
 
 impl Differences {
@@ -58,9 +58,9 @@ impl Differences {
         let step = |dimension: &usize| {
             let in_memory = strides[*dimension];
             let among_rows = if dimension < along { in_memory / length.max(1) } else { in_memory };
-            Dimension { extent: shape[*dimension], strides: [among_rows, in_memory] }
+            [shape[*dimension], among_rows, in_memory]
         };
-        // The walk is as deep as this list, however many dimensions there are.
+        // The recursion is as deep as this list, however many dimensions there are.
         let walk = others.iter().filter(|dimension| shape[**dimension] > 1).map(step).collect();
         Differences { outer: shape[..*along].iter().product(), length, inner, walk }
     }
@@ -181,6 +181,18 @@ fn scan<C: Code>(elements: &mut [C], length: usize) {
         for element in row {
             sum = sum.plus(*element);
             *element = sum;
+        }
+    }
+}
+
+/// Visits the rows in the order of their dimensions, with the number of each and the index of its first element.
+fn walk(dimensions: &[[usize; 3]], [row, offset]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
+    match dimensions {
+        [] => visit([row, offset]),
+        [[length, among_rows, in_memory], inside @ ..] => {
+            for index in 0..*length {
+                walk(inside, [row + index * among_rows, offset + index * in_memory], visit);
+            }
         }
     }
 }

@@ -102,24 +102,12 @@ fn inverse(order: &[usize]) -> Option<Vec<usize>> {
     Some(inverse)
 }
 
-/// A dimension that is walked in two layouts at a time, with the distance of neighbours in each.
+/// A dimension of the destination, outermost first. Strides are in elements of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dimension {
-    pub(super) extent: usize,
-    pub(super) strides: [usize; 2],
-}
-
-/// Visits the positions along all dimensions, the last one fastest, with their offsets in both layouts. The recursion is
-/// as deep as the list.
-pub(super) fn walk(dimensions: &[Dimension], [one, other]: [usize; 2], visit: &mut impl FnMut([usize; 2])) {
-    match dimensions {
-        [] => visit([one, other]),
-        [Dimension { extent, strides }, inside @ ..] => {
-            for index in 0..*extent {
-                walk(inside, [one + index * strides[0], other + index * strides[1]], visit);
-            }
-        }
-    }
+struct Dimension {
+    extent: usize,
+    source_stride: usize,
+    destination_stride: usize,
 }
 
 /// The loops of a permutation after merging.
@@ -127,8 +115,7 @@ pub(super) fn walk(dimensions: &[Dimension], [one, other]: [usize; 2], visit: &m
 struct Plan {
     /// Bytes of a run that moves as one.
     element_size: usize,
-    /// The loops around the transpositions, outermost first. Strides are those of the source and of the destination, in
-    /// elements of the plan.
+    /// The loops around the transpositions.
     outer: Vec<Dimension>,
     /// The dimension along which the source is contiguous, then the one for the destination. `None` if everything moves
     /// as one.
@@ -159,24 +146,46 @@ impl Plan {
         let mut outer: Vec<Dimension> = merged
             .iter()
             .zip(strides(&extents))
-            .map(|(&(extent, stride), written)| Dimension { extent, strides: [stride / run, written] })
+            .map(|(&(extent, stride), destination_stride)| Dimension {
+                extent,
+                source_stride: stride / run,
+                destination_stride,
+            })
             .collect();
         let Some(innermost) = outer.pop() else {
             return Plan { element_size: element_size * run, ..empty };
         };
         // The innermost dimension is not contiguous in the source, else it would be part of the run. So a dimension
         // outside it is.
-        let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].strides[0]);
-        let first = contiguous.map_or(Dimension { extent: 1, strides: [0; 2] }, |index| outer.remove(index));
+        let contiguous = (0..outer.len()).min_by_key(|&index| outer[index].source_stride);
+        let first = contiguous
+            .map_or(Dimension { extent: 1, source_stride: 0, destination_stride: 0 }, |index| outer.remove(index));
         Plan { element_size: element_size * run, outer, dimensions: Some([first, innermost]) }
     }
 
     fn run(&self, source: &[u8], destination: &mut [u8]) {
         let Some(dimensions) = self.dimensions else { return destination.copy_from_slice(source) };
-        let size = self.element_size;
-        walk(&self.outer, [0, 0], &mut |[read, write]| {
-            self.transpose(dimensions, (&source[read * size..], &mut destination[write * size..]));
-        });
+        let mut index = vec![0_usize; self.outer.len()];
+        let (mut read, mut write) = (0, 0);
+        loop {
+            let sides = (&source[read * self.element_size..], &mut destination[write * self.element_size..]);
+            self.transpose(dimensions, sides);
+            let mut dimension = self.outer.len();
+            loop {
+                let Some(previous) = dimension.checked_sub(1) else { return };
+                dimension = previous;
+                let Dimension { extent, source_stride, destination_stride } = self.outer[dimension];
+                index[dimension] += 1;
+                read += source_stride;
+                write += destination_stride;
+                if index[dimension] < extent {
+                    break;
+                }
+                index[dimension] = 0;
+                read -= source_stride * extent;
+                write -= destination_stride * extent;
+            }
+        }
     }
 
     /// Runs one two-dimensional transposition. Both `sides` begin at its first element.
@@ -217,10 +226,10 @@ fn transpose_fixed<const SIZE: usize, const BLOCK: usize>([rows, columns]: [Dime
             let row_end = (row_tile + tile).min(rows.extent);
             for column in (column_tile..column_end).step_by(BLOCK) {
                 for row in (row_tile..row_end).step_by(BLOCK) {
-                    let read = column * columns.strides[0] + row;
-                    let write = row * rows.strides[1] + column;
+                    let read = column * columns.source_stride + row;
+                    let write = row * rows.destination_stride + column;
                     let block = (&source[read..], &mut destination[write..]);
-                    let strides = (columns.strides[0], rows.strides[1]);
+                    let strides = (columns.source_stride, rows.destination_stride);
                     let (width, height) = (BLOCK.min(column_end - column), BLOCK.min(row_end - row));
                     if width == BLOCK && height == BLOCK {
                         transpose_block::<SIZE, BLOCK>(block, strides);
@@ -266,8 +275,8 @@ fn transpose_any(size: usize, [rows, columns]: [Dimension; 2], (source, destinat
     for row_tile in (0..rows.extent).step_by(tile) {
         for column in 0..columns.extent {
             for row in row_tile..(row_tile + tile).min(rows.extent) {
-                let read = (row * rows.strides[0] + column * columns.strides[0]) * size;
-                let write = (row * rows.strides[1] + column * columns.strides[1]) * size;
+                let read = (row * rows.source_stride + column * columns.source_stride) * size;
+                let write = (row * rows.destination_stride + column * columns.destination_stride) * size;
                 destination[write..write + size].copy_from_slice(&source[read..read + size]);
             }
         }
