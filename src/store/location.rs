@@ -134,7 +134,7 @@ impl Location {
     /// Returns true if a known setting has an effect here. The targets of a reference file are in any store.
     pub fn uses_setting(&self, name: &str, value: &str) -> bool {
         match &self.target {
-            Target::Folder(path) => references_on_the_way(path).is_some() && !(name.is_empty() || value.is_empty()),
+            Target::Folder(path) => references_on_the_way(path).is_some() && RemoteOptions::has_effect(name, value),
             #[cfg(feature = "remote")]
             Target::Remote(address) => {
                 let kind = Some(address.kind).filter(|_| address.split_file(is_reference_file).is_none());

@@ -34,6 +34,14 @@ impl RemoteOptions {
         return !name.is_empty();
     }
 
+    /// Returns true if a setting has an effect for some store.
+    pub fn has_effect(name: &str, value: &str) -> bool {
+        #[cfg(feature = "remote")]
+        return super::remote::has_effect(name, value, None);
+        #[cfg(not(feature = "remote"))]
+        return !(name.is_empty() || value.is_empty());
+    }
+
     /// Returns true if a setting is a switch, and its value neither on nor off.
     pub fn is_bad_switch(name: &str, value: &str) -> bool {
         const SWITCHES: [&str; 12] = [
