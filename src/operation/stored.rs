@@ -25,17 +25,34 @@ pub(crate) fn bound_array(
     hoisted: usize,
     write_empty: bool,
 ) -> Result<StoredArray> {
-    bound((node, metadata), (pipeline, hoisted), store, |pipeline| {
-        let mut chain = BoundChain::bind(pipeline)?;
-        if write_empty {
-            chain.write_empty_chunks();
-        }
-        Ok(chain)
+    let bound = bound((node, metadata), (pipeline, hoisted), |pipeline| bind_chain(pipeline, write_empty));
+    bound.map_err(|error| undecoded(error, store))
+}
+
+/// Binds an array of DEST, whose chunks are not stored yet.
+pub(crate) fn new_array(
+    node: Node,
+    metadata: ArrayMetadata,
+    pipeline: &Pipeline,
+    hoisted: usize,
+    write_empty: bool,
+) -> Result<StoredArray> {
+    let bound = bound((node, metadata), (pipeline, hoisted), |pipeline| bind_chain(pipeline, write_empty));
+    bound.map_err(|error| match error {
+        BindError::TooLarge { .. } => undecoded(error, "DEST"),
+        _ => OperationError::data("the chain of DEST cannot encode chunks")
+            .because(error)
+            .with_help("give --codecs codecs that are supported for the data type"),
     })
 }
 
-/// The name, in place of a store's, of a chain that is not stored yet.
-pub(crate) const NEW_CHAIN: &str = "DEST";
+fn bind_chain(pipeline: &Pipeline, write_empty: bool) -> Result<BoundChain, BindError> {
+    let mut chain = BoundChain::bind(pipeline)?;
+    if write_empty {
+        chain.write_empty_chunks();
+    }
+    Ok(chain)
+}
 
 /// Binds an opened array.
 pub(crate) fn stored_array(opened: &OpenedArray) -> Result<StoredArray> {
@@ -55,16 +72,14 @@ pub(crate) fn opaque_array(
     pipeline: &Pipeline,
     store: &str,
 ) -> Result<StoredArray> {
-    bound((node, metadata), (pipeline, 0), store, BoundChain::bind_opaque)
+    bound((node, metadata), (pipeline, 0), BoundChain::bind_opaque).map_err(|error| undecoded(error, store))
 }
 
 fn bound(
     (node, metadata): (Node, ArrayMetadata),
     (pipeline, hoisted): (&Pipeline, usize),
-    store: &str,
     bind: impl Fn(&Pipeline) -> Result<BoundChain, BindError>,
-) -> Result<StoredArray> {
-    let bind = |pipeline: &Pipeline| bind(pipeline).map_err(|error| undecoded(error, store));
+) -> Result<StoredArray, BindError> {
     let chain = bind(pipeline)?;
     // Other shards cannot be streamed.
     let subchunk = ShardLayout::index_in(&chain).map(|_| bind(&subchunk_pipeline(pipeline, hoisted))).transpose()?;
@@ -73,10 +88,6 @@ fn bound(
 }
 
 fn undecoded(error: BindError, store: &str) -> OperationError {
-    if store == NEW_CHAIN && !matches!(error, BindError::TooLarge { .. }) {
-        let help = "give --codecs codecs that are supported for the data type";
-        return OperationError::data("the chain of DEST cannot encode chunks").because(error).with_help(help);
-    }
     let help = match &error {
         BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",
         BindError::DataType(_) => "arrays of this type can be copied, and `--compress` can change their compression",

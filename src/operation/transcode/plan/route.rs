@@ -16,7 +16,7 @@ use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEn
 use crate::grid::volume;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
-use crate::operation::stored::{NEW_CHAIN, bound_array, opaque_array};
+use crate::operation::stored::{bound_array, new_array, opaque_array};
 use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
@@ -145,7 +145,7 @@ impl<'a> RouteChoice<'a> {
             }
             _ => Cow::Borrowed(&destination.pipeline),
         };
-        let mut to = bound_array(self.planner.target.clone(), metadata, &pipeline, NEW_CHAIN, hoisted, empty)?;
+        let mut to = new_array(self.planner.target.clone(), metadata, &pipeline, hoisted, empty)?;
         if changed.change.is_none() && from.subchunk_chain().casts_like(to.subchunk_chain()) {
             // Both sides cast alike, so rounding to nearest encodes the decoded values to the same codes again.
             to.encode_to_nearest();
