@@ -11,8 +11,8 @@ use super::kinds::error::reserve;
 use super::region::{as_index, copy_box};
 use crate::data_type::FillValue;
 use crate::grid::Region;
-use crate::kernel::cast::{Cast, CastOptions};
-use crate::kernel::{OutOfRange, Rounding};
+use crate::kernel::Rounding;
+use crate::kernel::cast::Cast;
 use crate::memory::fallibly;
 use crate::metadata::array::num_elements;
 use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representation, ShardingStage};
@@ -80,8 +80,7 @@ impl BoundSharding {
         if let (None, Some(fill), Some(source), Some(target)) =
             (&decoded.fill_value, &array.fill_value, array.data_type.number(), decoded.data_type.number())
         {
-            let (rounding, out_of_range) = (Rounding::TowardsZero, OutOfRange::Error);
-            let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() });
+            let cast = Cast::with_rounding(source, target, Rounding::TowardsZero);
             let number = fill.to_bits(&array.data_type).and_then(|bits| cast.convert_one(bits).ok());
             decoded.fill_value = number.map(|bits| FillValue::from_bits(target, bits));
         }

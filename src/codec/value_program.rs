@@ -5,14 +5,14 @@
 
 use super::fault::ChainFault;
 use crate::element::{ElementType, NumberType, element_bits};
-use crate::kernel::ElementFault;
-use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::cast::Cast;
 use crate::kernel::keep_bits::{BitRound, KeepBits};
 use crate::kernel::numcodecs::ElementFilter;
 use crate::kernel::quantize::{Quantize, QuantizeFigures};
 use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::transpose::swap;
 use crate::kernel::unpack::Unpack;
+use crate::kernel::{ElementFault, Rounding};
 use crate::memory::resize;
 
 /// Elements of a tile. Two tiles of 8-byte elements fill 32 KiB of a level 1 cache of 48 KiB, or spill a little.
@@ -143,9 +143,8 @@ impl ValueProgram {
     #[must_use]
     pub fn to_float64(mut self, source: NumberType) -> Self {
         let target = NumberType::of(ElementType::Float64);
-        let (rounding, out_of_range, scalar_map) = Default::default();
         if source != target {
-            let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map });
+            let cast = Cast::with_rounding(source, target, Rounding::NearestEven);
             self.push(ValueStep::Cast(cast), StepOrigin::DataType);
         }
         self

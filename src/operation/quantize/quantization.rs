@@ -146,7 +146,7 @@ impl Quantization {
     /// Returns a warning if a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self, is_in_tree: bool) -> Option<Diagnostic> {
         const FEW: u64 = 8;
-        let is_cut_off = self.scaling.scale == Some(FloatType(self.source).greatest());
+        let is_cut_off = self.scaling.is_greatest(FloatType(self.source));
         let (step, next) = match (self.grid_step, self.max_error) {
             (Some(step), _) => (step, "give a smaller `--step`"),
             (None, Some(_)) => (self.step(), "give a smaller `--max-error`"),

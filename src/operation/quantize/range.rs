@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::fault::number_value;
 use crate::data_type::FillValue;
 use crate::element::{ElementType, FloatFormat, NumberType, element_bits, integer_of};
-use crate::kernel::cast::{Cast, CastOptions};
+use crate::kernel::cast::Cast;
 use crate::kernel::quantize::{Quantize, QuantizeFigures, QuantizeOptions};
 use crate::kernel::{OutOfRange, Rounding};
 
@@ -28,6 +28,11 @@ impl Scaling {
     pub(crate) fn new(offset: Option<f64>, scale: Option<f64>) -> Self {
         let (offset, scale) = (offset.filter(|offset| *offset != 0.0), scale.filter(|scale| *scale != 1.0));
         Scaling { offset, scale, negative_zero_code: None }
+    }
+
+    /// Returns whether the type has no greater scale, so that a narrow range cannot use all codes.
+    pub(crate) fn is_greatest(&self, float: FloatType) -> bool {
+        self.scale == Some(float.greatest())
     }
 }
 
@@ -95,8 +100,7 @@ impl FloatType {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
-        let (source, target, out_of_range) = (NumberType::of(ElementType::Float64), self.0, OutOfRange::Error);
-        let cast = Cast::new(CastOptions { source, target, rounding, out_of_range, scalar_map: Vec::new() });
+        let cast = Cast::with_rounding(NumberType::of(ElementType::Float64), self.0, rounding);
         match cast.convert_one(value.to_bits()) {
             Ok(bits) => self.value(bits),
             Err(_) if rounding == Rounding::TowardsZero => self.greatest().copysign(value),

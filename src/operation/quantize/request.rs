@@ -307,7 +307,7 @@ impl<'a> Request<'a> {
             (ScaleSearch::AllCodes, _) => {
                 let scaling = self.scaling(finder, range)?;
                 // Without a greater scale in the array's type, the range needs fewer codes.
-                let is_cut_off = self.quantize.scale.is_none() && scaling.scale == Some(finder.float.greatest());
+                let is_cut_off = self.quantize.scale.is_none() && scaling.is_greatest(finder.float);
                 let used = range.filter(|_| is_cut_off).and_then(|range| finder.codes_of(scaling, range));
                 return Ok(Fitted { codes: used.unwrap_or(finder.codes), ..plain(scaling) });
             }

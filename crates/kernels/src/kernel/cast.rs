@@ -98,16 +98,15 @@ impl Cast {
         cast
     }
 
+    /// Returns a cast without a map. Values outside the range of `target` are faults.
+    pub fn with_rounding(source: NumberType, target: NumberType, rounding: Rounding) -> Self {
+        let (out_of_range, scalar_map) = (OutOfRange::Error, Vec::new());
+        Self::new(CastOptions { source, target, rounding, out_of_range, scalar_map })
+    }
+
     /// Returns a cast that fails for values outside the range of a type with unused bits. `None` if all bits count.
     pub fn range_check(number_type: NumberType) -> Option<Self> {
-        let options = || CastOptions {
-            source: number_type,
-            target: number_type,
-            rounding: Rounding::NearestEven,
-            out_of_range: OutOfRange::Error,
-            scalar_map: Vec::new(),
-        };
-        (!number_type.is_whole()).then(|| Self::new(options()))
+        (!number_type.is_whole()).then(|| Self::with_rounding(number_type, number_type, Rounding::NearestEven))
     }
 
     /// Returns the options.
