@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::support::{CliTest, Run, fixture};
+use super::support::{CliTest, Run, fixture, side_by_side};
 use values::{all_parts, at_pointer, compare, encode, unescaped};
 
 macro_rules! cases {
@@ -53,16 +53,14 @@ fn run_file(name: &str) {
     let lines = lines(&fs::read_to_string(&path).unwrap());
     let begins: Vec<usize> = (0..lines.len()).filter(|index| lines[*index].text.starts_with("== ")).collect();
     let asked = std::env::var("CASE").unwrap_or_default();
-    let mut faults = Vec::new();
-    for (place, begin) in begins.iter().enumerate() {
+    let faults = side_by_side(2, begins.iter().enumerate(), |(place, begin)| {
         let case = &lines[begin + 1..begins.get(place + 1).copied().unwrap_or(lines.len())];
-        let title = &lines[*begin].text[3..];
-        if title.contains(&asked) {
-            let mut script = Script::new();
-            let outcome = script.lines(&lines[..begins[0]]).and_then(|()| script.lines(case));
-            faults.extend(outcome.err().map(|fault| format!("{title} ({name}.txt:{fault}")));
-        }
-    }
+        let title = lines[*begin].text[3..].to_owned();
+        let mut script = Script::new();
+        let run = title.contains(&asked).then(|| script.lines(&lines[..begins[0]]).and_then(|()| script.lines(case)));
+        run?.err().map(|fault| format!("{title} ({name}.txt:{fault}"))
+    });
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
     assert!(!begins.is_empty() && faults.is_empty(), "\n{}", faults.join("\n\n"));
 }
 

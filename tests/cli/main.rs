@@ -7,6 +7,8 @@
 mod support;
 
 mod cases;
+#[cfg(all(unix, feature = "remote"))]
+mod clocks;
 mod drawn;
 mod estimate;
 mod generators;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The folder of a case.
 pub(crate) const STORE: &str = "store.zarr";
 
-type Build = Box<dyn Fn(&Store)>;
+type Build = Box<dyn Fn(&Store) + Send + Sync>;
 
 /// A hostile store.
 pub(crate) struct Case {
@@ -23,7 +23,7 @@ pub(crate) struct Case {
 }
 
 /// Returns a case for which at least one command must print a message.
-pub(crate) fn case(name: impl Into<String>, build: impl Fn(&Store) + 'static) -> Case {
+pub(crate) fn case(name: impl Into<String>, build: impl Fn(&Store) + Send + Sync + 'static) -> Case {
     Case { name: name.into(), chunk: "0", harmless: false, location: STORE, build: Box::new(build) }
 }
 

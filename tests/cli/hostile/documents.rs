@@ -11,7 +11,7 @@ fn bytes(name: &'static str, bytes: impl Into<Vec<u8>>) -> Case {
 }
 
 /// Returns an array with one more member.
-fn member(name: &'static str, member: &'static str, text: impl Fn() -> String + 'static) -> Case {
+fn member(name: &'static str, member: &'static str, text: impl Fn() -> String + Send + Sync + 'static) -> Case {
     case(name, move |store| {
         store.array(&[(member, &text())]).write("c/0", [1, 2, 3, 4]);
     })

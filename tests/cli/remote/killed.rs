@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Answer, Manner, Objects, Server, array, run, sound, variables};
 use crate::remote::server::Request;
-use crate::support::CliTest;
+use crate::support::{CliTest, side_by_side};
 
 const BUCKET: Manner = Manner::Bucket { page: 1000 };
 const DEST: &str = "/bucket/b/";
@@ -109,13 +109,14 @@ impl Job {
     fn survives(&self, step: usize) {
         let (whole, requests) = self.whole();
         assert!(requests > 8, "{requests}");
-        for request in (0..requests).step_by(step) {
+        side_by_side(4, (0..requests).step_by(step), |request| {
             let at = format!("killed at {request} of {requests}");
-            let Some(left) = self.kill_at(request) else { continue };
-            self.check(&left, &whole, &at);
-            self.resume(left, &whole, &at);
-        }
-        for request in (0..requests).skip(1).step_by(2 * step) {
+            if let Some(left) = self.kill_at(request) {
+                self.check(&left, &whole, &at);
+                self.resume(left, &whole, &at);
+            }
+        });
+        side_by_side(4, (0..requests).skip(1).step_by(2 * step), |request| {
             let at = format!("refused at {request} of {requests}");
             let refuse = move |number, _: &Request| {
                 let answer = || Answer::new(403, "<Error><Code>AccessDenied</Code></Error>");
@@ -133,7 +134,7 @@ impl Job {
             }
             let is_abort = server.requests().get(request).is_some_and(|request| request.method == "DELETE");
             assert!(is_abort || server.uploads().1 == 0, "{at}: an upload is left");
-        }
+        });
     }
 }
 
@@ -228,9 +229,9 @@ fn part_and_finish_of_a_job_in_parts_survive() {
     for (arguments, before) in [(parts[1].clone(), planned), (finish.clone(), done)] {
         let job = Job { test: CliTest::new(), arguments, before };
         let (_, requests) = job.whole();
-        for request in (0..requests).step_by(2) {
+        side_by_side(4, (0..requests).step_by(2), |request| {
             let at = format!("{:?} killed at {request} of {requests}", job.arguments.last());
-            let Some(left) = job.kill_at(request) else { continue };
+            let Some(left) = job.kill_at(request) else { return };
             let found = without_journal(at_destination(&left));
             assert!(!found.contains_key(ROOT) || found == whole, "{at}: {:?}", found.keys());
             let server = lingering(left);
@@ -239,7 +240,7 @@ fn part_and_finish_of_a_job_in_parts_survive() {
                 assert_eq!(again.status, 0, "{at}: {arguments:?}: {}", again.error);
             }
             assert!(at_destination(&server.objects()) == whole, "{at}: {:?}", server.objects().keys());
-        }
+        });
     }
 }
 

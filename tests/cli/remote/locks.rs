@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Answer, Manner, Objects, Server, array, at_once, run, sound, unlocked, variables};
+use super::{Answer, Manner, Objects, Server, array, run, sound, unlocked, variables};
 use crate::remote::server::Request;
 use crate::support::CliTest;
 
@@ -150,12 +150,8 @@ fn lock_of_a_dead_process_of_this_host_is_taken_over_at_once() {
     assert_eq!(below(&server, "/bucket/b"), whole());
 }
 
-#[test]
-fn run_whose_lock_is_taken_over_stops_and_leaves_what_is_there() {
-    at_once([taken_over_while_it_waits as fn(), taken_over_while_it_is_paused]);
-}
-
-fn taken_over_while_it_waits() {
+/// What is in DEST stays there.
+pub(crate) fn run_whose_lock_is_taken_over_while_it_waits_stops() {
     // The run waits longer than the time until its next renewal.
     let is_slow = AtomicBool::new(true);
     let slow = move |_, request: &Request| {
@@ -179,7 +175,7 @@ fn taken_over_while_it_waits() {
 }
 
 /// A run that goes on looks at its lock before it writes again.
-fn taken_over_while_it_is_paused() {
+pub(crate) fn run_whose_lock_is_taken_over_while_it_is_paused_stops() {
     let failing = |_, request: &Request| {
         let is_chunk = request.method == "PUT" && request.path.ends_with("b/c/4");
         is_chunk.then(|| Answer { delay: Duration::from_secs(1), ..Answer::new(500, "") })

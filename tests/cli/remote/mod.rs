@@ -3,9 +3,9 @@
 mod ahead;
 mod bucket;
 mod copying;
-mod faults;
+pub(crate) mod faults;
 mod killed;
-mod locks;
+pub(crate) mod locks;
 mod parts;
 mod reading;
 mod removal;
@@ -30,7 +30,7 @@ fn array(prefix: &str) -> Objects {
 }
 
 /// Runs tests that mostly wait.
-fn at_once<const N: usize>(tests: [impl FnOnce() + Send; N]) {
+pub(crate) fn at_once<const N: usize>(tests: [impl FnOnce() + Send; N]) {
     std::thread::scope(|scope| tests.map(|test| scope.spawn(test)).map(|test| test.join().unwrap()));
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn stored(bits: u64, kind: Kind) -> u64 {
     match kind {
         Kind::Int { signed: true, bits: width } => {
             let extended = ((bits << (64 - width)).cast_signed() >> (64 - width)).cast_unsigned();
-            extended & reference::number::mask(8 * u32::try_from(number_type(kind).size()).unwrap())
+            extended & reference::number::mask(width.next_power_of_two().max(8))
         }
         _ => bits,
     }
@@ -83,12 +83,14 @@ pub(crate) fn pack(elements: &[u64], kind: Kind) -> Vec<u8> {
 
 /// Packs bits of the stored primitive, which may be outside a narrow type.
 pub(crate) fn pack_stored(elements: impl Iterator<Item = u64>, kind: Kind) -> Vec<u8> {
+    let mut bytes = Vec::new();
     match number_type(kind).size() {
-        1 => elements.map(|bits| bits as u8).collect(),
-        2 => elements.flat_map(|bits| (bits as u16).to_ne_bytes()).collect(),
-        4 => elements.flat_map(|bits| (bits as u32).to_ne_bytes()).collect(),
-        _ => elements.flat_map(u64::to_ne_bytes).collect(),
+        1 => elements.for_each(|bits| bytes.push(bits as u8)),
+        2 => elements.for_each(|bits| bytes.extend_from_slice(&(bits as u16).to_ne_bytes())),
+        4 => elements.for_each(|bits| bytes.extend_from_slice(&(bits as u32).to_ne_bytes())),
+        _ => elements.for_each(|bits| bytes.extend_from_slice(&bits.to_ne_bytes())),
     }
+    bytes
 }
 
 /// Returns the bits of the stored primitives.
@@ -220,34 +222,38 @@ pub(crate) fn check_slices(
     convert: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault>,
     context: &str,
 ) {
-    let run = |elements: &[u64]| {
-        let bytes = pack(elements, source);
-        let mut converted = vec![0xa5; elements.len() * number_type(target).size()];
-        convert(&bytes, &mut converted).map(|()| unpack(&converted, target))
+    let (size, target_size) = (number_type(source).size(), number_type(target).size());
+    let run = |bytes: &[u8]| {
+        let mut converted = vec![0xa5; bytes.len() / size * target_size];
+        convert(bytes, &mut converted).map(|()| converted)
     };
     let pairs = || elements.iter().zip(expected);
     let (good, values): (Vec<u64>, Vec<u64>) =
         pairs().filter_map(|(bits, expected)| expected.ok().map(|value| (*bits, value))).unzip();
-    let converted = run(&good).unwrap_or_else(|fault| {
+    let converted = run(&pack(&good, source)).unwrap_or_else(|fault| {
         panic!("{context}: {fault:?} at {:#x}, which is no fault", good[fault.index]);
     });
+    let converted = unpack(&converted, target);
+    assert_eq!(converted.len(), values.len(), "{context}");
     for (position, (actual, expected)) in converted.iter().zip(&values).enumerate() {
         let bits = good[position];
         assert_eq!(actual, expected, "{context}: {bits:#x} became {actual:#x}, not {expected:#x} (at {position})");
     }
     let faults = || pairs().enumerate().filter_map(|(index, (bits, result))| Some((index, *bits, result.err()?)));
     if let Some((index, bits, kind)) = faults().next() {
-        assert_eq!(run(elements), Err(ElementFault { kind, index }), "{context}: the first fault is {bits:#x}");
+        let fault = run(&pack(elements, source));
+        assert_eq!(fault, Err(ElementFault { kind, index }), "{context}: the first fault is {bits:#x}");
     }
     let num_faults = faults().count();
     // Copies prevent that a lane hides a fault. Of very many faults a part is tried, of many a few among valid
     // elements.
     for (count, (index, bits, kind)) in faults().enumerate().step_by(num_faults / 4096 + 1) {
-        let fault = run(&[bits; 67]);
+        let element = pack(&[bits], source);
+        let fault = run(&element.repeat(67));
         assert_eq!(fault, Err(ElementFault { kind, index: 0 }), "{context}: {bits:#x} among copies");
         if !good.is_empty() && (num_faults < 50 || count % (num_faults / 50) < num_faults / 4096 + 1) {
-            let mut mixed = [good[index % good.len()]; 131];
-            mixed[index % 131] = bits;
+            let mut mixed = pack(&[good[index % good.len()]], source).repeat(131);
+            mixed[index % 131 * size..][..size].copy_from_slice(&element);
             let fault = run(&mixed);
             assert_eq!(fault, Err(ElementFault { kind, index: index % 131 }), "{context}: {bits:#x} among others");
         }

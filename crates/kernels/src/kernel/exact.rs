@@ -129,13 +129,12 @@ impl Value {
             Value::Infinite { .. } => return Err(FaultKind::Infinite),
             Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
         };
-        let wide = u128::from(magnitude);
         let rounded = if exponent <= 0 {
-            Some(shift_right(wide, exponent.unsigned_abs(), negative, rounding))
+            Some(shift_right(magnitude, exponent.unsigned_abs(), negative, rounding).into())
         } else if magnitude == 0 {
             Some(0)
         } else if exponent < 64 {
-            Some(wide << exponent)
+            Some(u128::from(magnitude) << exponent)
         } else {
             None
         };
@@ -183,12 +182,11 @@ impl Value {
         let least = format.least_exponent();
         let own = if is_unsigned { leading } else { leading.max(least) };
         let shift = own - format.fraction_bits.cast_signed() - exponent;
-        let wide = u128::from(magnitude);
         let significand = if shift > 0 {
-            shift_right(wide, shift.unsigned_abs(), negative, rounding)
+            shift_right(magnitude, shift.unsigned_abs(), negative, rounding)
         } else {
             // At most 53 bits, those of the widest significand: the leading bit decides the shift.
-            wide << shift.unsigned_abs()
+            magnitude << shift.unsigned_abs()
         };
         // A significand has at most 53 bits and a carry.
         let significand: i64 = significand.as_();
@@ -205,15 +203,14 @@ impl Value {
 }
 
 /// Returns `magnitude / 2^shift`, rounded once.
-fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) -> u128 {
-    if shift == 0 {
-        return magnitude;
-    }
-    // A magnitude has 64 bits, so a shift of 66 or more always makes it less than a quarter.
-    let shift = shift.min(66);
-    let floor = magnitude >> shift;
-    let remainder = magnitude & ((1 << shift) - 1);
-    let half = 1 << (shift - 1);
+fn shift_right(magnitude: u64, shift: u32, negative: bool, rounding: Rounding) -> u64 {
+    let (floor, remainder, half) = match shift {
+        0 => return magnitude,
+        1..64 => (magnitude >> shift, magnitude & ((1 << shift) - 1), 1 << (shift - 1)),
+        64 => (0, magnitude, 1 << 63),
+        // Less than one half.
+        _ => (0, u64::from(magnitude != 0), 1 << 63),
+    };
     let away = match rounding {
         Rounding::NearestEven => remainder > half || (remainder == half && floor & 1 == 1),
         Rounding::NearestAway => remainder >= half,
@@ -221,7 +218,7 @@ fn shift_right(magnitude: u128, shift: u32, negative: bool, rounding: Rounding) 
         Rounding::TowardsPositive => !negative && remainder > 0,
         Rounding::TowardsNegative => negative && remainder > 0,
     };
-    floor + u128::from(away)
+    floor + u64::from(away)
 }
 
 /// Returns the element bits of an integer modulo 2^bits of its logical type.

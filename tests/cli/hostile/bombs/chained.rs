@@ -4,7 +4,7 @@ use super::{after_bytes, bz2, bz2_bomb, gzip, gzip_bomb, gzip_of, zlib, zstd, zs
 use crate::hostile::case::{ABSENT, Case, case, codec, index, sharding, sharding_at};
 
 /// Returns an array with this chain, and one chunk.
-fn chain(name: &'static str, codecs: String, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
+fn chain(name: &'static str, codecs: String, chunk: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Case {
     case(name, move |store| {
         store.array(&[("codecs", &codecs)]).write("c/0", chunk());
     })

@@ -19,7 +19,7 @@ fn after_bytes(compressor: &str) -> String {
 }
 
 /// Returns an array with compressed chunks of four bytes, and one chunk.
-fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
+fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Case {
     let codecs = after_bytes(compressor);
     case(name, move |store| {
         store.array(&[("codecs", &codecs)]).write("c/0", chunk());
@@ -27,7 +27,12 @@ fn stored(name: &'static str, compressor: &str, chunk: impl Fn() -> Vec<u8> + 's
 }
 
 /// Returns an array like [`stored`] with another chunk shape, which is also its own shape.
-fn stored_as(name: &'static str, compressor: &str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
+fn stored_as(
+    name: &'static str,
+    compressor: &str,
+    shape: &'static str,
+    chunk: impl Fn() -> Vec<u8> + Send + Sync + 'static,
+) -> Case {
     let codecs = after_bytes(compressor);
     case(name, move |store| {
         store.array(&[("shape", shape), ("chunk_shape", shape), ("codecs", &codecs)]).write("c/0", chunk());

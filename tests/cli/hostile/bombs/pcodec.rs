@@ -6,7 +6,7 @@ use pco::{ChunkConfig, DeltaSpec};
 use crate::hostile::case::{Case, case, codec};
 
 /// Returns a `float64` array of this shape in one chunk.
-fn stored(name: &'static str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + 'static) -> Case {
+fn stored(name: &'static str, shape: &'static str, chunk: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Case {
     let codecs = format!("[{}]", codec("numcodecs.pcodec", "{}"));
     case(name, move |store| {
         let members = [("shape", shape), ("chunk_shape", shape), ("data_type", "\"float64\""), ("codecs", &codecs)];

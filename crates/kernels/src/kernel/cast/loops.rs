@@ -11,7 +11,8 @@ use crate::kernel::dispatch::{Conversion, TileConversion};
 use crate::kernel::exact::Value;
 use crate::kernel::narrow::{ConvertFloat, FloatElement, odd_float32};
 use crate::kernel::round::{
-    IntegerElement, NearestEven, OfFloat, RoundingMode, WideFloat, odd_f64, round, rounded_f64, with_rounding,
+    IntegerElement, NearestEven, OfFloat, RoundToInteger, RoundingMode, WideFloat, odd_f64, rounded_f64,
+    with_integer_rounding, with_rounding,
 };
 use crate::kernel::{OutOfRange, Rounding};
 use crate::{with_float, with_integer};
@@ -166,10 +167,10 @@ struct FloatToInteger<S: FloatElement, T, M> {
     pub(super) greatest: T,
     /// The float that replaces NaN. It is NaN if there is none.
     pub(super) nan: S::Wide,
-    pub(super) rounding: PhantomData<M>,
+    pub(super) rounding: M,
 }
 
-impl<S: FloatElement, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger<S, T, M> {
+impl<S: FloatElement, T: OfFloat, M: RoundToInteger<S::Wide>> Conversion for FloatToInteger<S, T, M> {
     type Source = S;
     type Target = T;
 
@@ -177,7 +178,7 @@ impl<S: FloatElement, T: OfFloat, M: RoundingMode> Conversion for FloatToInteger
     fn convert<const ROUNDS: bool>(self, x: S) -> (T, bool) {
         let x = x.widen();
         let x = if x == x { x } else { self.nan };
-        let rounded = round::<S::Wide, M, ROUNDS>(x);
+        let rounded = self.rounding.round::<ROUNDS>(x);
         // In this order NaN becomes the lower bound, and is never accepted.
         let bounded = if rounded > self.bounds.0 { rounded } else { self.bounds.0 };
         let bounded = if bounded < self.bounds.1 { bounded } else { self.bounds.1 };
@@ -314,9 +315,8 @@ fn rounded<S: FloatElement, T: OfFloat>(options: &CastOptions, nan_bits: Option<
     };
     let greatest = T::from_bits64(low_bits(range.1, target));
     let nan = wide(nan_bits.or(format.canonical_nan()).unwrap_or_default());
-    with_rounding!(options.rounding, M => {
-        let rounding = PhantomData::<M>;
-        TileConversion::of_each(FloatToInteger::<S, T, M> { accepted, bounds, greatest, nan, rounding })
+    with_integer_rounding!(options.rounding, rounding => {
+        TileConversion::of_each(FloatToInteger::<S, T, _> { accepted, bounds, greatest, nan, rounding })
     })
 }
 

@@ -13,10 +13,9 @@ use num_traits::{Float as _, Zero as _};
 use super::constants::{Constants, Measured};
 use super::{QuantizeFigures, QuantizeOptions};
 use crate::element::Element;
-use crate::kernel::Rounding;
 use crate::kernel::dispatch::{TileKernel, TileLoop, fold, prefetch};
 use crate::kernel::narrow::FloatElement;
-use crate::kernel::round::{RoundingMode, WideFloat, round, with_rounding};
+use crate::kernel::round::{RoundToInteger, WideFloat, with_integer_rounding};
 use crate::{with_bits, with_float};
 
 /// A loop compiled for an instruction set. `None` for a tile that it cannot convert. The figures are not finite if a
@@ -66,8 +65,8 @@ fn select_rounding<S: FloatElement<Wide: Measured>, T: Element, const DIVIDES: b
     options: &QuantizeOptions,
     constants: Constants<S>,
 ) -> PassKernel {
-    with_rounding!(options.rounding, M => {
-        TileKernel::new(PassLoop::<S, T, M, DIVIDES> { constants, types: PhantomData })
+    with_integer_rounding!(options.rounding, rounding => {
+        TileKernel::new(PassLoop::<S, T, _, DIVIDES> { constants, rounding, target: PhantomData })
     })
 }
 
@@ -102,11 +101,15 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
 /// out.
 struct PassLoop<S: FloatElement, T, M, const DIVIDES: bool> {
     constants: Constants<S>,
-    types: PhantomData<(T, M)>,
+    rounding: M,
+    target: PhantomData<T>,
 }
 
-impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode, const DIVIDES: bool> TileLoop
-    for PassLoop<S, T, M, DIVIDES>
+impl<S, T, M, const DIVIDES: bool> TileLoop for PassLoop<S, T, M, DIVIDES>
+where
+    S: FloatElement<Wide: Measured>,
+    T: Element,
+    M: RoundToInteger<S::Wide>,
 {
     type State = PreviousTiles;
     type Outcome = Option<QuantizeFigures>;
@@ -120,7 +123,8 @@ impl<S: FloatElement<Wide: Measured>, T: Element, M: RoundingMode, const DIVIDES
     ) -> Option<QuantizeFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
-        let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants: self.constants, types: PhantomData };
+        let PassLoop { constants, rounding, target: types } = *self;
+        let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants, rounding, target: types };
         let clamps = self.constants.clamps;
         let mut expects_clamped = clamps && (DIVIDES || seen.last.clamped > 0);
         if !DIVIDES && !expects_clamped && seen.last.nan == 0 {
@@ -186,14 +190,15 @@ impl<W: Measured> Lanes<W> {
 /// nearest code.
 struct Pass<S: FloatElement, T, M, const ROUNDS: bool, const DIVIDES: bool> {
     constants: Constants<S>,
-    types: PhantomData<(T, M)>,
+    rounding: M,
+    target: PhantomData<T>,
 }
 
 impl<S, T, M, const ROUNDS: bool, const DIVIDES: bool> Pass<S, T, M, ROUNDS, DIVIDES>
 where
     S: FloatElement<Wide: Measured>,
     T: Element,
-    M: RoundingMode,
+    M: RoundToInteger<S::Wide>,
 {
     /// True if codes are calculated with [`Measured::SHIFT`] added. The code is then in the last bits of the float.
     const IS_SHIFTED: bool = size_of::<T>() < size_of::<S::Wide>();
@@ -214,8 +219,8 @@ where
     fn rounded(&self, x: S::Wide) -> S::Wide {
         let scaled = self.constants.scale(x);
         // The addition itself rounds to nearest.
-        let is_rounded_by_shift = Self::IS_SHIFTED && M::ROUNDING == Rounding::NearestEven;
-        let rounded = if is_rounded_by_shift { scaled } else { round::<_, M, ROUNDS>(scaled) };
+        let is_rounded_by_shift = Self::IS_SHIFTED && M::IS_NEAREST_EVEN;
+        let rounded = if is_rounded_by_shift { scaled } else { self.rounding.round::<ROUNDS>(scaled) };
         if Self::IS_SHIFTED { rounded + Self::shift() } else { rounded }
     }
 
