@@ -644,7 +644,7 @@ uint8\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l max-error -d 'Store floats as integers, each within E (data units)' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l step -d 'Store floats as integer multiples of S' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l keep-bits -d 'Keep N bits of the significand of floats' -r
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'Form of quantised arrays: codecs, cf or plain' -r -f -a "codecs\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l as -d 'How to write the integers: codecs, cf or plain' -r -f -a "codecs\t''
 cf\t''
 plain\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l range -d 'Smallest and largest value to store [default: minimum and maximum]' -r
@@ -754,7 +754,7 @@ complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l requests
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l missing-status -d 'Treat refused chunks (403) as missing' -r -f -a "403\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l report -d 'Write an HTML page with pictures' -r -F
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-workarounds -d 'Leave out the scalar_map entry that zarr-python 3.4.1 and 3.4.2 need'
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: write plain floats'
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l unpack -d 'Undo quantising or CF packing: write floats again'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l write-empty-chunks -d 'Write chunks that hold only the fill value'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l allow-lossy-cast -d 'Allow a cast from integers to floats that can lose bits'
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l no-fill-check -d 'Do not stop if the codecs change the fill value'

@@ -402,7 +402,7 @@ struct Changes {
           conflicts_with_all = ["data_type", "quantize", "max_error", "step"])]
     keep_bits: Option<KeepBits>,
 
-    /// Form of quantised arrays: codecs, cf or plain
+    /// How to write the integers: codecs, cf or plain
     ///
     /// A float array with two codecs, integers with CF attributes, or plain integers. Without a quantising option it changes the form of existing integers.
     #[arg(long = "as", value_parser = value::one_of(&QuantizeForm::NAMES), value_name = "FORM", hide_possible_values = true)]
@@ -497,7 +497,7 @@ struct Changes {
     #[arg(help_heading = "Data type, format, metadata", hide_short_help = true)]
     dimension_names: Option<Vec<String>>,
 
-    /// Undo quantising or CF packing: write plain floats
+    /// Undo quantising or CF packing: write floats again
     ///
     /// With --quantize, --max-error, --step or --keep-bits it unpacks first, in the same pass.
     #[arg(long)]

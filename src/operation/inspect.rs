@@ -136,9 +136,8 @@ fn contents(
             return Ok(());
         }
     };
-    let driver = narrowed(&driver, threads)?;
-    Contents { source: &array, stored: &stored, driver: &driver, progress, listing: listing.as_ref() }
-        .all(options, result)
+    let driver = &narrowed(&driver, threads)?;
+    Contents { source: &array, stored: &stored, driver, progress, listing: listing.as_ref() }.all(options, result)
 }
 
 /// Returns the listing of the stored chunks, if an option needs it.

@@ -80,7 +80,7 @@ pub(super) fn ways(name: Option<String>, ways: &WaysResult) -> Vec<Block<'_>> {
         Block::Table("Each option with its error and size", table),
     ];
     if ways.ways.iter().any(|way| is_best(way, ways)) {
-        blocks.push(Block::Note("* no other option is both smaller and more exact".to_owned()));
+        blocks.push(Block::Note("* no other option is better in size or error and worse in neither".to_owned()));
     }
     if !is_whole && !ways.ways.is_empty() {
         let note = "Errors, ranges and kept bits are from the sample. The commands use all values: the range of \

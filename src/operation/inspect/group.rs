@@ -3,7 +3,7 @@
 use super::{finding, inspect_reading};
 use crate::array::{Listing, Purpose};
 use crate::data_type::DataType;
-use crate::diagnostic::{Profile, Severity, code};
+use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
 use crate::engine::listing::scan;
 use crate::engine::{Driver, Progress, SubProgress};
@@ -32,8 +32,7 @@ pub(super) fn inspect_group(
     let all = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?.complete()?;
     let root = NodePath::new(&options.store, options.node.as_deref())?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
-    let mut consolidated = false;
-    let mut arrays = Vec::new();
+    let (mut consolidated, mut arrays) = (false, Vec::new());
     let coordinates = coordinates(&all);
     for mut node in all {
         Profile::Read.judge(node.document_diagnostics_mut());
@@ -47,13 +46,7 @@ pub(super) fn inspect_group(
         warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.node_path.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
-            if let Some(listing) = listed(array, driver)? {
-                described.bytes_stored = Some(listing.present_bytes);
-                let mut found: Vec<_> = unread(&listing).collect();
-                node.node_path.locate(&mut found, array.documents.key);
-                warnings.extend(found);
-            }
-            described.chunks_refused = Some(array.node.num_refused());
+            warnings.extend(describe_storage(array, &mut described, driver)?);
         }
         if depth == 0 {
             consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
@@ -88,6 +81,18 @@ pub(super) fn inspect_group(
         figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
     }
     Ok(result)
+}
+
+/// Describes what is stored of an array. Returns its findings.
+fn describe_storage(array: &ArrayReading, described: &mut NodeResult, driver: &Driver) -> Result<Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    if let Some(listing) = listed(array, driver)? {
+        described.bytes_stored = Some(listing.present_bytes);
+        found.extend(unread(&listing));
+        array.node_path.locate(&mut found, array.documents.key);
+    }
+    described.chunks_refused = Some(array.node.num_refused());
+    Ok(found)
 }
 
 /// Adds the statistics of each array, which is given with its index among the nodes. All have one progress bar. An

@@ -105,6 +105,18 @@ impl CompressorTrials<'_> {
         self.sampler.try_change(self.sample, &options, self.resolved)
     }
 
+    /// Returns the requested dimensions, and those that are best with a fast and with a strong compressor.
+    fn predictions(&self, search: Search, among: &[String]) -> Result<Vec<Vec<String>>> {
+        let mut predictions = vec![self.options.predicted().to_vec()];
+        for words in search.probes().into_iter().filter(|_| !among.is_empty()) {
+            match self.predict(words, among) {
+                Err(error) if is_unfit(&error, words) => {}
+                found => predictions.extend(Some(found?).filter(|found| !predictions.contains(found))),
+            }
+        }
+        Ok(predictions)
+    }
+
     /// Returns the dimensions along which differences make the sample smallest, found one by one. A dimension that
     /// makes it larger is not tried again. At the end, each of them is tried as the last one, which is the last in
     /// memory.
@@ -173,18 +185,7 @@ impl Sampler<'_> {
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
-        let mut predictions = vec![options.predicted().to_vec()];
-        if !among.is_empty() {
-            for words in search.probes() {
-                let found = match trying.predict(words, &among) {
-                    Err(error) if is_unfit(&error, words) => continue,
-                    found => found?,
-                };
-                if !predictions.contains(&found) {
-                    predictions.push(found);
-                }
-            }
-        }
+        let mut predictions = trying.predictions(search, &among)?;
         let Some(goal) = search.goal else {
             options.predict = predictions.pop().filter(|found| !found.is_empty()).map(Predict::Dimensions);
             return Ok(None);

@@ -40,45 +40,25 @@ pub(super) struct Done {
 /// Returns the result for an array, or its plan if nothing was done. Adds its warnings to `warnings`.
 pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<Diagnostic>) -> NodeResult {
     let ran = done.is_some();
-    let is_copy = matches!(plan.job, Job::Copy(_));
-    let at_most = || if is_copy { Some(plan.listing.present_bytes) } else { fixed_bytes(plan) };
-    let bytes_written = done.as_ref().map_or_else(at_most, |done| Some(done.tally.bytes_written));
     let Done { tally, verified, quality } = done.unwrap_or_else(|| planned(plan));
     warnings.extend(plan.warnings.iter().cloned());
     warnings.extend(value_warnings(plan, &tally.figures));
     warnings.extend(verified.as_ref().and_then(|verified| verified.warning.clone()));
-    let present = plan.listing.present.len() - plan.job.num_missing();
-    let input = &plan.destination.pipeline.input;
-    let elements = num_elements(&plan.destination.metadata.shape);
     let DestinationMetadata { draft, pipeline, metadata } = &plan.destination;
     let mut destination = description(draft.zarr_format, &draft.document, pipeline, &metadata.grid);
     let (document, pipeline) = (&plan.source.documents.document, &plan.source.pipeline);
     let source = description(plan.source.documents.zarr_format, document, pipeline, &plan.source.metadata.grid);
-    let mut counts = Counts {
-        chunks: Some(plan.destination.metadata.num_chunks()),
-        chunks_absent: Some(plan.source.metadata.num_chunks() - present),
-        chunks_refused: Some(plan.source.node.num_refused()),
-        chunks_read: Some(present),
-        chunks_written: Some(tally.written),
-        bytes_read: Some(tally.bytes_read),
-        bytes_written,
-        bytes_temporary: Some(tally.bytes_temporary),
-        bytes_logical: elements.zip(input.data_type.size()).and_then(|(count, size)| count.checked_mul(size as u64)),
-        bytes_source: match plan.source_bytes {
-            None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
-            listed => listed,
-        },
-    };
+    let mut counts = counts(plan, &tally, ran);
     let codes = verified.as_ref().and_then(|verified| verified.codes.as_ref());
     let quantization = quantization_of(plan, &tally, ran).map(|result| QuantizationResult {
         distinct_codes: codes.map(|codes| codes.iter().map(|byte| u64::from(byte.count_ones())).sum()),
         bytes_source: counts.bytes_source,
-        bytes_destination: bytes_written,
+        bytes_destination: counts.bytes_written,
         quality,
         ..result
     });
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
-    if is_type_open && input.data_type != plan.source.data_type {
+    if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
         // The plan has the widest type that the first pass may choose.
         destination.data_type = Json::Null;
         (counts.bytes_logical, counts.bytes_written) = (None, None);
@@ -112,6 +92,32 @@ pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<D
         verify: verified.map(|verified| verified.result),
         compression: plan.compression.clone(),
         ..NodeResult::default()
+    }
+}
+
+/// Returns the counts of chunks and bytes. Bytes to be written are known only if they cannot change.
+fn counts(plan: &Plan, tally: &ObjectReport, ran: bool) -> Counts {
+    let present = plan.listing.present.len() - plan.job.num_missing();
+    let elements = num_elements(&plan.destination.metadata.shape);
+    let size = plan.destination.pipeline.input.data_type.size();
+    Counts {
+        chunks: Some(plan.destination.metadata.num_chunks()),
+        chunks_absent: Some(plan.source.metadata.num_chunks() - present),
+        chunks_refused: Some(plan.source.node.num_refused()),
+        chunks_read: Some(present),
+        chunks_written: Some(tally.written),
+        bytes_read: Some(tally.bytes_read),
+        bytes_written: match plan.job {
+            _ if ran => Some(tally.bytes_written),
+            Job::Copy(_) => Some(plan.listing.present_bytes),
+            Job::Objects(_) => fixed_bytes(plan),
+        },
+        bytes_temporary: Some(tally.bytes_temporary),
+        bytes_logical: elements.zip(size).and_then(|(count, size)| count.checked_mul(size as u64)),
+        bytes_source: match plan.source_bytes {
+            None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
+            listed => listed,
+        },
     }
 }
 

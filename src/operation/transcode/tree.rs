@@ -13,7 +13,7 @@ use crate::operation::{
     Result, TranscodeOptions, stored,
 };
 
-use crate::operation::hierarchy::{NodeContent, check_name, read_hierarchy_below};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent, check_name, read_hierarchy_below};
 use crate::operation::open::{open_documents, opened, opened_as, read_array_of, refusal};
 use crate::store::{FolderListing, Node};
 
@@ -81,28 +81,7 @@ impl Source {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let (mut readings, mut groups, mut rest) = (Vec::new(), Vec::new(), FolderListing::default());
         for mut node in hierarchy.nodes {
-            let leaves_v2 = options.change.zarr_format == Some(3) && node.content.zarr_format() == Some(2);
-            match &mut node.content {
-                NodeContent::Array(array) => tell_of_array_members(options, array),
-                NodeContent::Group(group) if leaves_v2 => {
-                    let GroupReading { node_path, documents, attributes, diagnostics, .. } = &mut **group;
-                    from_v2::tell_of_members(node_path, documents, attributes, diagnostics);
-                    let mut old = from_v2::tell_of_ome(attributes);
-                    node_path.locate(old.as_mut_slice(), ".zattrs");
-                    diagnostics.extend(old);
-                }
-                NodeContent::Group(_) | NodeContent::Implicit | NodeContent::Broken => {}
-            }
-            if leaves_v2 {
-                let found = check_name(&node.node_path, Some(3));
-                let reserved = found.filter(|_| check_name(&node.node_path, Some(2)).is_none());
-                node.diagnostics.extend(reserved.map(|found| {
-                    let found = found.with_help("v3 reserves such names: some readers may refuse the node");
-                    found.in_store(store.as_str()).at_node(node.node_path.path.as_str())
-                }));
-            }
-            profile(options, &node.node_path.path).judge(node.document_diagnostics_mut());
-            forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
+            judge_node(options, &mut node, &store);
             let (bad, good): (Vec<_>, Vec<_>) = node.document_diagnostics().cloned().partition(Diagnostic::is_error);
             errors.extend(bad);
             // Warnings about an array are reported with its plan.
@@ -151,6 +130,32 @@ impl Source {
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })
     }
+}
+
+/// Adds findings about what DEST does not keep of a node, or reserves, and decides which findings are errors.
+fn judge_node(options: &TranscodeOptions, node: &mut HierarchyNode, store: &str) {
+    let leaves_v2 = options.change.zarr_format == Some(3) && node.content.zarr_format() == Some(2);
+    match &mut node.content {
+        NodeContent::Array(array) => tell_of_array_members(options, array),
+        NodeContent::Group(group) if leaves_v2 => {
+            let GroupReading { node_path, documents, attributes, diagnostics, .. } = &mut **group;
+            from_v2::tell_of_members(node_path, documents, attributes, diagnostics);
+            let mut old = from_v2::tell_of_ome(attributes);
+            node_path.locate(old.as_mut_slice(), ".zattrs");
+            diagnostics.extend(old);
+        }
+        NodeContent::Group(_) | NodeContent::Implicit | NodeContent::Broken => {}
+    }
+    if leaves_v2 {
+        let found = check_name(&node.node_path, Some(3));
+        let reserved = found.filter(|_| check_name(&node.node_path, Some(2)).is_none());
+        node.diagnostics.extend(reserved.map(|found| {
+            let found = found.with_help("v3 reserves such names: some readers may refuse the node");
+            found.in_store(store).at_node(node.node_path.path.as_str())
+        }));
+    }
+    profile(options, &node.node_path.path).judge(node.document_diagnostics_mut());
+    forgive_copies(node.document_diagnostics_mut(), options.no_consolidate);
 }
 
 /// Returns the profile under which a node of SOURCE is read.

@@ -10,7 +10,7 @@ use crate::array::{ChunkSet, Interrupt};
 use crate::element::NumberType;
 use crate::engine::{Progress, listing};
 use crate::operation::parts_result::{ChosenCompressor, InitResult, PlannedPass};
-use crate::operation::transcode::{JobPlan, Plan, Source};
+use crate::operation::transcode::{JobPlan, Plan, SealedPlan, Source};
 use crate::operation::{
     Budget, FirstPass, FirstPassStats, OperationError, Request, Result, TranscodeOptions, new_driver,
 };
@@ -37,8 +37,8 @@ pub fn init(
     interrupt: &Interrupt,
 ) -> Result<InitResult> {
     let mut options = options.clone();
-    let budget_bytes = *options.run.common.max_memory.get_or_insert(MEMORY);
-    let threads = options.run.common.threads.get_or_insert(NonZeroUsize::MIN).get();
+    options.run.common.max_memory.get_or_insert(MEMORY);
+    options.run.common.threads.get_or_insert(NonZeroUsize::MIN);
     options.run.partitions = Some(partitions);
     // A separate pass determines the values that depend on the data.
     options.run.dry_run = true;
@@ -59,18 +59,7 @@ pub fn init(
     let JobPlan { source, output, arrays, .. } = job;
     let mut warnings = source.warnings;
     warnings.extend(arrays.iter().flat_map(|array| array.warnings.iter().cloned()));
-    let plan = PartsPlan {
-        id: machine::unique_name(),
-        verifies: options.run.verify,
-        passes: passes(&arrays, &sealed.open_arrays(), partitions),
-        partitions,
-        budget_bytes,
-        threads,
-        memory_bytes: memory(&arrays),
-        bytes: largest_part(&arrays, partitions),
-        present: present_of(&arrays),
-        sealed,
-    };
+    let plan = parts_plan(&options, sealed, &arrays, partitions);
     if before.is_none() {
         output.make_root()?;
         // Another process may have been faster.
@@ -100,6 +89,22 @@ pub fn init(
         was_there,
         warnings,
     })
+}
+
+/// Returns the plan to be written, with the options' limits of memory and threads.
+fn parts_plan(options: &TranscodeOptions, sealed: SealedPlan, arrays: &[Plan], partitions: u64) -> PartsPlan {
+    PartsPlan {
+        id: machine::unique_name(),
+        verifies: options.run.verify,
+        passes: passes(arrays, &sealed.open_arrays(), partitions),
+        partitions,
+        budget_bytes: options.run.common.max_memory.unwrap_or(MEMORY),
+        threads: options.run.common.threads.map_or(1, NonZeroUsize::get),
+        memory_bytes: memory(arrays),
+        bytes: largest_part(arrays, partitions),
+        present: present_of(arrays),
+        sealed,
+    }
 }
 
 /// Returns the passes, each cut into at most `partitions` parts. The quantisation of `open` arrays is left to the first

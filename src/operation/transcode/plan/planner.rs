@@ -142,34 +142,7 @@ impl Planner<'_> {
             set_member(&mut draft.document, "fill_value", Json::Null);
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
-        let draft = &destination.draft;
-        let masks = || changed_masks(&source.metadata.attributes, &draft.attributes(), options.unpack);
-        if changed.repacking.is_some() || options.unpack {
-            warnings.extend(masks());
-        }
-        if let Some(quantization) = &changed.quantization {
-            // A type that may not be chosen needs no warning.
-            warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
-            warnings.extend(quantization.warnings.iter().cloned());
-            warnings.extend(quantization.few_codes_warning(self.is_in_tree));
-            warnings.extend(masks().filter(|_| !options.unpack));
-            if let Some(packed) = packed_warning(quantization) {
-                // `packed` also says that the codes' type is not registered.
-                warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
-                warnings.push(packed);
-            }
-        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
-            warnings.extend(losses::rare_type_warning(&source.pipeline, &destination.pipeline));
-        }
-        if let Some(rounding) = &changed.rounding {
-            // Elements equal to the fill value are not rounded.
-            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
-            warnings.extend(rounding.warning());
-        }
-        if !options.predicted().is_empty() {
-            // It was requested, and the report names its readers.
-            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
-        }
+        self.add_value_warnings(&changed, &destination, &mut warnings);
         let (planner, present) = (self, listing.known());
         let mut job =
             RouteChoice { planner, present, destination: &destination, changed: &changed, elsewhere: 0 }.job()?;
@@ -180,7 +153,7 @@ impl Planner<'_> {
         let is_resolved = job.objects().is_some_and(ObjectJob::makes_elements)
             && source.warnings.iter().any(|known| known.is(code::V2_FILL_VALUE_FORM));
         if is_resolved {
-            (documents, found) = self.documents(draft, true)?;
+            (documents, found) = self.documents(&destination.draft, true)?;
         }
         warnings.extend(found);
         if let Job::Objects(job) = &mut job {
@@ -206,6 +179,42 @@ impl Planner<'_> {
             documents,
             warnings,
         })
+    }
+
+    /// Adds warnings about changed values, and removes those that they make redundant.
+    fn add_value_warnings(
+        &self,
+        changed: &PlannedConversion,
+        destination: &DestinationMetadata,
+        warnings: &mut Vec<Diagnostic>,
+    ) {
+        let SourceArray { opened: source, change: options, .. } = &self.array;
+        let attributes = destination.draft.attributes();
+        if changed.repacking.is_some() || changed.quantization.is_some() || options.unpack {
+            warnings.extend(changed_masks(&source.metadata.attributes, &attributes, options.unpack));
+        }
+        if let Some(quantization) = &changed.quantization {
+            // A type that may not be chosen needs no warning.
+            warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
+            warnings.extend(quantization.warnings.iter().cloned());
+            warnings.extend(quantization.few_codes_warning(self.is_in_tree));
+            if let Some(packed) = packed_warning(quantization) {
+                // `packed` also says that the codes' type is not registered.
+                warnings.retain(|known| !known.is(code::DATA_TYPE_UNREGISTERED));
+                warnings.push(packed);
+            }
+        } else if !warnings.iter().any(|known| known.is(code::DATA_TYPE_SUB_BYTE)) {
+            warnings.extend(losses::rare_type_warning(&source.pipeline, &destination.pipeline));
+        }
+        if let Some(rounding) = &changed.rounding {
+            // Elements equal to the fill value are not rounded.
+            warnings.retain(|known| !known.is(code::BITROUND_FILL_VALUE_LOST) && !keep_bits::is_about_name(known));
+            warnings.extend(rounding.warning());
+        }
+        if !options.predicted().is_empty() {
+            // It was requested, and the report names its readers.
+            warnings.retain(|known| !known.is(code::CODEC_UNREGISTERED) || !known.message.contains(draft::DELTA));
+        }
     }
 
     /// Fails if the blocks or passes of an earlier plan do not fit the grids of the array.

@@ -24,16 +24,8 @@ pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMe
     let shards = Shards::new(draft, &pipeline)?;
     let names = Names { source, asked: options.dimension_names.as_deref() };
     let present = shards.as_ref().map_or(metadata.grid.largest(), |shards| &shards.inner);
-    let is_cut_anew = options.chunk_shape.is_some();
-    if metadata.grid.uniform().is_none() {
-        match &options.shard_shape {
-            None if shards.is_some() => return Err(of_several_shapes(&draft.store, "shards", "--shard-shape")),
-            Some(ShardRequest::Shape(_)) if shards.is_none() && !is_cut_anew => {
-                return Err(of_several_shapes(&draft.store, "chunks", "--chunk-shape"));
-            }
-            Some(ShardRequest::None) if shards.is_none() && !is_cut_anew => return Ok(()),
-            _ => {}
-        }
+    if metadata.grid.uniform().is_none() && keeps_several_shapes(options, shards.is_some(), &draft.store)? {
+        return Ok(());
     }
     let subchunk = match &options.chunk_shape {
         Some(ShapeRequest::Auto(bytes)) => {
@@ -73,6 +65,16 @@ pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMe
         edit::set_chunk_shape(&mut draft.document, &shape);
     }
     Ok(())
+}
+
+/// Returns true if objects of several shapes stay as they are. Fails if the options do not give the new shape.
+fn keeps_several_shapes(options: &ChangeOptions, has_shards: bool, store: &str) -> Result<bool> {
+    let has_chunks = !has_shards && options.chunk_shape.is_none();
+    match &options.shard_shape {
+        None if has_shards => Err(of_several_shapes(store, "shards", "--shard-shape")),
+        Some(ShardRequest::Shape(_)) if has_chunks => Err(of_several_shapes(store, "chunks", "--chunk-shape")),
+        request => Ok(has_chunks && matches!(request, Some(ShardRequest::None))),
+    }
 }
 
 /// Returns the shape of shards of at most `limit` elements, but at least one chunk.

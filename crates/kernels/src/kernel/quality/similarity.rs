@@ -332,12 +332,8 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
         let middles = GROUP.min(rows - 2 * RADIUS - top);
         let reached = top..top + middles + 2 * RADIUS;
         if !differs[reached.clone()].contains(&true) {
-            for middle in top + RADIUS..top + RADIUS + middles {
-                let start = middle * band.width + columns.start + RADIUS;
-                let counted = &band.counts[start..start + num_windows];
-                let count: u32 = counted.iter().map(|counts| u32::from(*counts)).sum();
-                all.merge(Similarity { sum: f64::from(count), windows: u64::from(count) });
-            }
+            let middles = top + RADIUS..top + RADIUS + middles;
+            all.merge(equal_windows(band, middles, columns.start + RADIUS, num_windows));
             continue;
         }
         for row in reached {
@@ -376,6 +372,13 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
     }
     all.sum += sums.iter().sum::<f64>();
     all
+}
+
+/// Returns the SSIM of windows whose rows are the same in SOURCE and DEST: 1 each.
+fn equal_windows(band: &Band, middles: Range<usize>, first: usize, num_windows: usize) -> Similarity {
+    let counts = middles.flat_map(|middle| &band.counts[middle * band.width + first..][..num_windows]);
+    let count: u32 = counts.map(|counts| u32::from(*counts)).sum();
+    Similarity { sum: f64::from(count), windows: u64::from(count) }
 }
 
 /// Returns for each row whether SOURCE and DEST differ in some columns.
