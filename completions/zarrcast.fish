@@ -663,7 +663,7 @@ crc32c\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l predict -d 'Store differences along dimensions: auto, none or time,lat' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s c -l chunk-shape -d 'Chunk shape: 64,256 or time=1,lat=0 or auto' -r -f -a "auto\t''"
-complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape, auto, or none' -r -f -a "auto\t''
+complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s s -l shard-shape -d 'Shard shape (Zarr v3), auto, or none' -r -f -a "auto\t''
 none\t''"
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -l select -d 'Copy only a part: time=0:100,lat=20:' -r
 complete -c zarrcast -n "__fish_zarrcast_using_subcommand transcode" -s d -l data-type -d 'Convert the values; floats to integers are rounded' -r -f -a "bfloat16\t''

@@ -454,7 +454,7 @@ struct Changes {
     #[arg(short, long, value_name = "SHAPE", value_parser = value::chunks, allow_hyphen_values = true, help_heading = "Chunks")]
     chunk_shape: Option<ShapeRequest>,
 
-    /// Shard shape, auto, or none
+    /// Shard shape (Zarr v3), auto, or none
     ///
     /// It must be a multiple of the chunk shape. Default of `auto`: 256MiB. `none` removes shards.
     #[arg(short, long, value_name = "SHAPE", value_parser = value::shards, allow_hyphen_values = true, help_heading = "Chunks")]

@@ -49,8 +49,8 @@ WORKS, REFUSED, UNREAD, FAILS = "works", "refused", "unread", "fails"
 HEAD = """\
 # Interoperability
 
-What `zarrcast` does with arrays that other programs write. `tests/interop/matrix.py` writes this page, and CI fails if an entry gets
-worse.
+How `zarrcast` treats arrays that other programs write. For quantised arrays, see [Who can read it?](quantising.md#who-can-read-it)
+`tests/interop/matrix.py` writes this page, and CI fails if an entry gets worse.
 
 Each row is a data type, in {count:,} arrays altogether: with every compressor that its writer has (none, zstd, gzip, zlib, bz2, lz4, lzma,
 five kinds of blosc, crc32c), in C and F order, little and big endian, in format 3 also in shards. The elements are of every bit pattern,

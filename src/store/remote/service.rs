@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -88,8 +87,10 @@ impl Call {
 pub(super) struct Service {
     client: HttpClient,
     limiter: Arc<Limiter>,
-    /// True after the first answer of the store.
-    is_in_contact: AtomicBool,
+    /// Time of the last answer of the store. `None` before the first one.
+    last_answer: Mutex<Option<Instant>>,
+    /// Time during which requests are repeated after the first answer.
+    patience: Duration,
     /// Reason why the store was given up.
     given_up: OnceLock<String>,
     pub(super) kind: Kind,
@@ -111,9 +112,16 @@ impl Service {
         let builder = if kind == Kind::Http { builder.redirect(Policy::limited(MOST_REDIRECTS)) } else { builder };
         let builder = builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
         let client = HttpClient::new(builder.build().map_err(|error| cause(&error))?);
-        let (limiter, is_in_contact) = (Arc::new(Limiter::new(requests)), AtomicBool::new(false));
-        let (given_up, uploads, locks) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Ok(Service { client, limiter, is_in_contact, given_up, kind, uploads, locks })
+        Ok(Service {
+            client,
+            limiter: Arc::new(Limiter::new(requests)),
+            last_answer: Mutex::default(),
+            patience: PATIENCE,
+            given_up: OnceLock::new(),
+            kind,
+            uploads: Mutex::default(),
+            locks: Mutex::default(),
+        })
     }
 
     /// Runs a change of `object_store` through this service. Returns its result and the headers of the answer.
@@ -175,7 +183,7 @@ impl Service {
                 return Ok(held);
             }
             drop(held);
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > self.patience {
                 return Err(self.given_up("the lock of the run could not be renewed"));
             }
             tokio::time::sleep(SHORTEST_WAIT).await;
@@ -224,7 +232,9 @@ impl Service {
             if wait >= self.left(began).0 {
                 let why = format!("{why} ({attempts} attempts in {} s)", began.elapsed().as_secs());
                 let failure = self.given_up(&why);
-                if !self.is_in_contact.load(Ordering::Acquire) {
+                // A store that answers no request has no answer to the next ones either. After a long `Retry-After` that
+                // is not known.
+                if held(&self.last_answer).is_none_or(|last| last < began && wait <= LONGEST_WAIT) {
                     let _ = self.given_up.set(why);
                 }
                 return Err(failure);
@@ -235,8 +245,8 @@ impl Service {
 
     /// Returns the remaining time of a call, and the time limit for the next sign of the server.
     fn left(&self, began: Instant) -> (Duration, Duration) {
-        let is_first = !self.is_in_contact.load(Ordering::Acquire);
-        let left = if is_first { FIRST_CONTACT } else { PATIENCE }.saturating_sub(began.elapsed());
+        let is_first = held(&self.last_answer).is_none();
+        let left = if is_first { FIRST_CONTACT } else { self.patience }.saturating_sub(began.elapsed());
         (left, if is_first { FIRST_ATTEMPT.min(left) } else { SILENCE })
     }
 
@@ -254,7 +264,7 @@ impl Service {
             let why = format!("the server answers {}", answer.status);
             return Err(Failure::Passing(why, retry_after(&answer.headers)));
         }
-        self.is_in_contact.store(true, Ordering::Release);
+        *held(&self.last_answer) = Some(Instant::now());
         permit.succeeded(header(&answer.headers, CONNECTION).is_some_and(|word| word.eq_ignore_ascii_case("close")));
         answer.checked(call, request)
     }
@@ -394,7 +404,13 @@ fn backoff(attempts: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use object_store::client::HttpRequestBody;
+
     use super::*;
+    use crate::store::remote::limiter::runtime;
 
     #[test]
     fn wait_that_a_server_asks_for_is_seconds_or_a_date_by_its_clock() {
@@ -408,6 +424,30 @@ mod tests {
         assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
         assert_eq!(asked("soon"), None);
         assert_eq!(seconds("Thu, 29 Feb 2024 23:59:60 GMT"), Some(1_709_251_199));
+    }
+
+    /// Other requests then fail at once: 10,000 chunks would wait for hours.
+    #[test]
+    fn store_that_answered_and_then_answers_no_request_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/a", listener.local_addr().unwrap());
+        let once = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx").unwrap();
+        });
+        let service = Service::new(4, Kind::Http, None).unwrap();
+        let service = Service { patience: Duration::from_millis(300), ..service };
+        let get = || {
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            *request.uri_mut() = url.parse().unwrap();
+            runtime().unwrap().block_on(service.answer(&Call::new(Some("a"), 9), request))
+        };
+        assert!(get().is_ok());
+        once.join().unwrap();
+        assert!(service.given_up.get().is_none());
+        assert!(get().is_err() && service.given_up.get().is_some());
+        assert!(matches!(get(), Err(Failure::Final(why, _)) if why.contains("attempts in")));
     }
 
     #[test]
