@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::support::{CliTest, float32};
+use super::support::{CliTest, after, float32};
 
 /// Writes an array of 4 chunks with a truncated third chunk. A run to `b` has failed at it.
 fn ended() -> CliTest {
@@ -155,16 +155,15 @@ fn permissions_are_those_that_cp_gives() {
     set("a/c/0", 0o600);
     set("a/c/1", 0o444);
     let mode = |name: &str| fs::metadata(test.path(name)).unwrap().permissions().mode() & 0o777;
-    let run = |umask: &str, options: &str, destination: &str| {
-        let script = format!("umask {umask}; exec \"$0\" transcode {options} a {destination}");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_zarrcast")]).current_dir(test.path(""));
+    let run = |umask: &str, options: &[&str], destination: &str| {
+        let mut shell = after(&format!("umask {umask}"));
+        shell.arg("transcode").args(options).args(["a", destination]).current_dir(test.path(""));
         assert!(shell.stdout(Stdio::null()).status().unwrap().success());
     };
-    run("022", "", "b");
+    run("022", &[], "b");
     assert_eq!([mode("b"), mode("b/c"), mode("b/zarr.json")], [0o750, 0o750, 0o640]);
     assert_eq!([mode("b/c/0"), mode("b/c/1")], [0o600, 0o444]);
-    run("077", "--compress zstd:1", "d");
+    run("077", &["--compress", "zstd:1"], "d");
     assert_eq!([mode("d"), mode("d/c"), mode("d/zarr.json"), mode("d/c/0")], [0o700, 0o700, 0o600, 0o600]);
 }
 
@@ -176,9 +175,8 @@ fn run_that_may_open_few_files_is_complete_or_can_be_resumed() {
     let mut unfinished = 0;
     for most in 4..40 {
         let destination = format!("b{most}");
-        let script = format!("ulimit -n {most}; exec \"$0\" transcode --threads 1 a {destination}");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_zarrcast")]).current_dir(test.path(""));
+        let mut shell = after(&format!("ulimit -n {most}"));
+        shell.args(["transcode", "--threads", "1", "a", &destination]).current_dir(test.path(""));
         let output = shell.output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {

@@ -135,9 +135,8 @@ impl CliTest {
     /// Runs the program, and kills it once it has used this many seconds of processor time. Unlike the time of a clock,
     /// that does not depend on what else the machine does.
     pub(crate) fn run_within(&self, seconds: u32, arguments: &[&str]) -> Run {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -t {seconds}; exec \"$0\" \"$@\"")]);
-        command.arg(env!("CARGO_BIN_EXE_zarrcast")).args(arguments);
+        let mut command = after(&format!("ulimit -t {seconds}"));
+        command.args(arguments);
         self.run_command(command, b"", &[])
     }
 
@@ -209,7 +208,14 @@ impl Run {
     }
 }
 
-/// Tests each item, some at a time: a test of commands mostly waits. Returns the faults.
+/// Returns the program, started by a shell that first runs a command such as `ulimit`.
+pub(crate) fn after(setting: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{setting} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_zarrcast")]);
+    shell
+}
+
+/// Tests each item, some at a time: a test of commands mostly waits. Returns the results in any order.
 pub(crate) fn side_by_side<T, R: Send>(
     threads: usize,
     items: impl Iterator<Item = T> + Send,

@@ -3,11 +3,11 @@
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::hostile::case::{Case, STORE, Store};
-use crate::support::{side_by_side, temporary_folder};
+use crate::support::{after, side_by_side, temporary_folder};
 
 /// The maximum processor time of a command. Test builds are not optimised for speed.
 const PROCESSOR_SECONDS: u64 = 20;
@@ -194,11 +194,8 @@ fn survive_case(class: &str, case: &Case, more: &[&[&'static str]]) -> Vec<Strin
 /// Runs the program with little address space. Its streams are files, because it could block on a pipe.
 fn run(folder: &Path, arguments: &[&str], addresses: u64) -> Ended {
     let stream = |name: &str| Stdio::from(File::create(folder.join("streams").join(name)).unwrap());
-    // A shell sets the limits: they are those of this process, too, until another program starts.
-    let limits = format!("ulimit -v {} && ulimit -t {PROCESSOR_SECONDS} && exec \"$0\" \"$@\"", addresses >> 10);
-    let mut command = Command::new("sh");
+    let mut command = after(&format!("ulimit -v {} && ulimit -t {PROCESSOR_SECONDS}", addresses >> 10));
     command
-        .args(["-c", &limits, env!("CARGO_BIN_EXE_zarrcast")])
         .args(arguments)
         .args(["--threads", "2"])
         .current_dir(folder)

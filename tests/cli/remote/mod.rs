@@ -31,7 +31,7 @@ fn array(prefix: &str) -> Objects {
 
 /// Runs tests that mostly wait.
 pub(crate) fn at_once<const N: usize>(tests: [impl FnOnce() + Send; N]) {
-    std::thread::scope(|scope| tests.map(|test| scope.spawn(test)).map(|test| test.join().unwrap()));
+    support::side_by_side(N, tests.into_iter(), |test| test());
 }
 
 /// Returns a server without faults.

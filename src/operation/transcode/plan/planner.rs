@@ -189,8 +189,8 @@ impl Planner<'_> {
         warnings: &mut Vec<Diagnostic>,
     ) {
         let SourceArray { opened: source, change: options, .. } = &self.array;
-        let attributes = destination.draft.attributes();
         if changed.repacking.is_some() || changed.quantization.is_some() || options.unpack {
+            let attributes = destination.draft.attributes();
             warnings.extend(changed_masks(&source.metadata.attributes, &attributes, options.unpack));
         }
         if let Some(quantization) = &changed.quantization {

@@ -123,8 +123,8 @@ where
     ) -> Option<QuantizeFigures> {
         let source = bytemuck::try_cast_slice::<u8, S>(source).ok()?;
         let target = bytemuck::try_cast_slice_mut::<u8, T>(target).ok()?;
-        let PassLoop { constants, rounding, target: types } = *self;
-        let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants, rounding, target: types };
+        let (constants, rounding) = (self.constants, self.rounding);
+        let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants, rounding, target: PhantomData };
         let clamps = self.constants.clamps;
         let mut expects_clamped = clamps && (DIVIDES || seen.last.clamped > 0);
         if !DIVIDES && !expects_clamped && seen.last.nan == 0 {
