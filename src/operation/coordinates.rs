@@ -62,3 +62,16 @@ fn is_of_its_own_dimension(array: &ArrayMetadata, attributes: &Object, name: &st
     };
     array.shape.len() == 1 && is_own
 }
+
+/// True if an array is a scalar without data that describes other arrays: the map projection of a grid (CF conventions
+/// 5.6), or how values were rounded. Writers omit its single chunk, which has the fill value.
+pub(super) fn describes_others(array: &ArrayMetadata) -> bool {
+    const GRID_MAPPING: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
+    let is_grid_mapping = GRID_MAPPING.iter().any(|name| array.attributes.contains(name));
+    array.shape.is_empty() && (is_grid_mapping || describes_rounding(array))
+}
+
+/// True if an array is a scalar without data that describes how values were rounded (CF conventions 8.4).
+pub(super) fn describes_rounding(array: &ArrayMetadata) -> bool {
+    array.shape.is_empty() && ["algorithm", "implementation"].iter().all(|name| array.attributes.contains(name))
+}

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::budget::BASE_BYTES;
-use super::draft::edit_innermost;
+use super::draft::{edit_innermost, innermost};
 use super::stored::bound_array;
 use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
@@ -20,6 +20,7 @@ use crate::engine::{Accumulator, Chunk, Driver, Fold, Progress};
 use crate::grid::Region;
 use crate::kernel::bit_pairs::{BitPairs, BitPatterns, Block, BlockAxis, Information, PairCounter};
 use crate::kernel::cast::Cast;
+use crate::metadata::CodecMetadata;
 use crate::pipeline::{ArrayRepresentation, Completeness, Pipeline, Representation, Stage};
 
 /// An array of numbers, and the values that count as missing.
@@ -228,12 +229,14 @@ impl Counting<'_> {
 /// Decoded values are steps of a grid. Their bits show information that the codes do not have.
 pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<Option<BitSurvey>> {
     let outer = &source.pipeline;
-    let inner = outer.sharding().map_or(outer, |(_, sharding)| &sharding.inner);
     let of_values = |stage: &&Stage| {
         let effect = stage.configuration.effect();
         matches!(effect, Effect::ScaleOffset(_) | Effect::Cast { .. } | Effect::Filter { .. })
     };
-    let leading: Vec<&Stage> = inner.stages.iter().take_while(of_values).collect();
+    // They are before the shards or inside the innermost ones.
+    let is_inside = !outer.stages.first().is_some_and(|stage| of_values(&stage));
+    let chain = if is_inside { innermost(outer) } else { outer };
+    let leading: Vec<&Stage> = chain.stages.iter().take_while(of_values).collect();
     let Some(Some(Representation::Array(encoded))) = leading.last().map(|stage| &stage.output) else {
         return Ok(None);
     };
@@ -248,9 +251,8 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     });
     let fill = encoded.fill_value.as_ref().and_then(|fill| fill.to_bits(&encoded.data_type));
     let mut codecs = outer.codecs();
-    edit_innermost(&mut codecs, |chain| {
-        chain.drain(..leading.len());
-    });
+    let remove = |chain: &mut Vec<CodecMetadata>| drop(chain.drain(..leading.len()));
+    if is_inside { edit_innermost(&mut codecs, remove) } else { remove(&mut codecs) }
     let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let array = bound_array(source.node.clone(), source.metadata.clone(), &pipeline, &source.store, 0, false)?;

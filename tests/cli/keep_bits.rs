@@ -75,6 +75,29 @@ fn information_is_the_same_whatever_the_chunks() {
 }
 
 #[test]
+fn information_of_codes_is_found_before_shards_and_in_shards_of_shards() {
+    let test = CliTest::new();
+    write_wave(&test, "a", &json!(0.0), &json!({}));
+    test.run(["transcode", "--quantize", "uint8", "--codecs", "bytes", "a", "q"]).done();
+    let found = information(&test, "q");
+    assert_eq!(found["of"], json!("codes"));
+    let codecs = test.read_json("q/zarr.json")["codecs"].clone();
+    let codecs = codecs.as_array().unwrap();
+    let shard = |chunk_shape: [u32; 2], codecs: &[Value]| {
+        let index_codecs = [json!({"name": "bytes", "configuration": {"endian": "little"}})];
+        let configuration = json!({"chunk_shape": chunk_shape, "codecs": codecs, "index_codecs": index_codecs});
+        json!({"name": "sharding_indexed", "configuration": configuration})
+    };
+    let nested = shard([8, 25], &[shard([4, 5], codecs)]);
+    let (casts, bytes) = codecs.split_at(2);
+    let behind = [casts, &[shard([8, 5], bytes)]].concat();
+    for (name, codecs) in [("n", json!([nested])), ("b", json!(behind))] {
+        test.run(["transcode", "--codecs", &codecs.to_string(), "q", name]).done();
+        assert_eq!(information(&test, name), found, "{codecs}");
+    }
+}
+
+#[test]
 fn information_is_drawn_in_80_columns_with_the_bits_that_keep_it() {
     let test = CliTest::new();
     write_wave(&test, "a", &json!(0.0), &json!({}));

@@ -9,6 +9,7 @@ use std::ops::AddAssign;
 
 use super::budget::{BASE_BYTES, comparing_bytes};
 use super::cf::{CfDecoding, float_type};
+use super::coordinates::describes_rounding;
 use super::document::below;
 use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
 use super::open::open_array;
@@ -54,11 +55,13 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
     Ok(Some(Comparison { store, against, options, driver, others }))
 }
 
-/// Returns the arrays below the node, and unreadable nodes that may be arrays.
+/// Returns the arrays below the node, and unreadable nodes that may be arrays. An array that only describes the rounding
+/// of others has no values: `--keep-bits` adds one.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
     let nodes = read_hierarchy(store, node, driver)?.complete()?;
     let start = NodePath::new(store, node)?;
     let bytes = |node: &HierarchyNode| match &node.content {
+        NodeContent::Array(reading) if reading.metadata.as_ref().is_some_and(describes_rounding) => None,
         NodeContent::Array(reading) => Some(reading.decoded_bytes()),
         NodeContent::Broken => Some(0),
         NodeContent::Group(_) | NodeContent::Implicit => None,

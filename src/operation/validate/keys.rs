@@ -9,6 +9,7 @@ use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::grid::Grid;
 use crate::metadata::ArrayMetadata;
+use crate::operation::coordinates::describes_others;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::operation::{NodePath, OperationError};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
@@ -79,7 +80,7 @@ pub(super) fn array(
     let total = metadata.num_chunks();
     gathered.note_absent(node_path, &listing.present, (metadata.grid.counts(), total));
     let absent = total.saturating_sub(listing.present.len());
-    let is_expected = absent == total && is_grid_mapping(metadata);
+    let is_expected = absent == total && describes_others(metadata);
     let found = if absent == 0 || is_expected {
         return;
     } else if absent == total {
@@ -101,13 +102,6 @@ pub(super) fn array(
 /// Returns the error for a chunk that cannot be read. Nothing is known of it.
 pub(super) fn cannot_read(node_path: &NodePath, chunk: &[u64], key: &str) -> OperationError {
     OperationError::environment(format!("chunk {chunk:?} (`{key}`) of `{}` cannot be read", node_path.name()))
-}
-
-/// True if an array is a scalar that describes the map projection of a grid. It has attributes and no data (CF
-/// conventions 5.6). Writers omit its single chunk, which has the fill value.
-fn is_grid_mapping(metadata: &ArrayMetadata) -> bool {
-    const NAMES: [&str; 3] = ["grid_mapping_name", "crs_wkt", "spatial_ref"];
-    metadata.shape.is_empty() && NAMES.iter().any(|name| metadata.attributes.contains(name))
 }
 
 /// Adds a finding about a key. The content of a linked folder is not checked.
