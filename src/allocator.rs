@@ -105,10 +105,12 @@ fn end(size: usize) -> ! {
     }
     let help: &[u8] = b" bytes more: the limit of the process is reached\n  \
         help: raise the limit (`ulimit -v`), or give fewer `--threads`; `--resume` goes on with what is unfinished\n";
+    // This handle has no buffer, so it allocates nothing.
     let mut stderr = std::io::stderr();
     for text in [b"error: there is no memory for ".as_slice(), &digits[first..], help] {
         let _ = stderr.write_all(text);
     }
+    // This is `_exit`. The hooks of an ordinary exit could allocate again.
     signal_hook::low_level::exit(TOO_LITTLE)
 }
 

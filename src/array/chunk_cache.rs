@@ -93,6 +93,7 @@ impl ArrayCache {
         let Some(mut held) = self.with_capacity(chain, bytes.len()) else { return };
         let order = held.count;
         held.count += 1;
+        // Counted before the copy, so that several threads together stay below the limit.
         held.bytes += size(bytes.len());
         // Other threads continue during the copy.
         drop(held);

@@ -168,6 +168,7 @@ impl ChunkSetBuilder {
             Some(last) if last.end == run.start => last.end = run.end,
             _ => self.runs.push(run),
         }
+        // Sorting only after the list has doubled keeps the total time close to that of a single sort.
         if self.runs.len() >= Self::GATHERED.max(2 * self.sorted) {
             self.sort();
         }

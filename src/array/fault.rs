@@ -105,6 +105,7 @@ impl Fault {
 
     pub(super) fn of(self, of: ObjectOf, index: u64) -> Fault {
         match self {
+            // The innermost object is the most exact one. An interruption is the fault of no object.
             known @ (Fault::At { .. } | Fault::Interrupted(_)) => known,
             fault => Fault::At { of, index, fault: Box::new(fault) },
         }
@@ -198,6 +199,7 @@ impl Interrupt {
     /// Begins work that must be finished or cleaned up. `what` describes what an immediate stop would leave. Fails if a
     /// stop was already requested.
     pub fn begin(&self, what: impl Into<String>, cleanup: Option<CleanupFn>) -> Result<Unfinished, Interrupted> {
+        // The lock is held during the check. A concurrent `raise` then either is seen here, or sees this work.
         let mut unfinished = held(&self.0.unfinished);
         self.check()?;
         *unfinished = Some(UnfinishedWork { what: what.into(), cleanup });

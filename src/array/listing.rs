@@ -157,6 +157,7 @@ impl Purpose<'_> {
         if self.validates() {
             return;
         }
+        // Sorted before any is dropped, so that those that are kept do not depend on the order of the threads.
         strays.sort_unstable();
         let mut counts = HashMap::new();
         strays.retain(|stray| {

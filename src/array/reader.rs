@@ -52,6 +52,7 @@ impl ReadBuffers {
             let first = subchunk.offset_in(&start());
             crop(bytes, &array.shape, (&first, &subchunk.shape), array.data_type.size().unwrap_or(1));
         }
+        // After the crop, as elements beyond the edge need not be values of the data type.
         chain.check_values(bytes, &subchunk.shape, &subchunk.shape).map_err(|fault| fault.moved_by(&subchunk.start))?;
         Ok(bytes)
     }
@@ -109,6 +110,7 @@ impl StoredArray {
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<InPieces> {
         let object = self.region_of(index);
+        // Pieces are consecutive bytes. Elements beyond the edge would be among them.
         if self.layout.is_some() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
         }
@@ -123,6 +125,7 @@ impl StoredArray {
         }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
         let length = reader.length();
+        // The read of the whole object reports the wrong size.
         if length != chain.decoded_bytes() {
             return Ok(InPieces::NotGiven);
         }

@@ -120,6 +120,7 @@ impl<'a> ShardWriter<'a> {
             IndexLocation::Start => sharding.index_bytes(),
             IndexLocation::End => 0,
         };
+        // An index at the start is known only at the end. Until then these bytes reserve its space.
         writer.append(&vec![0; as_index(position)])?;
         let entries = vec![None; as_index(sharding.num_inner_chunks())];
         Ok(ShardWriter { layout, first, writer, entries, position, buffered: Vec::new() })

@@ -196,6 +196,7 @@ impl StoredArray {
     /// Returns the most shards that are kept open while the shards of `other` are written.
     pub fn num_open_shards(&self, other: &StoredArray) -> u64 {
         let same = !self.metadata.skips() && self.metadata.grid.has_chunks_of(&other.metadata.grid);
+        // With the same grid, a source shard is read only for the shard at the same position.
         self.metadata.num_chunks().clamp(1, if same { 1 } else { MOST_OPEN_SHARDS as u64 })
     }
 

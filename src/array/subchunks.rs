@@ -47,6 +47,7 @@ impl StoredArray {
         }
         let key = self.key(object);
         let largest = || self.chain_of(object).map(|chain| chain.max_encoded_bytes());
+        // The metadata give no bound for chunks of variable size, so their limit is the memory of the thread.
         let limit = buffers.workspace.limit;
         let bound = limit.map_or_else(largest, Ok)?;
         let found = self.node.read_into(&key, bound, &mut buffers.bytes).map_err(|error| match error {
@@ -229,6 +230,7 @@ impl<'a> SubchunkSource<'a> {
         if let Some((_, shard)) = kept().iter().find(|(index, _)| *index == object) {
             return Ok(Some(shard.clone()));
         }
+        // The list is not locked meanwhile, so threads can open different shards at once.
         let shard = Arc::new(self.array.open_subchunks(object, self.reads_entries, buffers)?);
         let mut kept = kept();
         // If two threads open a shard at once, it is counted once, and both share it.

@@ -81,6 +81,7 @@ fn completions(shell: Shell) -> Vec<u8> {
 /// Returns the manual pages by file name.
 fn manual_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = super::command().disable_help_subcommand(true);
+    // Subcommands get the usage and the settings of the program only when it is built.
     program.build();
     let mut pages = vec![page(&program, NAME)?];
     for command in program.get_subcommands() {

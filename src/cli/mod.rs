@@ -98,6 +98,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
         command = command.term_width(columns.clamp(LEAST_COLUMNS, MOST_COLUMNS));
     }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
+    // An error of this step does not know the command, and has no usage until it is formatted for it.
     Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 

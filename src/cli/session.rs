@@ -154,6 +154,7 @@ pub(super) fn report_parse_error(mut error: clap::Error) -> ExitStatus {
         error.insert(kind, value);
     }
     let cause = error.source().map_or_else(String::new, ToString::to_string);
+    // The cause of the error may repeat the argument, too. clap has no way to replace a cause.
     let text = error.render().ansi().to_string().replace(&cause, &one_line(&cause));
     let session = Session::new(None);
     session.note(|output| failure::write_usage_error(&text, session.error_style(), output));
@@ -189,6 +190,7 @@ struct Signal(&'static str, ExitStatus);
 /// Runs a command in a separate thread, so that this one can end the process when a signal arrives.
 pub(super) fn attend(session: &Arc<Session>, run: impl FnOnce(&Session) -> ExitStatus + Send + 'static) -> ExitStatus {
     let (sender, events) = mpsc::channel();
+    // The handlers come before the command. Otherwise a signal could end the process without its clean-up.
     watch(sender.clone());
     let own = Arc::clone(session);
     let thread = Builder::new().name("run".to_owned()).stack_size(STACK_BYTES).spawn(move || {

@@ -137,6 +137,7 @@ impl TranscodeArguments {
         let (options, parts) = self.into_options()?;
         check_quality(&options, parts.is_given())?;
         parts.check_report(report.report.is_some())?;
+        // A report that cannot be written is refused now, not after hours of work.
         report.check([&options.source, &options.destination])?;
         if parts.is_given() {
             return parts.run(&options, access, (as_json, &report), session);
@@ -234,6 +235,8 @@ fn write_report(
     if report.report.is_none() {
         return Ok(());
     }
+    // After a run, DEST is complete here. The pictures read both stores again, and a fault in them is one of the page
+    // alone.
     let written = comparisons(options, result, &*session.progress, &session.interrupt).and_then(|compared| {
         report.write(|| html::page("transcode", &[report::transcode::report(result, &compared, false)]))
     });
@@ -264,6 +267,7 @@ impl Changes {
             attributes: object(self.attributes, "attributes")?,
             attributes_append: object(self.attributes_append, "attributes-append")?,
             dimension_names: self.dimension_names,
+            // With a quantising option it is the code of NaN, which `quantize` has.
             nan_value: self.nan_value.filter(|_| quantize.is_none()),
             keep_bits: self.keep_bits,
             quantize,
@@ -362,6 +366,7 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     let parsed = RuleArguments::command().mut_args(super::common_settings).try_get_matches_from(words);
     let parsed = parsed.and_then(|matches| RuleArguments::from_arg_matches(&matches));
     let RuleArguments { changes } = parsed.map_err(|error| {
+        // The rest of the message is the usage of `RuleArguments`, which is no command.
         let text = error.to_string();
         usage(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     })?;

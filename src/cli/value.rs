@@ -44,6 +44,7 @@ impl When {
 
 /// Returns a parser of a fixed set of words, each with its value.
 pub(super) fn one_of<T: Clone + Send + Sync>(words: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T> {
+    // This parser of clap names the words in errors and completions. A plain function would not.
     PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).try_map(|found| {
         let value = words.iter().find(|(word, _)| *word == found).map(|(_, value)| value.clone());
         value.ok_or("not one of these words")
@@ -72,6 +73,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = SIZE_UNITS
         .into_iter()
         .flat_map(of_base)
+        // `B` ends the other units, too, so it is tried last.
         .chain([("B", 1)])
         .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?.trim_end(), unit)))
         .unwrap_or((text, 1));
@@ -138,6 +140,7 @@ pub(super) fn dimension_name(text: &str) -> Result<String, String> {
 /// Parses one value in the encoding of fill values (JSON). A bare NaN, Infinity, -Infinity or 0x... is the string.
 pub(super) fn scalar(text: &str) -> Result<Json, String> {
     let bare = text.trim();
+    // JSON needs quotes here, which would have to be protected from the shell.
     if matches!(bare, "NaN" | "Infinity" | "+Infinity" | "-Infinity") || bare.starts_with("0x") {
         return Ok(Json::from(bare));
     }

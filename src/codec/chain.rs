@@ -41,6 +41,8 @@ impl Codec {
             Codec::Array(codec) => codec.context_bytes(decoded),
             Codec::Sharding(sharding) => {
                 let inner = sharding.inner();
+                // The chain inside has a workspace of its own, so its buffers exist at the same time as those of the
+                // shard.
                 inner.context_bytes().saturating_add(inner.buffer_bytes(inner.codecs.len()))
             }
             Codec::Other => 0,
@@ -94,6 +96,7 @@ pub struct Workspace {
 
 impl Workspace {
     fn output<'a>(&'a mut self, bytes: &'a mut Vec<u8>) -> Output<'a> {
+        // This is for codecs of arrays. Their shape limits the size already.
         Output { bytes, allowed: BytesSize::Bounded(u64::MAX), contexts: &mut self.contexts }
     }
 
@@ -165,13 +168,18 @@ impl BoundChain {
         for (index, stage) in pipeline.stages.iter().enumerate() {
             let unsupported = |because: String| BindError::Unsupported { index, name: stage.name.clone(), because };
             let unread = elements == ElementSize::Unread;
+            // A codec of unknown effect counts as one that gives bytes. `Recoding` needs bytes before the codecs that
+            // differ.
             let unknown = unread.then_some(Representation::Bytes(BytesSize::Unbounded));
             let encoded = stage.output.clone().or(unknown).ok_or_else(|| unsupported(String::new()))?;
             if let Representation::Array(array) = &encoded {
+                // A codec may make the chunk larger, such as a cast to a wider type.
                 check_size(array, elements)?;
             }
             let codec = match bind_codec(stage, &before, elements) {
                 Ok(Codec::Sharding(mut sharding)) => {
+                    // Only the whole chain knows the array's own fill value. A filter before the shard may have no rule
+                    // for it.
                     sharding.presume_fill_value(&decoded);
                     Codec::Sharding(sharding)
                 }
@@ -210,6 +218,7 @@ impl BoundChain {
 
     /// Makes it write inner chunks that contain only the fill value, too.
     pub fn write_empty_chunks(&mut self) {
+        // Chains of other shapes that exist already do not have the option, and are bound again.
         (self.writes_empty, self.by_shape) = (true, PerShape::default());
         for codec in &mut self.codecs {
             if let Codec::Sharding(sharding) = &mut codec.codec {
@@ -324,6 +333,7 @@ impl BoundChain {
 
     /// Returns the bytes of the buffers between `steps` codecs that run one by one.
     pub(super) fn buffer_bytes(&self, steps: usize) -> u64 {
+        // `through` alternates between two buffers, and the last codec writes into the buffer of the caller.
         let between = steps.saturating_sub(1).min(2) as u64;
         let spare = if self.runs.is_empty() { 0 } else { 2 };
         self.max_representation_bytes().saturating_mul(between + spare)
@@ -333,6 +343,7 @@ impl BoundChain {
     /// inside.
     pub fn reading_bytes(&self, has_edges: bool) -> u64 {
         let decoded = self.decoded_bytes();
+        // The encoded bytes of a plain chunk are its elements, so there is no second buffer for them.
         let copies = u64::from(!self.is_plain()) + u64::from(has_edges);
         let chunk = self.encoded_bytes().saturating_add(decoded.saturating_mul(copies));
         chunk.saturating_add(self.buffer_bytes(self.codecs.len())).saturating_add(self.context_bytes())
@@ -393,6 +404,7 @@ impl BoundChain {
         let mut steps = Vec::with_capacity(range.len());
         let mut index = range.start;
         while index < range.end {
+            // A run is used only as a whole. If the range ends inside it, its codecs run one by one.
             let run = self.runs.iter().find(|run| run.range.start == index && run.range.end <= range.end);
             steps.push((index, run));
             index = run.map_or(index + 1, |run| run.range.end);
@@ -421,6 +433,7 @@ impl BoundChain {
         direction: impl Fn(S, &[u8], &mut Vec<u8>, &mut Workspace) -> Result,
     ) -> Result {
         let last = steps.len().checked_sub(1);
+        // The buffers are taken out because each step borrows the workspace. They are put back after an error, too.
         let [mut current, mut spare] = std::mem::take(&mut workspace.buffers);
         let result: Result = steps.enumerate().try_for_each(|(number, step)| {
             let input: &[u8] = if number == 0 { source } else { &current };

@@ -115,6 +115,8 @@ impl Conversion {
         let is_same = change.is_none() && source.decoded().data_type == destination.decoded().data_type;
         let keep = if is_same { common_prefix(&source, &destination) } else { 0 };
         let rounded = if is_same { num_rounded(&source, &destination) } else { 0 };
+        // With more equal codecs than the array->array ones, the array->bytes codec is equal, too. So there are equal
+        // bytes, and no element has to be decoded.
         let path = if is_same && keep > source.num_array_to_array() {
             ConversionPath::Bytes { keep }
         } else if source.checks_values() {
@@ -132,6 +134,7 @@ impl Conversion {
         let (change, by_shape, resets_padding) = (change.clone(), PerShape::default(), false);
         let mut conversion =
             Conversion { source, destination, path, whole, padding, resets_padding, write_empty, change, by_shape };
+        // `Whole` leaves padding out in any case, and `Bytes` converts no value.
         let is_fallible = matches!(&conversion.path, ConversionPath::Fused(pass) if pass.program.is_fallible());
         conversion.resets_padding = is_fallible || spreads(&conversion.destination, conversion.kept());
         Ok(conversion)
@@ -244,6 +247,8 @@ impl Conversion {
         match self.path_of(valid.is_some()) {
             ConversionPath::Bytes { keep } => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
+                // A chunk may be decoded further than necessary. The codecs up to `keep` are equal in both chains, so
+                // the destination encodes with them again.
                 if *keep >= source.index {
                     self.destination.encode_from(source.index, source.bytes, target, workspace)?;
                 } else {
@@ -298,6 +303,7 @@ impl Conversion {
             elements = third;
         }
         let present = valid.unwrap_or(shape);
+        // The elements are cropped by now, so all of them are inside the array.
         self.source.check_values(elements, present, present)?;
         let is_last = pass.encoded_from == self.destination.codecs().len();
         let is_moved = valid.is_some() || pass.transpose.is_some();
@@ -305,6 +311,8 @@ impl Conversion {
         pass.program.make_room(elements, values)?;
         let ran = pass.program.run(elements, values, &mut workspace.tiles, Some(figures));
         ran.map_err(|fault| self.element_fault(&fault, present, &pass.to_array))?;
+        // This comes before padding is added: a chunk is left out if its elements inside the array are all the fill
+        // value.
         if self.is_left_out(pass, values) {
             return Ok(Converted::Empty);
         }
@@ -337,6 +345,7 @@ impl Conversion {
         let ConversionPath::Fused(pass) = &self.path else { return None };
         let ends = (self.source.codecs().len(), self.destination.codecs().len());
         let is_straight = (pass.decoded_to, pass.encoded_from) == ends && pass.transpose.is_none();
+        // The number of bytes in a piece of the read is a power of two. So it never cuts an element of such a size.
         is_straight.then(|| pass.program.sizes()).filter(|(source, _)| source.is_power_of_two())
     }
 
@@ -441,6 +450,7 @@ fn common_prefix(source: &BoundChain, destination: &BoundChain) -> usize {
     let alike = |(a, b): &(&BoundCodec, &BoundCodec)| {
         a.metadata.name == b.metadata.name
             && a.metadata.view == b.metadata.view
+            // The fill value is part of it: absent inner chunks of a shard stand for the fill value.
             && a.decoded == b.decoded
             && match (&a.metadata.configuration, &b.metadata.configuration) {
                 (Some(one), Some(other)) => one.same_value(other) || same_filter(&a.metadata.name, one, other),

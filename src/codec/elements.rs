@@ -95,6 +95,7 @@ impl VlenChain {
     pub fn framed_bytes(&self, elements: &VlenElements, fill: &[u8]) -> u64 {
         let lengths = elements.ranges.iter().fold(0_u64, |sum, (_, length)| sum.saturating_add(u64::from(*length)));
         let missing = self.vlen.num_elements.saturating_sub(elements.ranges.len() as u64);
+        // Each element has a length of 4 bytes, and the chunk has a count of 4 bytes.
         let framing = self.vlen.num_elements.saturating_mul(4).saturating_add(4);
         lengths.saturating_add(missing.saturating_mul(fill.len() as u64)).saturating_add(framing)
     }

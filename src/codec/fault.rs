@@ -86,6 +86,7 @@ impl ChainFault {
             (kind, "-") => format!("{}: {kind}", self.codec),
             (kind, index) => {
                 let (codec, message) = (&self.codec, kind.to_string());
+                // A bytes->bytes codec has put its own name before the message (`CodecError::of_codec`).
                 let message = message.strip_prefix(&format!("`{codec}`: ")).unwrap_or(&message);
                 format!("codec {index} ({codec}): {message}")
             }
@@ -106,6 +107,8 @@ impl ChainFault {
     pub fn sentence_at(&self, start: &[u64]) -> String {
         match &self.kind {
             ChainFaultKind::Codec(CodecError::Element { position: Some(position), .. })
+                // A codec after `reshape` counts in its own input, which may have another number of dimensions than the
+                // array.
                 if position.len() == start.len() =>
             {
                 let position = zip_with(position, start, u64::saturating_add);

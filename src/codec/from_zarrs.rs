@@ -73,6 +73,8 @@ impl OtherCodec for ZarrsCodec {
                 let (shape, encoded_type, encoded_fill) = encoded.map_err(|error| error.to_string())?;
                 let mut output = array.clone();
                 output.shape = shape.into_iter().map(NonZeroU64::get).collect();
+                // An unchanged type keeps the forms of this crate. Those of zarrs differ for optional types
+                // (`fill_value_of`).
                 if (&encoded_type, &encoded_fill) != (data_type, fill_value) {
                     output.data_type = from_zarrs(&encoded_type);
                     output.fill_value = Some(FillValue(encoded_fill.as_ne_bytes().to_vec()));

@@ -22,6 +22,8 @@ impl Recoding {
             return None;
         }
         let longest = source.codecs().len().min(destination.codecs().len());
+        // The longest prefix is tried first. [bytes, x] and [x, bytes] are alike with an unknown x, although their
+        // first codecs differ.
         let keep = (0..=longest).rev().find(|count| leads_alike(source, destination, *count)).unwrap_or(0);
         let is_run = |chain: &BoundChain| chain.bytes_index() <= keep;
         // A chain of only unknown codecs ends in bytes, too.
@@ -39,8 +41,11 @@ impl Recoding {
     pub fn decode(&self, is_source: bool, encoded: &[u8], kept: &mut Vec<u8>, workspace: &mut Workspace) -> Result {
         let chain = if is_source { &self.source } else { &self.destination };
         chain.decode_to(self.keep, encoded, kept, workspace)?;
+        // `new` returns no recoding without a kept codec.
         let index = self.keep - 1;
         let codec = &chain.codecs()[index];
+        // Decoding has checked every size that the chain knows. For variable-length elements only the framing shows
+        // that a chunk is complete.
         let Effect::Vlen(vlen) = codec.codec.effect() else { return Ok(()) };
         vlen.check(kept).map_err(|error| codec.fault(index, error.into()))
     }
@@ -53,6 +58,7 @@ impl Recoding {
     /// Returns the number of buffers of about the chunk's size that exist at a time.
     pub fn num_buffers(&self) -> u64 {
         let steps = |chain: &BoundChain| chain.codecs().len() - self.keep;
+        // Two are the encoded and the kept bytes. Several codecs alternate between two more.
         2 + steps(&self.source).max(steps(&self.destination)).saturating_sub(1).min(2) as u64
     }
 

@@ -142,6 +142,7 @@ pub fn contiguous_runs(
     Region::whole(&counts).cells().map(move |mut start| {
         start.iter_mut().zip(&extent).for_each(|(index, length)| *index *= length);
         start.iter_mut().zip(&part.start).for_each(|(index, first)| *index += first);
+        // The last piece along a dimension may reach beyond the box.
         Region { start, shape: extent.clone() }.common(&part)
     })
 }

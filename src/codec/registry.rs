@@ -173,6 +173,8 @@ static CODECS: &[Entry] = &[
     bytes("crc32c", Filter("crc32c"), true, &kinds::checksum::CRC32C),
     bytes("gzip", Compressor("gzip"), true, &kinds::deflate::GZIP),
     bytes("numcodecs.adler32", Filter("adler32"), false, &kinds::checksum::ADLER32),
+    // The row of the registered name has the id: `blosc` of v2 becomes `blosc`. The same holds for gzip, zstd and
+    // crc32c.
     bytes("numcodecs.blosc", V2Id::None, false, &kinds::blosc::NUMCODECS),
     bytes("numcodecs.bz2", Compressor("bz2"), false, &kinds::numcodecs_bytes::BZ2),
     bytes("numcodecs.crc32", Filter("crc32"), false, &kinds::checksum::CRC32),
@@ -252,6 +254,7 @@ pub fn meant(name: &str) -> Option<&'static str> {
     let of_v2 = |entry: &Entry| entry.name.strip_prefix("numcodecs.");
     let known = all().map(|entry| entry.name).chain(all().filter_map(|entry| of_v2(&entry)));
     let meant = spelling::meant(&name, known)?;
+    // A full name has priority: `gzip` is a codec of v3, and also the rest of `numcodecs.gzip`.
     let by_name = all().find(|entry| entry.name == meant);
     by_name.or_else(|| all().find(|entry| of_v2(entry) == Some(meant))).map(|entry| entry.name)
 }

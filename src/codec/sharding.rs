@@ -69,6 +69,8 @@ impl BoundSharding {
             index,
             index_location: stage.index_location,
             index_bytes,
+            // Without a fill value nobody could read an absent inner chunk. This stays true if `presume_fill_value`
+            // finds one, because other readers may take another value.
             write_empty: shard.fill_value.is_none(),
         })
     }
@@ -80,6 +82,7 @@ impl BoundSharding {
         if let (None, Some(fill), Some(source), Some(target)) =
             (&decoded.fill_value, &array.fill_value, array.data_type.number(), decoded.data_type.number())
         {
+            // numpy converts a float to an integer by dropping its fraction.
             let cast = Cast::with_rounding(source, target, Rounding::TowardsZero);
             let number = fill.to_bits(&array.data_type).and_then(|bits| cast.convert_one(bits).ok());
             decoded.fill_value = number.map(|bits| FillValue::from_bits(target, bits));
@@ -130,6 +133,7 @@ impl BoundSharding {
         let mut decoded = Vec::new();
         let result = self.index.decode(encoded, &mut decoded, workspace.inner());
         result.map_err(|fault| Self::fault_inside("the shard index cannot be decoded", &fault))?;
+        // The chain of the index decodes to the byte order of this machine, whatever `endian` it has.
         let pairs = decoded.as_chunks::<8>().0.as_chunks::<2>().0.iter();
         Ok(pairs.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length))).collect())
     }
@@ -157,6 +161,7 @@ impl BoundSharding {
         let Ok([offset, length]) = <[[u8; 8]; 2]>::try_from(encoded.as_chunks::<8>().0) else {
             return Err(ChainFaultKind::Size { expected: ENTRY_BYTES, found: encoded.len() as u64 });
         };
+        // `entry_range` returns a range only if the stored bytes are in the order of this machine.
         checked_entry(entry, (u64::from_ne_bytes(offset), u64::from_ne_bytes(length)), shard_bytes)
     }
 
@@ -175,6 +180,7 @@ impl BoundSharding {
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         encoded.clear();
+        // The index is known last, but its size is known now. Its offsets count from the start of the shard.
         if self.index_location == IndexLocation::Start {
             zeroed(encoded, as_index(self.index_bytes))?;
         }
@@ -250,6 +256,8 @@ impl BoundSharding {
     /// Makes a fault of the shard from a fault of a chain inside it. `context` describes the position.
     fn fault_inside(context: &str, fault: &super::fault::ChainFault) -> ChainFaultKind {
         match fault.kind {
+            // Callers ask for these two kinds: missing memory says nothing about the chunk, and `inspect` reports
+            // checksums.
             ChainFaultKind::Codec(CodecError::Memory { needed }) => CodecError::Memory { needed }.into(),
             ChainFaultKind::Codec(CodecError::Checksum(_)) => {
                 CodecError::Checksum(format!("{context}: {fault}")).into()
@@ -262,6 +270,7 @@ impl BoundSharding {
 /// Returns an entry of the index. Fails if it is not inside the shard.
 fn checked_entry(number: usize, (offset, length): (u64, u64), shard_bytes: u64) -> Result<IndexEntry, ChainFaultKind> {
     match (offset, length) {
+        // Only both numbers together mean an absent chunk. One of them alone is outside any shard.
         (ABSENT, ABSENT) => Ok(None),
         _ if offset.checked_add(length).is_some_and(|end| end <= shard_bytes) => Ok(Some((offset, length))),
         _ => Err(ChainFaultKind::Shard(format!(

@@ -61,6 +61,7 @@ fn gather(data_type: &DataType, start: usize, offsets: &mut Vec<usize>) {
             }
         }
         DataType::Optional(inner) => {
+            // The first byte of an optional element is a bool: 1 if there is a value.
             offsets.push(start);
             gather(inner, start + 1, offsets);
         }

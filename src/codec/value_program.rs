@@ -135,6 +135,7 @@ impl ValueProgram {
 
     /// Appends a step.
     pub fn push(&mut self, step: ValueStep, origin: StepOrigin) {
+        // Only steps that keep the element's size have no types.
         let size = step.types().map_or(self.sizes().1, |(_, target)| target.size());
         self.steps.push((step, origin, size));
     }
@@ -208,6 +209,7 @@ impl ValueProgram {
         };
         // A single step needs no tiles, so it runs over all elements at once.
         let is_single = before.is_empty();
+        // `chunks` does not accept a length of 0.
         let tile = if is_single { (source.len() / self.source_size).max(1) } else { TILE };
         let source_tiles = source.chunks(tile * self.source_size);
         let target_tiles = target.chunks_mut(tile * last.2);

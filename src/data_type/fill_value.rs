@@ -188,6 +188,7 @@ fn time_bytes(json: &Json, notes: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
     if json.as_str() == Some("NaT") {
         return Some(bytes_of(NOT_A_TIME, INT64.size()));
     }
+    // Only a number is valid here, but `number_bytes` also accepts an integer as a string.
     json.as_number().and_then(|_| number_bytes(INT64, json, notes).ok())
 }
 

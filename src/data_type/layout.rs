@@ -80,6 +80,8 @@ impl DataType {
             _ if !is_swapped() => push_run(runs, Run { width: 1, count: self.size().unwrap_or(0) }),
             DataType::Optional(inner) => {
                 push_run(runs, Run { width: 1, count: 1 });
+                // `is_swapped` has already answered for this field in the arm above. Another call would answer for the
+                // next field.
                 inner.collect_runs(&mut || true, runs);
             }
             plain => plain.run().into_iter().for_each(|run| push_run(runs, run)),

@@ -138,6 +138,7 @@ impl DataType {
     /// Returns true if the core specification or the registry has its name.
     pub fn is_registered(&self) -> bool {
         match self {
+            // The registry has integers of 2, 4, 8, 16, 32 and 64 bits, and the core's floats of 16, 32 and 64.
             DataType::Number(number_type) if number_type.small_float().is_none() => {
                 number_type.bits().is_power_of_two()
             }

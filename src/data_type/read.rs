@@ -46,6 +46,7 @@ impl DataType {
                 }
             };
         }
+        // A valid size that is too large for this program is no fault. It becomes `Other` below.
         if is_raw_name(name) && !is_raw_size(&name[1..]) {
             let name = Json::from(name).excerpt();
             let message = format!("{name}: the bits of a raw type are a positive multiple of 8");
@@ -115,6 +116,7 @@ fn configuration_of<'a>(name: &str, object: &'a Object) -> Result<Option<&'a Obj
 }
 
 fn raw_from_name(name: &str) -> Option<DataType> {
+    // `parse` accepts a plus sign and leading zeros, which no name has.
     let digits = name.strip_prefix('r').filter(|digits| !digits.starts_with(['0', '+']))?;
     let bits: usize = digits.parse::<u32>().ok()?.try_into().ok()?;
     (bits.is_multiple_of(8) && (1..=MAX_ELEMENT_SIZE).contains(&(bits / 8))).then_some(DataType::Raw(bits / 8))
@@ -122,6 +124,7 @@ fn raw_from_name(name: &str) -> Option<DataType> {
 
 /// Returns true if digits are a positive multiple of 8 of any size.
 fn is_raw_size(digits: &str) -> bool {
+    // 1000 is a multiple of 8, so the last three digits decide. The others may be too many for an integer.
     let last: Option<u32> = digits[digits.len().saturating_sub(3)..].parse().ok();
     !digits.starts_with('0') && last.is_some_and(|last| last % 8 == 0)
 }

@@ -65,6 +65,7 @@ pub fn meant_types(name: &str) -> Vec<&'static str> {
     let is_other_name =
         |(_, of_v2, others): &&(&str, &str, &str)| *of_v2 == plain || others.split(' ').any(|other| other == plain);
     let meant: Vec<_> = OTHER_NAMES.iter().filter(is_other_name).map(|(name, ..)| *name).collect();
+    // The entry `r` alone is not a name.
     if meant.is_empty() { near(&plain, registered_types().filter(|name| name.len() > 1)) } else { meant }
 }
 

@@ -75,6 +75,7 @@ fn float_from_json(float: NumberType, json: &Json) -> Result<Read<u64>, FillValu
             }
             bits
         }
+        // The examples of the registry have this form, and zarr-python accepts it (SEMANTICS: B16).
         Json::String(text) if **text == *"+Infinity" => {
             let message = "\"+Infinity\" is rejected by zarrs and tensorstore: write \"Infinity\"";
             notes.push(Diagnostic::new(code::PLUS_INFINITY, message));
@@ -146,6 +147,7 @@ fn rounded_to_odd(number: &Number) -> f64 {
     /// The least number of trailing zeros of a tie.
     const TIE_ZEROS: u32 = 40;
     let value = number.as_f64();
+    // A tie between neighbours of 12 significant bits has 13 of them. The last 40 of the 53 bits are then 0.
     if !value.is_finite() || value.to_bits().trailing_zeros() < TIE_ZEROS {
         return value;
     }

@@ -386,6 +386,7 @@ pub fn find(code_or_name: &str) -> Option<Code> {
 
 /// Returns the entry of a code, spelled exactly as in the table.
 pub fn of(code: &str) -> Option<Code> {
+    // The table is sorted, which a test checks. Retired codes are not in it: no finding has one.
     ALL.binary_search_by_key(&code, |entry| entry.code).ok().map(|at| ALL[at])
 }
 

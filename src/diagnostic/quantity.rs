@@ -42,6 +42,7 @@ pub fn noun_of(count: u64, noun: &str) -> String {
 
 /// Returns a number with three digits, as many as needed after the point.
 pub fn three_digits(value: f64) -> String {
+    // From about these limits on, rounding would give a fourth digit: 10.00 with two places, 100.0 with one.
     let places = usize::from(value < 9.995) + usize::from(value < 99.95);
     format!("{value:.places$}")
 }

@@ -62,6 +62,7 @@ pub fn near<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a
             (is_near || is_part).then_some((distance, name))
         })
         .collect();
+    // Names at equal distance are sorted by name, so that the offer does not depend on the order of a listing.
     near.sort_unstable();
     near.truncate(MOST_OFFERED);
     near.into_iter().map(|(_, name)| name).collect()

@@ -82,9 +82,11 @@ impl<'a> ReadAhead<'a> {
     pub fn begin(&self, nth: u64) {
         // The lock is kept during the call, so that no other unit starts before its reads are announced.
         let mut hinted = held(&self.hinted);
+        // Units start in order, so all up to this one have started.
         hinted.waiting.retain(|(waiting, ..)| *waiting > nth);
         let mut soon = Vec::new();
         while let Some(unit) = self.units.nth(hinted.next)
+            // The unit itself is always announced, as it is read next whatever the limit is.
             && (hinted.next <= nth || hinted.is_less_than(self.most))
         {
             let (mut requests, mut bytes) = (0, 0_u64);

@@ -16,6 +16,7 @@ impl StoredArray {
     pub fn part_shape(&self) -> Vec<u64> {
         let (chain, shape) = (&self.chain, self.subchunk_shape());
         let is_plain = self.layout.is_none() && chain.is_plain();
+        // The objects of a rectilinear grid have several shapes, so no shape of a part fits all of them.
         let size = chain.decoded().data_type.size().filter(|_| is_plain && self.is_regular());
         let least = size.map(|size| PIECE_BYTES[0] / size as u64);
         let piece = least.and_then(|least| contiguous_runs(shape, Region::whole(shape), [1, least]).next());
@@ -93,6 +94,7 @@ impl BlockReader<'_, '_> {
         let mut bytes = 0;
         for object in array.objects_in(&block) {
             let subchunks = subchunks.common(&array.subchunks_of(object));
+            // On a worker, as this may read the index into its buffers.
             let expect = |buffers: &mut Buffers<V>, _| self.source.expect(&subchunks, &mut buffers.source);
             workers.each(1, expect, |_, ()| ())?;
             bytes += self.read_box(&subchunks, to, workers)?;
@@ -116,6 +118,7 @@ impl BlockReader<'_, '_> {
     /// Returns true if a part of the box may be absent.
     fn may_be_absent(&self, block: &Region) -> bool {
         let array = self.source.array;
+        // Any inner chunk may be absent, which only the index of its shard shows.
         array.layout.is_some() || array.may_lack() || self.has_object(block, false)
     }
 

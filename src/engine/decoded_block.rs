@@ -36,6 +36,7 @@ impl Filling {
     /// with the last one inside.
     pub(super) fn fill(&self, elements: &mut [u8], shape: &[u64], valid: &[u64]) {
         repeat(elements, &self.padding);
+        // The padding is then the absent element itself, and fills both parts.
         if self.padding.starts_with(&self.absent) || valid.contains(&0) {
             return;
         }
@@ -169,6 +170,7 @@ impl DecodedBlock {
                 extent[dimension] = high - low;
                 item = item * self.subchunks.shape[dimension] + (subchunk - self.subchunks.start[dimension]);
             }
+            // Several source subchunks may overlap this one, and other threads copy those.
             let mut subchunk = self.lock(as_index(item));
             let target = (&mut subchunk.elements[..], &self.subchunk_shape[..], &target_start[..]);
             copy_box((elements, &source.shape, &source_start), target, &extent, element_size);

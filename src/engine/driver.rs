@@ -80,6 +80,7 @@ impl Driver {
         // Each turn is a range of numbers, with the slots for their results.
         let turns = Mutex::new((0..count).step_by(at_once).zip(results.chunks_mut(at_once)));
         let take_turns = || {
+            // A closure, as `while let` would keep the lock during the work.
             let next = || held(&turns).next();
             while let Some((first, slots)) = next() {
                 for (number, slot) in (first..).zip(slots) {
@@ -87,6 +88,7 @@ impl Driver {
                 }
             }
         };
+        // In place, so that `meanwhile` runs on this thread: the `fold` of a caller need not be `Send`.
         let done = pool.in_place_scope(|scope| {
             for _ in 0..threads.min(count.div_ceil(at_once)) {
                 scope.spawn(|_| take_turns());
@@ -177,6 +179,8 @@ impl Driver {
                 }
                 let result = self.with_own(workspaces, |workspace| work(workspace, index));
                 if result.is_err() {
+                    // Chunks before a failed one are still done. So the first fault is the same for any order of the
+                    // threads.
                     failed_at.fetch_min(nth, Ordering::Relaxed);
                 }
                 Some((index, result))

@@ -160,6 +160,7 @@ impl Fold<'_> {
             InPieces::NotGiven => {
                 let object = self.array.open_subchunks(index, false, read)?;
                 found.bytes_read = object.index_bytes();
+                // The workers lock these buffers again.
                 drop(first);
                 found.add_chunks(accumulator, &object, workers)?;
                 return Ok(found);

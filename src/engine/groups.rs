@@ -49,6 +49,7 @@ impl Groups {
         let under = zip_with(subchunk, grid.largest(), |subchunk, object| subchunk.div_ceil(object.max(1)).max(1));
         let mut left = (volume(&objects) / LEAST_GROUPS).clamp(1, MOST_OBJECTS);
         let mut shape = under.clone();
+        // The last dimensions are kept long, so that a group has few runs of objects.
         for length in shape.iter_mut().rev() {
             *length = left.min(*length);
             left /= *length;

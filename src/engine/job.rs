@@ -144,6 +144,7 @@ impl Job {
         if let Some((transfer, rechunk)) = self.blocks_of(pass) {
             let whole = num_elements(&transfer.destination.metadata.shape)?;
             let elements = num_elements(&rechunk.plan.group_shape()).unwrap_or(u64::MAX);
+            // Groups at the edges of the array are smaller.
             let elements = units.saturating_mul(elements).min(whole);
             return Some(elements.saturating_mul(rechunk.encoder.element_size() as u64));
         }
@@ -158,6 +159,7 @@ impl Job {
     pub fn bytes_left(&self, done: &ChunkSet) -> Option<u64> {
         let add = |all: u64, pass| Some(all.saturating_add(self.bytes_of(pass, None)?));
         let (all, units) = (self.passes().try_fold(0, add)?, self.num_units().max(1));
+        // The product may exceed 64 bits. All units count as equally long.
         let left = u128::from(units.saturating_sub(done.len()));
         u64::try_from(u128::from(all) * left / u128::from(units)).ok()
     }

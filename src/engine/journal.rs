@@ -94,6 +94,7 @@ impl Counts {
     fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
         self.num_units += units.end - units.start;
         self.bytes_written += report.bytes_written;
+        // Local stores do not number their writes, so all units of a pass are in one entry.
         let is_same = |last: &&mut Finished| last.pass == *pass && last.writes == writes;
         if let Some(last) = self.waiting.last_mut().filter(is_same) {
             last.units.insert_run(units);
@@ -171,6 +172,7 @@ impl Journal {
     pub fn open((run, data): (&Node, &Node), fingerprint: &Fingerprint, resumes: bool) -> Result<Self> {
         let mut log = run.begin_log(&JOURNAL)?;
         let lock = OwnLock::take(&mut *log)?;
+        // Read after the lock is taken, as the previous owner could still append before.
         let left =
             if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
         let (now, counts) = (Instant::now(), Counts::new(&left.known));
@@ -207,6 +209,7 @@ impl Journal {
             lines += &to_line(&Line::Checkpoint);
         }
         let mut writer = self.writer();
+        // Lines of an earlier boot that no checkpoint confirms must go, as a later checkpoint would make them valid.
         writer.log.cut(self.left.length)?;
         Ok(writer.append(&lines)?)
     }
@@ -272,6 +275,7 @@ impl Journal {
             let _ = self.flush_written();
             let _ = done.send(());
         };
+        // On a thread of its own, as a store without an answer would block the exit.
         if thread::Builder::new().spawn(flush).is_ok() {
             let _ = ended.recv_timeout(patience);
         }
@@ -300,6 +304,7 @@ impl Journal {
     /// Records the units that were pending before a sync, and a checkpoint after it, in one append.
     fn mark(&self, writer: &mut Writer) -> Result<()> {
         let bytes_written = self.bytes_written();
+        // Units that are finished after this may not be part of the sync.
         let mut lines = self.lines(writer);
         self.data.sync()?;
         lines += &to_line(&Line::Checkpoint);

@@ -80,6 +80,7 @@ fn scan_as(node: &Node, array: &ArrayMetadata, purpose: Purpose<'_>, driver: &Dr
     let scanner = Scanner { node, metadata: array, grid_shape, purpose, is_far, waiting, found: Mutex::default() };
     if node.tells_keys() {
         let root = Task::Folder { folder: String::new(), depth: 0 };
+        // One listing of everything needs no more threads.
         let waits = is_far && !scanner.is_listed_whole(0);
         let wide = if waits { Driver::new(LISTINGS_AT_ONCE).ok() } else { None };
         wide.as_ref().unwrap_or(driver).visit_tree(root, |task, visit| scanner.run(task, visit));
@@ -192,6 +193,7 @@ impl Scanner<'_> {
         self.node.walk(folder, if is_whole { Depth::All } else { Depth::Folder }, |entry| {
             let Entry { name: key, kind, .. } = entry;
             seen += 1;
+            // The folder has many keys that are no chunks. Its caller lists it again, folder by folder.
             if is_whole && seen > 4 * LISTED_WHOLE {
                 return ControlFlow::Break(());
             }
@@ -201,10 +203,12 @@ impl Scanner<'_> {
                 }
                 return ControlFlow::Continue(());
             }
+            // A listing of everything has no folders, so those in each key are judged as if they were listed.
             let mut above = key[prefix..].match_indices('/').map(|(slash, _)| &key[..prefix + slash]).zip(depth..);
             if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
                 objects.extend(self.object_at(entry, prefix, found));
             }
+            // Results of a listing of everything may be dropped, so it starts no task before its end.
             if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
                 outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
             }
@@ -296,6 +300,7 @@ impl Scanner<'_> {
 
     /// Requests the sizes of some objects. They become a task for any thread, unless too many tasks are pending.
     fn sizes(&self, folder: &str, objects: Vec<Object>, found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
+        // The limit only saves memory, so it does not matter that two threads may exceed it together.
         if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             visit(Task::Sizes { folder: folder.to_owned(), objects });
@@ -330,6 +335,7 @@ impl Scanner<'_> {
         } else {
             found.present.insert_run(0..num_chunks);
         }
+        // This replaces what a listing has found before the store refused it.
         *held(&self.found) = found;
         Ok(())
     }
@@ -390,6 +396,7 @@ impl Found {
         self.strays.extend(other.strays);
         self.num_unknown += other.num_unknown;
         self.bytes = self.bytes.saturating_add(other.bytes);
+        // The first folder by name, so that the message does not depend on the threads.
         if let Some((folder, _)) = &other.error
             && self.error.as_ref().is_none_or(|(first, _)| folder < first)
         {

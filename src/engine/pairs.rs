@@ -138,6 +138,7 @@ impl<'a> Pairs<'a> {
     ) -> ChunkResult {
         let Transfer { source, destination, .. } = self.transfer;
         let mut from = source_of(self.transfer);
+        // Reads in blocks announce their parts themselves.
         from.reads_all = self.blocks.is_none() && reads_all(source, destination);
         // If there are too few shards for all threads, they share each.
         let are_few = self.blocks.is_none() && destination.layout.is_some() && driver.outnumbers(units);

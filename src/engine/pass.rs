@@ -46,6 +46,7 @@ impl<'a, R> Pass<'a, R> {
     /// belongs to the object that was being written.
     pub(super) fn ended(&self, run: ChunkResult, fold: &mut Reports<'_>) -> ChunkResult {
         let indexes = ObjectReport { bytes_read: self.source.index_bytes(), ..ObjectReport::default() };
+        // An empty range of units, as several units may share an index.
         let noted = self.progress.finished(0..0, &indexes);
         fold(indexes);
         run.map_err(ChunkFault::of_destination).and(noted.map_err(|fault| ChunkFault { index: 0, fault }))
@@ -113,6 +114,7 @@ impl<'a, V: Default + Send> Workers<'a, V> {
 
     /// Calls `work` with the blocks that are kept between units.
     pub(super) fn with_blocks<R>(&self, work: impl FnOnce(&mut [DecodedBlock; 2]) -> Result<R>) -> Result<R> {
+        // Taken out, as the workers lock the buffers that contain them.
         let mut blocks = std::mem::take(&mut self.first().blocks);
         let done = work(&mut blocks);
         self.first().blocks = blocks;
@@ -139,6 +141,7 @@ impl Driver {
         let alone = self.alone();
         if shares_units {
             let workers = Workers { driver: self, buffers: &self.workspaces() };
+            // Units run one after the other on this thread, and only the work inside one uses the pool.
             return alone.run_ahead(units, reads, |(): &mut (), unit| work(&workers, unit), fold);
         }
         let by_one = |buffers: &mut [Mutex<Buffers<V>>; 1], unit| work(&Workers { driver: &alone, buffers }, unit);

@@ -58,6 +58,7 @@ impl Progress for SubProgress<'_> {
 
     fn advance(&self, bytes: u64) {
         let before = self.done.fetch_add(bytes, Ordering::Relaxed);
+        // Differences of rounded totals add up to the whole, which rounded differences would not.
         self.whole.advance(self.part(before.saturating_add(bytes)) - self.part(before));
     }
 

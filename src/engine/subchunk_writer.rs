@@ -66,11 +66,13 @@ impl<'a> SubchunkWriter<'a> {
     ) -> Result<()> {
         if let Some(mut own) = workers.alone() {
             return subchunks.try_for_each(|subchunk| {
+                // A shard may need a long time, so a request to stop is noticed between its subchunks.
                 workers.driver.interrupt().check()?;
                 make(&subchunk, &mut own, &mut |encoded| self.write(&subchunk, encoded))
             });
         }
         loop {
+            // The encoded subchunks of a batch are in memory together, so a batch is small.
             let batch: Vec<Vec<u64>> = subchunks.by_ref().take(2 * workers.buffers.len()).collect();
             if batch.is_empty() {
                 return Ok(());
@@ -102,6 +104,7 @@ impl<'a> SubchunkWriter<'a> {
     fn put(&mut self, subchunk: &[u64], encoded: Encoded<'_>) -> Result<()> {
         let key = || self.array.key(self.object);
         let Some(layout) = self.array.layout_of(self.object)? else {
+            // The padding of a large chunk may need far more memory than its elements, so it is written in pieces.
             if encoded.missing == 0 {
                 self.array.node.write(&key(), encoded.bytes)?;
             } else {
@@ -193,6 +196,7 @@ impl SubchunkEncoder {
             shape: to.decoded().shape.clone(),
             fill_value: if unchanged { to.decoded().fill_value.clone() } else { from.fill_value.clone() },
         };
+        // Elements in memory have the byte order of this machine.
         let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
         let bytes = CodecMetadata::new("bytes", Some(Object::new().with("endian", endian)));
         let rounded = if unchanged { num_rounded(origin.subchunk_chain(), to) } else { 0 };

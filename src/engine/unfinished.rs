@@ -15,6 +15,7 @@ pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress
         Some(assigned) => assigned.without(&part.done),
         // Remote objects are never incomplete. Those without a record are written again, without removal.
         None if node.capabilities().is_remote => return Ok(()),
+        // Chunks are written in place, so an object without a line in the journal may be incomplete.
         None => list_with_sizes(node, array, driver)?.present.without(&part.done),
     };
     remove_objects(node, array, &unfinished, driver)

@@ -40,6 +40,7 @@ impl Axis {
             if axis.runs.last().is_none_or(|run| run.chunk != chunk) {
                 axis.runs.push(Run { start, first: axis.count, chunk });
             }
+            // Regular grids pass `u64::MAX` as the count, and a document may claim any count.
             axis.count += count.min((length - start).div_ceil(chunk));
             start = start.saturating_add(chunk.saturating_mul(count));
         }

@@ -253,6 +253,7 @@ pub fn zip_with(a: &[u64], b: &[u64], with: impl Fn(u64, u64) -> u64) -> Vec<u64
 pub fn unravel(mut linear: u64, shape: &[u64]) -> Vec<u64> {
     let mut indices = vec![0; shape.len()];
     for (index, length) in indices.iter_mut().zip(shape).rev() {
+        // An array without elements has a length of 0.
         *index = linear % length.max(&1);
         linear /= length.max(&1);
     }

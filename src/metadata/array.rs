@@ -86,6 +86,7 @@ impl ArrayDocument {
             return ArrayDocument { diagnostics, ..Self::default() };
         };
         read_head(object, "array", found);
+        // The grid and the dimension names are checked against the shape, so it is read before them.
         let shape = required(object, "shape", found).and_then(|json| read_shape(json, found));
         let names = object.get("dimension_names");
         // The order of the faults is that of the members in the specification.
@@ -148,8 +149,11 @@ fn read_names(json: &Json, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) 
         }
         _ => None,
     };
+    // `collect` does not know how many elements pass the filter. It would grow the list step by step and need more
+    // memory.
     let mut names = Vec::with_capacity(elements.len());
     names.extend(elements.iter().enumerate().filter_map(name));
+    // A list with gaps would give names to the wrong dimensions.
     (names.len() == elements.len()).then_some(names)
 }
 
@@ -192,7 +196,9 @@ impl ArrayMetadata {
         let skipped = region.offset_in(&start);
         let shape = zip_with(&skipped, &region.shape, |skipped, own| skipped + own);
         let grid = self.grid.part(&first_chunk, &counts, &shape);
+        // A box without elements overlaps no chunk, so a count may be 0.
         let last = zip_with(&first_chunk, &counts, |first, count| first + count.saturating_sub(1));
+        // The last chunk may end beyond the array. That padding belongs to no element, so it cuts nothing.
         let held = self.grid.region_of(&last).end().into_iter().zip(&self.shape);
         let cuts = held.zip(region.end()).map(|((end, whole), own)| own < end.min(*whole)).collect();
         let chunk_key_encoding = self.chunk_key_encoding.of_part(&first_chunk);

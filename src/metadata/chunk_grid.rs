@@ -101,6 +101,7 @@ pub(super) fn read_chunk_shape(
         let message = format!("the chunk shape has {} dimensions, the array {}", chunk_shape.len(), shape.len());
         diagnostics.add(code::CHUNK_SHAPE_RANK, pointer, message);
     }
+    // A length of 0 that is read as 1 is no fault. Its findings stay apart until `is_sound` has counted the faults.
     let mut empty = Vec::new();
     for (index, size) in chunk_shape.iter_mut().enumerate().filter(|(_, size)| **size == 0) {
         let pointer = format!("{pointer}/{index}");
@@ -131,6 +132,7 @@ fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnosti
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         let pointer_to_it = format!("{pointer}/{index}");
+        // `as_f64` also reads fractions, and integers of more than 64 bits.
         let is_negative = |number: &Number| number.as_f64() < 0.0;
         match element.as_u64() {
             Some(size) => sizes.push(size),
@@ -206,6 +208,8 @@ fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagn
             reader.dimension(&dimensions[dimension], length, &format!("{pointer}/{dimension}"))
         })
         .collect();
+    // No chunk is larger than one with the greatest length along each dimension. If its elements can be counted, those
+    // of all can.
     let longest = longest(&edges);
     if num_elements(&longest).is_none() {
         reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, too_many("a chunk", &longest));
@@ -240,7 +244,9 @@ impl Reader<'_> {
                 edge.map(|edge| (edge, length.unwrap_or(0).div_ceil(edge))).into_iter().collect()
             }
         };
+        // A sum that does not fit into 64 bits is certainly not too short. It ends in `None` and is no fault.
         let add = |total: u64, (length, count): &(u64, u64)| total.checked_add(length.checked_mul(*count)?);
+        // After a fault some lengths are missing, so the sum means nothing.
         if let (true, Some(total), Some(length)) = (self.is_valid, edges.iter().try_fold(0, add), length)
             && total < length
         {

@@ -56,6 +56,7 @@ impl ChunkKeyEncoding {
     /// Returns the encoding of a part whose first chunk has these indices in the whole array.
     #[must_use]
     pub fn of_part(&self, first_chunk: &[u64]) -> Self {
+        // A part may be taken of a part. Its indices are then moved twice.
         let first_chunk = first_chunk.iter().zip(self.firsts()).map(|(own, first)| own + first);
         ChunkKeyEncoding { first_chunk: first_chunk.collect(), ..*self }
     }
@@ -125,6 +126,7 @@ impl ChunkKeyEncoding {
     pub fn is_folder_of_chunks(&self, folder: &str, rank: usize) -> bool {
         let (whole, mut key) = (self.of_whole(), folder.to_owned());
         (0..rank).any(|_| {
+            // A folder lacks the last indices of a key. If indices of 0 complete it to a key, chunks may be below it.
             key.push_str("/0");
             whole.chunk_indices(&key, rank).is_some()
         })

@@ -71,6 +71,7 @@ fn copies(object: &Object, pointer: &'static str, diagnostics: &mut Vec<Diagnost
     let mut consolidated = Consolidated { pointer, copies: Vec::with_capacity(metadata.len()) };
     let mut num_faults = 0;
     for (path, copy) in metadata.iter() {
+        // Paths become keys of the store. A name such as `..` must not lead out of the group.
         let mut names = path.split('/');
         if names.all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0') {
             consolidated.copies.push((path.to_owned(), copy.clone()));
@@ -112,6 +113,7 @@ pub fn without_copies(document: &Json) -> Json {
 /// Returns one form for all documents that mean the same. `None` if the document cannot be read.
 fn meaning(document: &Json) -> Option<Json> {
     match (document.get("zarr_format")?.as_u64()?, node_kind(document)) {
+        // Copies of v2 have no node type. Only a `.zarray` has chunks. Other documents are compared as they are.
         (2, _) if document.get("chunks").is_some() => meaning_of_array(v2::read_array(document), 2),
         (3, NodeKind::Array) => meaning_of_array(ArrayDocument::read(document), 3),
         (3, NodeKind::Group) => {
@@ -131,10 +133,12 @@ fn meaning_of_array(array: ArrayDocument, zarr_format: u64) -> Option<Json> {
     let has_empty_chunks = array.diagnostics.iter().any(|found| found.is(code::CHUNK_SHAPE_ZERO_EMPTY));
     let chunk_grid = match array.chunk_grid? {
         ChunkGrid::Other(json) => json,
+        // `Debug` writes every length, and a grid of a known kind has nothing else.
         known => Json::from(format!("{known:?}")),
     };
     let (mut data_type, mut fill_value) = (array.data_type?, array.fill_value?);
     if let Ok(known) = DataType::from_metadata(&data_type) {
+        // Two spellings of a fill value have the same bytes, and these have one form in JSON.
         let read = known.fill_value_from_json(&fill_value);
         fill_value = read.and_then(|read| known.fill_value_to_json(&read.value)).unwrap_or(fill_value);
         data_type = known.to_metadata();

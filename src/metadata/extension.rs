@@ -85,6 +85,7 @@ impl CodecMetadata {
 
     /// Returns the codecs inside a shard, or another codec that has a list of them.
     pub fn inner_codecs(&self) -> Option<Vec<CodecMetadata>> {
+        // The pipeline reads this list again and reports its faults.
         read_codecs(self.member("codecs")?, "", &mut Vec::new())
     }
 
@@ -144,6 +145,7 @@ pub(super) fn read_extension(json: &Json, pointer: &str, diagnostics: &mut Vec<D
         Some(other) => diagnostics.wrong_type(other, "a boolean", &format!("{pointer}/must_understand")),
     };
     let must_understand = must_understand.unwrap_or(true);
+    // The reading ends only here if a part is missing, so that all faults above are reported.
     Some(CodecMetadata { must_understand, ..CodecMetadata::new(name?, configuration?).at(pointer) })
 }
 

@@ -33,6 +33,8 @@ fn reason(node: &Node, name: &str) -> Result<OperationError, StoreError> {
             OperationError::environment(format!("nothing Zarr at `{name}`: the server has no metadata there"))
                 .with_help(format!("check the address; {A_STORE}"))
         }
+        // The root of a file system exists. So a local node without a kind is a link that `nearest_existing` took for a
+        // node.
         None => OperationError::environment(format!("`{name}` does not exist: {found} is a broken link"))
             .with_help("name the folder itself, or repair the link"),
         Some(EntryKind::Other(what)) => {
@@ -60,6 +62,7 @@ pub(super) fn nearest_existing(node: &Node) -> Result<(Node, Vec<String>), Store
 /// Returns the error for a file at the path, or above it.
 fn of_file(file: &Node, name: &str) -> Result<OperationError, StoreError> {
     let format = FileFormat::detect(&file.first_bytes(FIRST_BYTES)?);
+    // A Git LFS pointer in the place of a chunk is named for what it is. "A chunk of the array" would hide the cause.
     let owner = if format.is_some_and(|format| format.is_stand_in) { None } else { node_above(file) };
     let (what, help) = if let Some(owner) = owner {
         let (owner_name, is_chunk) = (owner.name(), is_chunk(file, &owner));
@@ -84,6 +87,7 @@ fn of_file(file: &Node, name: &str) -> Result<OperationError, StoreError> {
 
 /// Returns the error for a folder without documents.
 fn of_folder(node: &Node, name: &str) -> OperationError {
+    // A job in parts has a run folder, too, but `--resume` does not continue it. So it is looked for first.
     if matches!(node.kind_of(".zarrcast/plan.json"), Ok(Some(_))) {
         return OperationError::environment(format!("`{name}` is a job in parts that is not finished"))
             .with_help("`zarrcast transcode SOURCE DEST --status` shows which parts are missing");
@@ -109,6 +113,7 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     let absent = OperationError::environment(format!("`{name}` does not exist"));
     let Some(wanted) = missing.first() else { return absent };
     if let Some((scheme @ ("s3" | "gs" | "az" | "http" | "https"), rest)) = name.split_once(':')
+        // Only `://` makes a text a URL. `s3:bucket/a.zarr` is a local path that does not exist.
         && !rest.starts_with("//")
     {
         return absent.with_help(format!("a URL has two slashes: `{scheme}://{}`", rest.trim_start_matches('/')));
@@ -119,6 +124,7 @@ fn of_nothing(missing: &[String], existing: &Node, name: &str) -> OperationError
     let shown = |node: &str| if above.is_empty() { node.to_owned() } else { format!("{above}/{node}") };
     let names = existing.folders(most_looked_at(existing)).unwrap_or_default();
     let mut meant = near(wanted, names.iter().map(String::as_str));
+    // Only the few near names are opened: on a remote store each costs requests.
     meant.retain(|name| is_node(existing, name));
     if !meant.is_empty() {
         let meant: Vec<String> = meant.into_iter().map(shown).collect();

@@ -49,6 +49,7 @@ impl Budget {
 
     /// Returns the budget with at most `bytes` bytes.
     pub(super) fn limited(self, bytes: u64) -> Self {
+        // `bytes` subtracts the reserved bytes, so they are added here.
         Budget { bytes: Some(bytes.min(self.bytes()).saturating_add(self.reserved)), ..self }
     }
 
@@ -59,6 +60,7 @@ impl Budget {
 
     /// Returns the bytes that remain after `needed`, for optional work. Zero if there is no limit.
     pub(super) fn left_by(self, needed: u64) -> u64 {
+        // Without a limit nobody has said how much memory may be kept, so optional work gets none.
         self.bytes.map_or(0, |_| self.bytes().saturating_sub(needed))
     }
 
@@ -100,6 +102,7 @@ impl Budget {
             return Err(base.saturating_add(LEAST));
         }
         let allowed = usize::try_from(whole / base.saturating_add(LEAST)).unwrap_or(usize::MAX);
+        // With less than `LEAST` bytes beyond `base`, one thread gets all there is.
         let threads = self.threads.min(allowed).max(1);
         let share = (whole / threads as u64).min(base.saturating_add(MOST));
         Ok(MemoryShare { share, whole, base })

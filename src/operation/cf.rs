@@ -40,6 +40,7 @@ impl CfDecoding {
         let missing = missing_values(source, stored, Some(&Missing::Auto))?;
         let floats = floats.filter(|_| !stored.is_float()).unwrap_or(float_for(stored));
         let wide = NumberType::of(ElementType::Float64);
+        // Packed floats become float64, because xarray takes the type of the factors, and JSON has only float64.
         let unpack = unpacking(source, stored, if stored.is_float() { wide } else { floats })?;
         if missing.is_empty() && unpack.is_none() {
             return Ok(None);
@@ -59,6 +60,7 @@ impl CfDecoding {
         values.resize(elements.len() / self.unpack.source().size() * size, 0);
         self.unpack.convert(elements, values);
         let nan = if size == 4 { f32::NAN.to_ne_bytes().to_vec() } else { f64::NAN.to_ne_bytes().to_vec() };
+        // Missing values are declared in the packed form, so the stored elements are compared, not the unpacked ones.
         self.missing.each_missing(elements, |index| {
             if let Some(value) = values.get_mut(index * size..(index + 1) * size) {
                 value.copy_from_slice(&nan);
@@ -143,6 +145,7 @@ pub(super) fn factor(name: &str, source: &OpenedArray) -> Result<Option<f64>> {
 /// Returns a finite number, or the only one of an array, as some writers write it. Otherwise `None`.
 fn number(json: &Json) -> Option<f64> {
     let json = if let Some([only]) = json.as_array() { only } else { json };
+    // A literal such as `1e400` is read as an infinity, which would make every value NaN or infinite.
     json.as_number().map(Number::as_f64).filter(|value| value.is_finite())
 }
 

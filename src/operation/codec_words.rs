@@ -77,6 +77,7 @@ fn unknown(name: &str) -> String {
     if meant.is_empty() {
         let near = near(name, names.iter().map(|(known, _)| *known)).into_iter();
         meant.extend(near.filter_map(|near| names.iter().find(|(known, _)| *known == near).map(|(_, meant)| *meant)));
+        // Several aliases may stand for one word.
         meant.dedup();
     }
     let question = if meant.is_empty() { String::new() } else { format!(" Did you mean {}?", alternatives(&meant)) };

@@ -48,6 +48,7 @@ pub(super) fn named(member: &Member<'_>) -> Vec<String> {
         let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
         let has_keys = WITH_KEYS.contains(attribute);
         let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
+        // In the form `crs: x y` of `grid_mapping`, the key is a name, too (CF conventions 5.6).
         names.map(|name| format!("{group}/{}", name.trim_end_matches(':'))).collect::<Vec<_>>()
     };
     NAMING.iter().flat_map(of).collect()

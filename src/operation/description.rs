@@ -33,6 +33,7 @@ pub(super) fn describe_members(reading: &ArrayReading, members: ArrayDocument) -
     let is_sharded = pipeline.as_ref().is_some_and(|pipeline| pipeline.sharding().is_some());
     // Shards of several shapes contain inner chunks of one shape.
     let inner = pipeline.as_ref().filter(|_| is_sharded || stored.is_some()).map(Pipeline::innermost_chunk_shape);
+    // A document of v2 has `chunks` instead of a grid in v3 form.
     let as_regular = || {
         let configuration = Object::new().with("chunk_shape", stored.clone()?);
         Some(Object::new().with("name", "regular").with("configuration", configuration).into())

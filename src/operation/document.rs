@@ -107,6 +107,7 @@ pub fn read_documents(node: &Node) -> Result<Option<Documents>, DocumentError> {
         let zarr_format = if key == "zarr.json" { 3 } else { 2 };
         let mut diagnostics: Vec<Diagnostic> = not_finite.into_iter().collect();
         diagnostics.extend(rival_documents(node, key));
+        // Only v2 has the attributes in a document of their own, which costs a remote store one more request.
         let attributes = if zarr_format == 2 { read_beside(node, ".zattrs", &mut diagnostics)?.0 } else { None };
         let (attributes, attributes_bytes) = attributes.unzip();
         let found = Documents { key, zarr_format, kind, document, bytes, attributes, attributes_bytes, diagnostics };
@@ -143,6 +144,7 @@ fn may_be_not_finite(key: &str, pointer: &str) -> bool {
     match key {
         ".zattrs" => !pointer.is_empty(),
         ".zarray" => {
+            // The fill value of a complex array is a list of two floats.
             let inside = pointer.strip_prefix("/fill_value/");
             pointer == "/fill_value" || inside.is_some_and(|rest| !rest.is_empty())
         }
@@ -258,6 +260,8 @@ impl GroupReading {
             v2::read_group(document, &mut diagnostics);
             let mut found = Vec::new();
             let attributes = attributes.as_ref().and_then(|json| v2::read_attributes(json, &mut found));
+            // `locate` gives findings without a key that of the document that counts, so another document is named
+            // before.
             diagnostics.extend(found.into_iter().map(|found| found.at_key(".zattrs")));
             let (consolidated, is_there) = read_consolidated(&node, &mut diagnostics)?;
             (attributes, consolidated, is_there)

@@ -33,6 +33,8 @@ impl Draft {
     pub(super) fn new(source: &OpenedArray) -> Self {
         let mut document = source.documents.document.clone();
         if source.metadata.part.is_some() {
+            // DEST has a grid of its own that begins at the selection, even where the first chunks of SOURCE begin
+            // before it.
             set_grid_of_part(&mut document, &source.metadata.by_itself());
         }
         Draft {
@@ -176,6 +178,7 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
         let target = codec.member("data_type").and_then(|json| DataType::read(json).ok()?.value.number());
         codec.name == "cast_value" && target.is_some_and(|target| !target.is_float())
     };
+    // Codecs from there on convert codes or differences, not the values that the caller wants to convert otherwise.
     let last = codecs.iter().position(|codec| !goes(DELTA) && (codec.name == DELTA || makes_codes(codec)));
     let last = last.unwrap_or(codecs.len());
     let kept = codecs.iter().enumerate().filter(|(index, codec)| *index > last || !goes(&codec.name));
@@ -193,6 +196,8 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
 pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata], element_size: usize) {
     let is_of = |codec: &CodecMetadata, kind| codec_kind(&codec.name) == Some(kind);
     chain.retain(|codec| !is_of(codec, CodecKind::BytesToBytes));
+    // `--compress auto:any` may choose `numcodecs.pcodec`, which turns the array into bytes itself and takes the place
+    // of `bytes`.
     if codecs.iter().any(|codec| is_of(codec, CodecKind::ArrayToBytes)) {
         chain.retain(|codec| !is_of(codec, CodecKind::ArrayToBytes));
     }
@@ -244,6 +249,7 @@ pub(super) fn build(draft: &Draft) -> Result<(ArrayMetadata, Pipeline, Vec<Diagn
     }
     let input = ArrayRepresentation {
         data_type: draft.data_type.clone(),
+        // The chain is bound to the largest chunk. `check_lengths` tries the other lengths of a rectilinear grid.
         shape: metadata.grid.largest().to_vec(),
         fill_value: draft.fill_value.clone(),
     };

@@ -17,6 +17,7 @@ use crate::store::Location;
 
 /// The members that can be expected.
 static MEMBERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    // The names come from the serialised type, so a new member of `inspect --json` can be expected without an entry.
     let of_node = to_json(&NodeMembers::default());
     let names = of_node.as_object().into_iter().flat_map(Object::names);
     names.chain(["pipeline"]).map(str::to_owned).collect()
@@ -40,6 +41,7 @@ pub fn check(
     for (path, members) in by_path(&expectations(expected)) {
         let names = path.split('/').filter(|name| !name.is_empty());
         let node_path = names.fold(root.clone(), |node_path, name| node_path.child(name));
+        // `nodes` are in the order of `compare_paths`.
         let known = nodes.binary_search_by(|node| compare_paths(&node.node_path.path, &node_path.path));
         match Observed::read(store, &node_path, known.ok().map(|index| &nodes[index]))? {
             Some(observed) => observed.compare(&members, &mut findings),
@@ -109,6 +111,7 @@ impl Observed {
         let observed = |key, members| Some(Observed { node_path: node_path.clone(), key, members });
         let documents = match known.and_then(|node| node.content.documents()) {
             Some(documents) => documents.clone(),
+            // `open_documents` would make an error of the machine of a missing node. Here it is a finding.
             None if !has_documents(&folder) => return Ok(None),
             None => match open_documents(&folder, &node_path.name()) {
                 Ok(documents) => documents,

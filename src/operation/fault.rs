@@ -18,6 +18,7 @@ pub(super) fn explain(
     quantization: Option<&Quantization>,
 ) -> OperationError {
     let mut position = position(fault.index, metadata);
+    // The key encoding of a part adds the first chunk itself, so it gets the position before it is moved.
     let key = metadata.chunk_key_encoding.key(&position);
     if let Some(part) = &metadata.part {
         // The position in a part of an array becomes that in the whole array.
@@ -37,6 +38,7 @@ pub(super) fn explain(
             .because(error)
             .with_help("restore the chunk from its source, or write it again"),
         Fault::Chain(error) if error.missing_memory().is_some() => {
+            // The chunk may be valid, so this is no fault of the data.
             OperationError::environment(format!("{chunk} was not {}", done(&error)))
                 .because(error)
                 .with_help("give fewer `--threads`, or run it where there is more memory")
@@ -85,6 +87,7 @@ fn quantize_text(quantization: &Quantization, kind: FaultKind, value: &str) -> O
     let codes = quantization.codes;
     let bounds = format!("codes {} to {} of {}", codes.first, codes.last, quantization.target);
     let bounds = match (quantization.value_of(codes.first), quantization.value_of(codes.last)) {
+        // A negative scale gives the first code the greatest value.
         (Some(lo), Some(hi)) => format!("{} to {}, {bounds}", lo.min(hi), lo.max(hi)),
         _ => bounds,
     };

@@ -127,6 +127,8 @@ pub fn read_hierarchy(store: &Location, node: Option<&str>, driver: &Driver) -> 
     let start = NodePath::new(store, node)?;
     let root = store.node();
     let folder = start.node(store)?;
+    // Each look at a remote store is a request. There, the documents that show whether there is a node go on to the
+    // walk.
     let documents = if root.capabilities().is_remote {
         match read_documents(&folder) {
             // This is a finding of the node. There may be other nodes below it.
@@ -254,6 +256,7 @@ fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
     let format = family.first().and_then(|group| group.content.zarr_format());
     let mut originals = OfPaths::new();
     for node in family {
+        // The path of the group itself is not longer than the prefix and gives an empty name.
         let path = node.node_path.path.get(prefix.len()..).unwrap_or_default();
         let name = |key: &str| match (format, path) {
             (Some(2), "") => key.to_owned(),
@@ -278,6 +281,7 @@ fn originals<'a>(family: &[&'a HierarchyNode], prefix: &str) -> OfPaths<'a> {
 pub const RENEW_COPIES: &str = "consolidate the metadata again (zarr-python: `zarr.consolidate_metadata`)";
 
 fn compare_copies(group: &GroupReading, consolidated: &Consolidated, documents: &OfPaths) -> Vec<Diagnostic> {
+    // A map makes the search for each document fast. A list would need time proportional to the square of the nodes.
     let copies: HashMap<&str, &Json> = consolidated.copies.iter().map(|(path, copy)| (path.as_str(), copy)).collect();
     let finding = |code, message: String, path: &str| {
         Diagnostic::new(code, message).with_help(RENEW_COPIES).at_pointer(consolidated.pointer_of(path))
@@ -390,8 +394,10 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
                 } else {
                     push_members(&folder, format, is_broken || folder.lenient, &members, &mut next);
                 }
+                // The documents belong to the node itself. What is left is reported as unknown keys, or copied.
                 listing.files.retain(|key| !is_document(key));
             }
+            // Without its document, nobody knows which keys of the folder are chunks, so none is reported as unknown.
             let rest = if is_broken { FolderListing::default() } else { listing };
             found.push((folder, (Some((content, diagnostics)), rest)));
         }
@@ -399,6 +405,7 @@ fn walk(start: &NodePath, root: &Node, documents: Option<Documents>, driver: &Dr
         level = if depth > MAX_DEPTH { Vec::new() } else { next };
         visited = visit_all(root, &level, driver);
     }
+    // The folders were read level by level. The order of the paths is that of the nodes.
     failures.sort_by(|a: &UnreadFolder, b| compare_paths(&a.path, &b.path));
     Hierarchy { nodes: arranged(found), failures }
 }
@@ -454,6 +461,7 @@ fn visit(root: &Node, node_path: &NodePath, documents: Option<Documents>) -> Res
 /// Returns the findings about a node's name and format.
 fn check_standing(folder: &Folder, format: Option<u64>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> =
+        // A node with a broken document has no format. The group above decides which names are allowed.
         check_name(&folder.node_path, format.or(folder.parent_format)).into_iter().collect();
     if let (Some(parent), Some(own)) = (folder.parent_format, format)
         && parent != own
@@ -504,6 +512,7 @@ fn arranged(mut found: Vec<(Folder, Visited)>) -> Vec<HierarchyNode> {
 fn attribute(strays: Vec<(NodePath, FolderListing)>, nodes: &mut [HierarchyNode]) {
     for (stray, listing) in strays {
         let parent = stray.path.rfind('/').map_or("", |end| &stray.path[..end]);
+        // A stray folder inside another one has no node as its parent. It is reported with the topmost one.
         let Ok(index) = nodes.binary_search_by(|node| compare_paths(&node.node_path.path, parent)) else { continue };
         if let Some(key) = listing.files.iter().find(|key| is_document(key)) {
             let message = "the documents of a node without the one that makes it a node";

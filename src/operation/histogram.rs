@@ -35,6 +35,8 @@ impl Histogram {
         let width = max - min;
         let count = bins as f64;
         let step = if width.is_finite() { width / count } else { (max / 2.0 - min / 2.0) / count * 2.0 };
+        // The edges are computed as `numpy.linspace` does, so that a value on an edge falls into the same bin as in
+        // numpy.
         let mut edges: Vec<f64> = (0..bins).map(|bin| bin as f64 * step + min).collect();
         edges.push(max);
         Histogram { number_type, edges, bins: count, width }
@@ -173,6 +175,7 @@ impl<'a> Stats<'a> {
     pub(super) fn of(numbers: &'a CfNumbers, fold: Fold<'_>, is_sample: bool) -> Result<StatsResult, ChunkFault> {
         let stats = Stats::new(numbers);
         let found = fold.run("values", &stats)?;
+        // A sample leaves out stored chunks, too. The elements that it did not see are not absent.
         let absent = if is_sample { 0 } else { absent(fold, &found) };
         stats.finish(found.part, absent, fold)
     }
@@ -191,6 +194,7 @@ impl<'a> Stats<'a> {
         }
         let Stats { numbers, scan } = self;
         if numbers.fill_is_missing {
+            // The fill value is the first of the missing values, see `CfNumbers::fill_is_missing`.
             missing += MissingCount { all: absent, first: absent };
             absent = 0;
         }

@@ -174,6 +174,7 @@ impl Accumulator for Counting<'_> {
         }
     }
 
+    // The faces of a piece are not those of its chunk.
     fn takes_whole(&self) -> bool {
         true
     }
@@ -199,9 +200,12 @@ impl Counting<'_> {
             return None;
         }
         let face = face();
+        // An absent chunk is never read, so no thread would come to take the face.
         if !array.objects_in(&beyond).any(|object| array.may_hold(object)) {
             return Some((face, None));
         }
+        // Both steps need one lock. Otherwise two threads could each find nothing and store their faces, and the pairs
+        // would be lost.
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let border = (dimension, border);
         if let Some(beyond) = waiting.remove(&border) {
@@ -254,6 +258,7 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     let remove = |chain: &mut Vec<CodecMetadata>| drop(chain.drain(..leading.len()));
     if is_inside { edit_innermost(&mut codecs, remove) } else { remove(&mut codecs) }
     let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
+    // The rest of the chain is bound to the codes, so that reading the array gives codes and decodes no value.
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());
     let array = bound_array(source.node.clone(), source.metadata.clone(), &pipeline, &source.store, 0, false)?;
     let array = array.with_present(present);

@@ -67,6 +67,7 @@ fn inspect_reading(
         let (node_path, of_metadata) = (reading.node_path.clone(), result.warnings.len());
         let (key, node) = (reading.documents.key, reading.node.clone());
         contents(reading, options, (progress, interrupt), &mut result)?;
+        // The findings about the metadata have their location already.
         node_path.locate(&mut result.warnings[of_metadata..], key);
         result.chunks_refused = Some(node.num_refused());
     }
@@ -118,6 +119,7 @@ fn contents(
     });
     let (stored, threads) = match bound {
         Ok(bound) => bound,
+        // `--report` alone draws what it can. Only an option that names values makes this a finding.
         Err(error) if !options.asks_for_values_by_name() => {
             result.drawing = Some(ArrayDrawing::noted(error.in_one_line()));
             return Ok(());
@@ -262,6 +264,8 @@ impl Contents<'_> {
             Some(Binning { numbers, histogram })
         };
         let given = wanted.and_then(|wanted| wanted.range).and_then(bins);
+        // A pass reads every chunk, so the first serves all that needs no result of another. Bins without a given range
+        // do.
         let first = (stats, (given, request.and_then(FirstPassScan::new)));
         let found = fold.run("values", &first).map_err(Stop::Fault)?;
         let absent = absent(fold, &found);
@@ -279,6 +283,7 @@ impl Contents<'_> {
         });
         let quantization = quantization.transpose().map_err(Stop::Error)?;
         let range = figures.as_ref().and_then(range_of);
+        // Without finite values the range is that of `numpy.histogram`.
         let own = if given.is_none() { bins(range.unwrap_or((0.0, 1.0))) } else { None };
         let second = (own, quantization.as_ref().map(|quantization| Measure::new(None, quantization)));
         let (own_counts, error) = match &second {
@@ -391,6 +396,8 @@ fn suggestion(
 ) -> Result<SuggestionResult> {
     let source = request.source;
     let has_absent = num_elements(&source.metadata.shape).is_none_or(|elements| elements > found.count);
+    // The pass measures only stored elements. Absent ones are read as the fill value of DEST, whose error may be
+    // greater.
     let absent_error = quantization.absent_error().filter(|_| has_absent).unwrap_or(0.0);
     let to_json = |codecs: &[CodecMetadata]| codecs.iter().map(CodecMetadata::to_json).collect();
     let missing = missing_option(request.quantize.missing.as_ref());
@@ -423,6 +430,7 @@ fn missing_option(missing: Option<&Missing>) -> String {
         None => String::new(),
         Some(Missing::Auto) => " --missing auto".to_owned(),
         Some(Missing::Values(values)) => {
+            // `--missing` takes NaN and infinities without the quotes of JSON.
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             format!(" --missing={}", values.join(",").replace('"', ""))
         }
@@ -439,6 +447,7 @@ fn command(source: &OpenedArray, access: &[String], options: &str) -> String {
     let store = &source.store;
     let store = if store.starts_with('-') { format!("./{store}") } else { store.clone() };
     let words: Vec<&str> = access.iter().chain([&store]).map(String::as_str).collect();
+    // Only a NUL cannot be quoted, and no argument of a program contains one.
     let words = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
     format!("zarrcast transcode {options} {words} DEST")
 }

@@ -51,6 +51,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let size = data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
+    // A header may claim any size. The allocations below follow the bytes that are there.
     let expected = count.and_then(|count| count.checked_mul(size as u64));
     if expected != Some(found) {
         let expected = expected.unwrap_or(u64::MAX);
@@ -78,6 +79,7 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     let (descriptor, component) =
         describe(data_type).ok_or_else(|| format!("data type {data_type} cannot be written as .npy"))?;
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    // A Python tuple of one element needs its comma.
     let comma = if shape.len() == 1 { "," } else { "" };
     let mut header =
         format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({}{comma}), }}", lengths.join(", "));
@@ -167,6 +169,7 @@ fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
 /// Returns the little-endian descriptor of a type, and the size of a component. `None` for types that are not read.
 fn describe(data_type: &DataType) -> Option<(String, usize)> {
     let stored = match data_type {
+        // numpy itself has no such floats.
         _ if data_type.is_small_float() => return None,
         // Values of fewer bits are stored in the next larger type.
         DataType::Number(number) => DataType::Number(NumberType::of(number.element())),

@@ -39,6 +39,7 @@ impl CfNumbers {
         let fill = numbers.stored_fill(source);
         let fill_is_missing = MissingFilter::new(stored, &missing).contains(fill);
         if fill_is_missing {
+            // `MissingCount::first` counts the first value. Statistics report it as the number of fill values.
             missing.insert(0, fill);
         }
         let missing = MissingFilter::new(stored, &missing);
@@ -176,6 +177,7 @@ impl Numbers {
     fn each_unpacked(&self, stored: &[u8], visit: &mut impl FnMut(&[u8])) {
         let Some(unpack) = &self.unpack else { return visit(stored) };
         let (size, target_size) = (unpack.source().size(), unpack.target().size());
+        // The buffer is of `f64` for its alignment. The target may be float32, which then uses half of it.
         let mut values = vec![0.0_f64; (stored.len() / size).min(LOOKED_UP)];
         for piece in stored.chunks(LOOKED_UP * size) {
             let values = bytemuck::cast_slice_mut::<f64, u8>(&mut values);

@@ -69,6 +69,7 @@ impl ArrayReading {
         let is_v2 = *zarr_format == 2;
         let mut members = if is_v2 { v2::read_array(document) } else { ArrayDocument::read(document) };
         let mut diagnostics = std::mem::take(&mut members.diagnostics);
+        // Findings from here on are about the v3 form. For a v2 array, `as_v2` converts them.
         let own = diagnostics.len();
         let mut about_attributes = Vec::new();
         if is_v2 {
@@ -153,6 +154,7 @@ fn read_data_type(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Data
     match DataType::read(json) {
         Ok(read) => {
             diagnostics.extend(read.notes.into_iter().map(|note| note.at_pointer("/data_type")));
+            // A type that no registry has gets a warning about its name, which says the same of its readers.
             if read.value.is_sub_byte() && read.value.is_registered() {
                 let message = format!("{} has no whole number of bytes: zarr-python cannot open the array", read.value);
                 diagnostics.push(Diagnostic::new(code::DATA_TYPE_SUB_BYTE, message).at_pointer("/data_type"));
@@ -213,12 +215,14 @@ pub fn needed_documents(read: Result<Option<Documents>, DocumentError>, node: &N
 /// Builds the pipeline of a stored object (the largest, if they differ), with the fill value after each codec. `None`
 /// if its shape or its codecs are unknown.
 fn build_pipeline(members: &ArrayDocument, data_type: &DataType, faults: &mut Vec<Diagnostic>) -> Option<Pipeline> {
+    // The function may return early below. A wrong fill value is reported all the same.
     let fill_value = read_fill_value(members, data_type, faults);
     let shape = members.chunk_grid.as_ref()?.greatest_chunk_shape(members.shape.as_deref())?;
     let codecs = members.codecs.as_ref()?;
     let input = ArrayRepresentation { data_type: data_type.clone(), shape, fill_value };
     let before = faults.len();
     let pipeline = Pipeline::build(input, codecs, Completeness::ToBytes, "/codecs", faults);
+    // A codec that refuses the largest chunk would be reported again for other lengths.
     let is_sound = faults[before..].iter().all(|found| !found.is_error());
     if is_sound && let Some(metadata) = members.metadata() {
         check_lengths(&pipeline, &metadata.grid, faults);

@@ -392,6 +392,7 @@ impl ChangeOptions {
             // Unpacked values can be quantised or rounded.
             self.unpack &= is_of_floats;
         }
+        // A whole chain has its own compressor. On one command line the two options exclude each other.
         if rule.codecs.is_some() {
             self.compress = None;
         }

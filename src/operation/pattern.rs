@@ -51,6 +51,7 @@ impl PathPattern {
 /// `...` stands for the others.
 pub fn options_for(option: &str, paths: &[&str], rest: &str) -> String {
     let exact = |letter: char| match letter {
+        // The first `: ` of a `--rule` ends the pattern.
         '*' | '?' | '[' | '{' | '}' | ':' => format!("[{letter}]"),
         _ => letter.to_string(),
     };

@@ -42,6 +42,7 @@ impl Side {
     /// Divides `length` elements from `first` on among `count` pixels, which are no more than the elements.
     pub(super) fn new(dimension: Option<usize>, (first, length): (u64, u64), count: u64, is_mean: bool) -> Self {
         let start = |pixel: u64| {
+            // The product of two 64-bit numbers may not fit into 64 bits.
             let product = u128::from(pixel) * u128::from(length);
             first + u64::try_from(product.div_ceil(u128::from(count.max(1)))).unwrap_or(u64::MAX)
         };
@@ -82,6 +83,7 @@ impl Side {
         let chunk_of = |element| grid.axes()[dimension].chunk_of(element);
         let of_pixel = |elements: &Range<u64>| chunk_of(elements.start)..=chunk_of(elements.end - 1);
         let mut chunks: Vec<u64> = self.pixels.iter().flat_map(of_pixel).collect();
+        // Pixels follow each other along the side, so equal chunks are neighbours in the list.
         chunks.dedup();
         chunks
     }
@@ -107,6 +109,7 @@ impl Slice {
             let needed = [0, 1].map(|side| arrays.iter().map(|array| along(side, array)).max().unwrap_or(1));
             let chunks = needed[0].saturating_mul(needed[1]);
             let bytes = arrays.iter().map(|array| slice.bytes_of(array)).max().unwrap_or(0);
+            // A smaller window would still need that one chunk.
             if chunks == 1 || (chunks <= MOST_CHUNKS && bytes <= MOST_BYTES) {
                 return Some(slice);
             }
@@ -149,6 +152,7 @@ impl Slice {
     /// Returns the objects of an array that contain the slice.
     pub(super) fn objects(&self, array: &StoredArray) -> ChunkSet {
         let grid = array.metadata.grid.counts();
+        // An empty box gives the indices of the chunk at its corner.
         let mut position = array.metadata.grid.chunks_in(&Region::between(self.at.clone(), &self.at)).start;
         let [down, right] = [0, 1].map(|side: usize| self.sides[side].chunks(array, false));
         let mut indices = Vec::with_capacity(down.len() * right.len());
@@ -256,6 +260,7 @@ impl Accumulator for SliceReader<'_> {
         let [down, right] = &self.slice.sides;
         let strides = [down, right].map(|side| side.dimension.map_or(0, stride));
         let fixed = self.slice.at.iter().enumerate().filter(|(axis, _)| self.slice.side(*axis).is_none());
+        // A chunk that lacks one of these indices has no pixels, and does not get here. So nothing underflows.
         let origin: u64 = fixed.map(|(axis, at)| (at - region.start[axis]) * stride(axis)).sum();
         let size = self.numbers.size();
         down.each(region, |row, y| {
@@ -357,6 +362,7 @@ pub(super) fn is_upside_down(source: &OpenedArray, slice: &Slice, driver: &Drive
 fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<Vec<f64>> {
     let name = source.metadata.dimension_names.as_ref()?.get(dimension)?.as_deref()?;
     let node = source.node.parent()?.child(name).ok()?;
+    // The coordinate only decides which way up a picture is, so a fault in it is not reported.
     let documents = read_documents(&node).ok()??;
     let node_path = NodePath { store: node.name(), path: "/".to_owned() };
     let coordinate = opened(read_array_of(node_path, node, documents)).ok()?;
@@ -369,6 +375,7 @@ fn latitudes(source: &OpenedArray, dimension: usize, driver: &Driver) -> Option<
         return None;
     }
     let numbers = CfNumbers::new(&coordinate, &CfOptions { missing: None, unpacks: true }).ok()??;
+    // A coordinate is monotonic (CF conventions), so two of its values give the direction.
     let slice = Slice::in_middle(&array.metadata.shape, &[&array], 2)?;
     let fold = Fold { array: &array, driver, progress: &Silent };
     SliceReader::new(&slice, &coordinate, &numbers).read(fold, "latitudes", &slice.objects(&array)).ok()

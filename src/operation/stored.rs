@@ -105,6 +105,7 @@ pub(super) fn subchunk_pipeline(pipeline: &Pipeline, hoisted: usize) -> Pipeline
         level = &sharding.inner;
     }
     let hoisted = hoisted.min(level.stages.len());
+    // The rotation moves the hoisted codecs in front of those before the shards and keeps all others in order.
     let end = codecs.len() + hoisted;
     codecs.extend(level.codecs());
     codecs[..end].rotate_right(hoisted);
@@ -170,6 +171,7 @@ pub(super) fn census(
     let is_sharded = pipeline.sharding().is_some();
     let grid = num_elements(&metadata.grid.counts());
     let inner_shape = pipeline.innermost_chunk_shape();
+    // Inner chunks divide their shards, so they form one regular grid over the whole array.
     let inner_grid: Vec<u64> = metadata.shape.iter().zip(&inner_shape).map(|(s, c)| s.div_ceil((*c).max(1))).collect();
     let element = pipeline.input.data_type.size();
     let elements = num_elements(&metadata.shape);
@@ -213,6 +215,7 @@ pub(super) fn unread(listing: &Listing) -> impl Iterator<Item = Diagnostic> {
         let message = match found.count() {
             0 => format!("1 chunk is not counted: {why}"),
             more => {
+                // A full list may have left out more.
                 let least = if more + 1 == Listing::MOST_STRAYS { "at least " } else { "" };
                 format!("{least}{} chunks are not counted, this is the first: {why}", more + 1)
             }
@@ -235,6 +238,7 @@ pub(super) fn dangling_links(listing: &Listing) -> Option<Diagnostic> {
     let message = match listing.broken_links().count() {
         1 => "a broken link: readers treat the object as missing".to_owned(),
         count => {
+            // A full list may have left out more.
             let least = if count == Listing::MOST_STRAYS { "at least " } else { "" };
             format!("{least}{count} broken links, this is the first: readers treat the objects as missing")
         }
@@ -255,6 +259,7 @@ impl Shards<'_> {
     fn object(&self, index: u64, buffers: &mut ReadBuffers) -> Result<Object, Fault> {
         let reader = match self.array.node.open_listed(&self.key(index), u64::MAX) {
             Ok(Some(reader)) => reader,
+            // The store refuses the shard, and refused objects count as absent (`--missing-status`).
             Ok(None) => return Ok((0, 0, None)),
             Err(error) if error.is_of_object() => {
                 let found =
@@ -272,6 +277,7 @@ impl Shards<'_> {
         let Some(layout) = layout else { return Ok((bytes, 0, None)) };
         match layout.read_index(&reader, buffers) {
             Ok(entries) => Ok((bytes, entries.iter().flatten().count() as u64, None)),
+            // A failure of the store says nothing about this shard, so it ends the work.
             Err(Fault::Store(error)) if !error.is_data_fault() => Err(error.into()),
             Err(fault) => {
                 let message = format!("the index of shard {:?} cannot be read: {fault}", self.chunk(index));

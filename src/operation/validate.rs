@@ -52,6 +52,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         None
     });
     if options.level == ValidateLevel::Data {
+        // A chunk with an allowed error is still wrong. The verdict is "valid" only if nothing is unchecked.
         gathered.leave_out("chunks not decoded: their errors are allowed", gathered.findings.allowed_chunks);
     }
     let ValidateReport { findings, failures, mut result, .. } = gathered;
@@ -180,6 +181,7 @@ impl Failures {
 
     /// Adds the `number`-th chunk of an array that could not be read, up to a maximum number.
     fn push_chunk(&mut self, node_path: &NodePath, number: u64, key: String, error: OperationError) {
+        // An interrupt decides the exit status, so it is never left out.
         if number <= MAX_CHUNK_FAILURES || error.class() == FaultClass::Interrupted {
             self.push(Some(&node_path.store), Some(&node_path.path), Some(key), error);
         }
@@ -286,6 +288,7 @@ impl<'a> Findings<'a> {
         self.counts[severity as usize] += 1;
         if self.kept.len() < self.capacity {
             found.severity = severity;
+            // Only kept findings get a help: there may be millions of others, which are only counted.
             if found.help.is_none() {
                 found.help = code::of(found.code).map(Code::first_step);
             }
@@ -295,6 +298,7 @@ impl<'a> Findings<'a> {
 
     /// Appends the findings about one chunk.
     fn append(&mut self, part: Findings) {
+        // A chunk may have several allowed errors but is one chunk.
         self.allowed_chunks += part.allowed_chunks.min(1);
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
         let capacity = self.capacity_left();

@@ -44,6 +44,7 @@ pub(super) fn scalar(number_type: NumberType, json: &Json) -> Option<u64> {
 
 /// Returns NaN in the form of a masked value: base64 of as many bytes, or JSON's word for it.
 pub(super) fn nan_like(masked: &Json) -> Json {
+    // Some writers put the single value into a list. The form of the attribute stays.
     if let Some([only]) = masked.as_array() {
         return Json::Array(vec![nan_like(only)]);
     }

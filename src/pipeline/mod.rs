@@ -228,6 +228,7 @@ struct KnownCodec<'a> {
 impl<'a> KnownCodec<'a> {
     fn new(codec: &'a CodecMetadata) -> Self {
         let entry = registry::of(codec);
+        // A codec with a reason is refused on purpose, so zarrs does not run it either.
         let is_lacking = entry.is_none_or(|entry| !entry.is_decoded && entry.reason.is_none());
         let other = if is_lacking { registry::other(codec) } else { None };
         let by_other = || Some(other.as_ref()?.as_ref().ok()?.kind());
@@ -279,6 +280,7 @@ fn bind_bytes(
     let is_faulty = diagnostics[reported..].iter().any(|found| Profile::Read.forbids(found));
     let size = match before {
         Some(Representation::Bytes(size)) => Some(*size),
+        // After a fault the rest of the chain is still followed, as bytes of unknown size.
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };

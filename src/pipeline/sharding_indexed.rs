@@ -51,6 +51,7 @@ pub(super) fn bind(
         diagnostics.add(code::SHARDING_SHAPE, shape_pointer, message);
     });
     let mut index_shape = grid_shape.ok()?;
+    // The last dimension contains the offset and the length of an inner chunk.
     index_shape.push(2);
     let inner = ArrayRepresentation { shape: chunk_shape, ..array.clone() };
     let inner = Pipeline::build(inner, &codecs, Completeness::ToBytes, &inner_pointer, diagnostics);

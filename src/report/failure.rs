@@ -60,6 +60,7 @@ fn write_clause(
 fn broken(text: &str, label: usize, indent: usize, style: Style) -> Vec<String> {
     let Some(columns) = style.width else { return vec![text.to_owned()] };
     let available = columns.saturating_sub(indent);
+    // The first line begins after the label, the others after the hanging indent. So each has its own width.
     let first = wrap(text, available.saturating_sub(label)).into_iter().next().unwrap_or_default();
     let rest = text.get(first.len()..).unwrap_or_default().trim_start();
     let rest = if rest.is_empty() { Vec::new() } else { wrap(rest, available.saturating_sub(HANGING)) };
@@ -261,6 +262,7 @@ pub(super) fn grouped(findings: &[Diagnostic]) -> Vec<Group<'_>> {
     let (of_many, of_one): (Vec<_>, Vec<_>) = kinds.into_values().partition(has_many_nodes);
     alone.extend(of_one.into_iter().flatten());
     let mut groups: Vec<_> = alone.into_iter().map(|index| vec![index]).chain(of_many).collect();
+    // The map has no order. The index of the first finding gives the same order each time.
     groups.sort_unstable_by_key(|indices| (Reverse(findings[indices[0]].severity), indices[0]));
     let group = |indices: Vec<usize>| Group { findings: indices.into_iter().map(|index| &findings[index]).collect() };
     groups.into_iter().map(group).collect()

@@ -221,6 +221,7 @@ pub(super) fn drawn(dimension: &DimensionInformation, leading: usize) -> String 
 /// Returns the line below the drawing: sign, exponent, significand.
 fn legend(bits: usize, leading: usize) -> String {
     // An integer has only a sign before its bits.
+    // The word "significand" has 11 letters and must not be wider than the bits that it names.
     let significand = if leading > 1 && bits - leading >= 11 { "significand" } else { "bits" };
     match leading {
         0 => significand.to_owned(),

@@ -31,10 +31,12 @@ impl Progress for ProgressBar {
         let thread = Builder::new().spawn(move || draw(&name, (&done, length), &end));
         // A poisoned lock means that a worker panicked. The bar is still valid.
         let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a thread there is no bar, and the work goes on.
         *drawing = thread.ok().map(|thread| (sender, thread));
     }
 
     fn advance(&self, bytes: u64) {
+        // The number is only displayed and guards no other data, so no order is needed.
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -52,6 +54,7 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
     const LATELY: f64 = 15.0;
     let is_terminal = Output::Error.is_terminal();
     let interval = Duration::from_millis(if is_terminal { 100 } else { 1000 });
+    // In a file, an escape sequence would be text, so spaces erase the line there.
     let erase = |shown: usize| if is_terminal { "\r\x1b[2K".to_owned() } else { format!("\r{:shown$}\r", "") };
     let weight = |time: Duration| 0.1_f64.powf(time.as_secs_f64() / LATELY);
     let (begin, mut shown, mut before) = (Instant::now(), 0, (Duration::ZERO, 0));
@@ -65,6 +68,7 @@ fn draw(name: &str, (done, all): (&AtomicU64, Option<u64>), end: &Receiver<Infal
         // In the last column some terminals go on to the next line.
         let available = terminal::columns(Output::Error).unwrap_or(WIDTH).saturating_sub(1);
         // The first instant has no rate.
+        // The average begins at 0. The division by the weight of the time so far removes this bias.
         let rate = if elapsed < interval { 0.0 } else { pace / (1.0 - weight(elapsed)) };
         let state = State { name, done, all, elapsed, rate };
         let line = state.line(available);
@@ -131,6 +135,7 @@ impl State<'_> {
         let done = quantity::bytes(self.done);
         // There is no rate at the begin.
         let rate = if self.rate > 0.0 { format!(", {}", quantity::rate(self.rate)) } else { String::new() };
+        // A total that is exceeded was wrong, so it is not shown.
         let Some(all) = self.all.filter(|all| *all >= self.done && *all > 0) else {
             // Some work counts no bytes.
             let counted = if self.done > 0 { format!(" {done}{rate}") } else { String::new() };

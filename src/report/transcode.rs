@@ -335,6 +335,7 @@ fn dropped(source: &ArrayDescription, destination: &ArrayDescription) -> Vec<Str
     let (mut kept, mut dropped) = (names(&destination.codecs), names(&source.codecs));
     dropped.retain(|name| {
         let index = kept.iter().position(|other| other == name);
+        // Each codec of DEST stands for one of SOURCE. A chain may have one codec twice and lose one of them.
         index.map(|index| kept.swap_remove(index)).is_none()
     });
     dropped

@@ -94,6 +94,7 @@ impl Store for ConsolidatedView {
     }
 
     fn list(&self, below: &Key<'_>, depth: Depth, each: &mut Visit<'_>) -> Result<()> {
+        // The copies contain only documents, and a listing of all objects is for chunks.
         if depth == Depth::All || !self.has_listing_of(below) {
             return self.inner.list(below, depth, each);
         }

@@ -55,6 +55,7 @@ impl Destination {
     pub fn has_taken_place(&self) -> Result<bool> {
         let Some(run) = &self.beside else { return Ok(false) };
         let is_marked = |node: &Node| Ok::<_, StoreError>(node.kind_of(MARK)?.is_some());
+        // After an exchange, the data of the run are the old hierarchy, which has no marker.
         Ok(run.kind_of(JOURNAL.as_str())?.is_some() && is_marked(&self.target)? && !is_marked(&self.data)?)
     }
 
@@ -77,6 +78,7 @@ impl Destination {
     /// Creates the data next to the final path from scratch. The folder of the run must be locked.
     pub fn begin(&self) -> Result<()> {
         let Destination { target, data, beside: Some(run) } = self else { return Ok(()) };
+        // The lock of the run is on the file of the journal, so the file stays.
         run.remove_entries_but(JOURNAL.as_str())?;
         data.create_root()?;
         if self.keeps_unfinished() {
@@ -95,10 +97,12 @@ impl Destination {
         if !replaces || !target.exists()? {
             return data.rename(target, false).map(drop);
         }
+        // The exchange leaves the old hierarchy at the path of the data. `clear` removes it with the folder of the run.
         if data.rename(target, true)? {
             return Ok(());
         }
         let old = run.child(OLD)?;
+        // A process that dies between the two renames leaves no target. The next run calls `restore`.
         target.rename(&old, false)?;
         if let Err(error) = data.rename(target, false) {
             old.rename(target, false)?;
@@ -112,6 +116,7 @@ impl Destination {
         if let Some(run) = &self.beside {
             run.remove_with_last(JOURNAL.as_str())?;
         }
+        // A zip file has no marker, and its members cannot be removed.
         if self.keeps_unfinished() { clear_run_folder(&self.target) } else { Ok(()) }
     }
 

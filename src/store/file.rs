@@ -51,6 +51,7 @@ pub fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
 
 fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte more than allowed shows that the file is too large.
     stream.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io_error("read", path))?;
     StoreError::check_size(bytes.len() as u64, limit, || path.display().to_string())?;
     Ok(bytes)
@@ -76,6 +77,7 @@ fn replace(path: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
     let temporary = target.with_file_name(temporary_name);
     let mut file = File::create(&temporary)?;
     let Some(bytes) = bytes else { return fs::remove_file(&temporary) };
+    // The bytes must be durable before the new name. Otherwise a crash of the machine could leave an empty file.
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     written.and_then(|()| fs::rename(&temporary, &target)).inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
@@ -155,12 +157,14 @@ const OTHER: &str = "name the folder of a Zarr array or group";
 
 /// Signatures. Among those with a common prefix the longest is first.
 static SIGNATURES: [Row; 19] = [
+    // The last byte is the version: classic, 64-bit offset and 64-bit data.
     (&[0], &[b"CDF\x01", b"CDF\x02", b"CDF\x05"], format("a NetCDF classic file", NETCDF)),
     // An HDF5 file may begin with a user block of 512 bytes or a larger power of two.
     (&[0, 512, 1024, 2048], &[b"\x89HDF\r\n\x1a\n"], HDF5),
     (&[0], &[b"\x0e\x03\x13\x01"], format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
     (&[0], &[b"GRIB"], format("a GRIB file", GRIB)),
     (&[0], &[b"\x93NUMPY"], format("a .npy file", NUMPY)),
+    // The first two letters are the byte order. `+` instead of `*` means BigTIFF.
     (&[0], &[b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"], format("a TIFF file", TIFF)),
     (&[0], &[b"\x89PNG\r\n\x1a\n"], format("a PNG picture", OTHER)),
     (&[0], &[b"\xff\xd8\xff"], format("a JPEG picture", OTHER)),
@@ -170,6 +174,7 @@ static SIGNATURES: [Row; 19] = [
     (&[0], &[b"\x28\xb5\x2f\xfd"], format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),
     (&[0], &[b"\xfd7zXZ\0"], format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
     (&[0], &[b"BZh"], format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
+    // The header of a tar archive begins with the name and the sizes of its first file.
     (&[257], &[b"ustar"], format("a tar archive", "unpack it first: `tar -xf FILE`")),
     (&[0], &[b"version https://git-lfs.github.com/spec/"], LFS),
     (&[0], &[b"/annex/objects/"], ANNEX),

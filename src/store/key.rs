@@ -33,6 +33,7 @@ impl<'a> Key<'a> {
         if self.is_root() {
             return Key::new(text);
         }
+        // `>=` counts the slash between the two.
         if !is_inside(text) || self.0.len() + text.len() >= MAX_KEY_BYTES {
             return Err(outside(text));
         }

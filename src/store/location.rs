@@ -107,6 +107,7 @@ impl Location {
     /// in ZEP 8. Any other text is a path.
     pub fn parse(text: impl Into<PathBuf>) -> Result<Self, LocationError> {
         let text = text.into();
+        // A URL is valid Unicode, so any other text is a path.
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
         let (store, adapters) = split_adapters(unicode);
         let target = Target::parse(store)?;
@@ -198,6 +199,7 @@ impl Location {
 
     /// Returns the location of a node below this one.
     pub fn child(&self, path: &str) -> Result<Self> {
+        // The open store is shared, so that a zip file is not read again for each of its nodes.
         let target = Target::Open(self.node().child(path)?);
         Ok(Location { text: self.text.join(path), target, ..Location::default() })
     }
@@ -232,7 +234,9 @@ impl Location {
     /// Returns the first zip file of a path, and the rest of the path. Skips a file that an adapter opens.
     fn zip_on_the_way<'p>(&self, path: &'p Path) -> Option<(&'p Path, String)> {
         let opened_by_adapter = usize::from(!self.inside.is_empty());
+        // A folder may have the name of a zip file. A path that does not exist yet is a new zip file.
         let zips = path.ancestors().skip(opened_by_adapter).filter(|path| name_is(path, is_zip) && !path.is_dir());
+        // `ancestors` begins with the whole path, so the last one is the outermost file.
         inside(path, zips.last()?)
     }
 }
@@ -263,6 +267,7 @@ fn is_reference_file(name: &str) -> bool {
 }
 
 fn has_extension(name: &str, extension: &str) -> bool {
+    // `.zip` alone is the name of a hidden file without an extension.
     name.rsplit_once('.').is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
 }
 
@@ -301,6 +306,7 @@ pub(crate) fn without_secrets(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
     let host = rest.find('/').unwrap_or(rest.len());
+    // The last `@`, as a password may contain others.
     let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
     format!("{scheme}://{}", &rest[begin..])
 }
@@ -327,6 +333,7 @@ fn is_scheme_byte(byte: u8) -> bool {
 /// Splits a text at its first ZEP 8 adapter. An adapter is `|` and a name, then `:` and a path, the end or the next
 /// adapter.
 fn split_adapters(text: &str) -> (&str, Vec<&str>) {
+    // A path may contain `|` itself, so the text is split at the first `|` that begins an adapter.
     let mut pieces = text.match_indices('|').map(|(at, _)| at);
     match pieces.find(|at| is_adapter(text[at + 1..].split('|').next().unwrap_or_default())) {
         Some(at) => (&text[..at], text[at + 1..].split('|').collect()),
@@ -338,6 +345,7 @@ fn is_adapter(text: &str) -> bool {
     const ADAPTERS: [&str; 7] = ["zip", "zarr", "zarr2", "zarr3", "gzip", "zstd", "icechunk"];
     let (name, rest) = text.split_at(text.bytes().position(|byte| !is_scheme_byte(byte)).unwrap_or(text.len()));
     name.starts_with(|first: char| first.is_ascii_alphabetic())
+        // Without a path only known names are adapters, as `a|b` is a valid file name.
         && (rest.starts_with(':') || (rest.is_empty() && ADAPTERS.contains(&name)))
 }
 

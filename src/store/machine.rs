@@ -53,6 +53,7 @@ pub fn unique_name() -> String {
     use std::hash::{BuildHasher, RandomState};
     let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
     let now = now.unwrap_or_default().as_nanos();
+    // Containers may have equal process ids and clocks. The system seeds `RandomState` at random in each process.
     format!("{:016x}{now:x}", RandomState::new().hash_one(std::process::id()))
 }
 
@@ -74,6 +75,7 @@ pub fn is_running(process: u32) -> bool {
     let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     // An ended process whose parent has not waited for it has the state Z or X.
     let has_ended = process_fields(process).is_some_and(|fields| fields.starts_with(['Z', 'X']));
+    // PERM means that the process exists, but belongs to another user.
     !has_ended && matches!(rustix::process::test_kill_process(id), Ok(()) | Err(rustix::io::Errno::PERM))
 }
 
@@ -124,12 +126,14 @@ fn group_folders(text: &str) -> Vec<PathBuf> {
 /// Returns the bytes that a group's limit leaves. The file cache does not count as used, as it can be freed.
 fn group_available(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+    // Without a limit `memory.max` is the word `max`, which is not a number.
     let (limit, used, cache) = match number("memory.max") {
         Some(limit) => (limit, number("memory.current")?, "inactive_file "),
         None => (number("memory.limit_in_bytes")?, number("memory.usage_in_bytes")?, "total_inactive_file "),
     };
     let statistics = read("memory.stat").unwrap_or_default();
     let cached = statistics.lines().find_map(|line| line.strip_prefix(cache)?.trim().parse::<u64>().ok());
+    // The files are read one after the other, and a limit may be below the usage, so either difference may be negative.
     Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
 }
 

@@ -160,6 +160,7 @@ pub(super) trait SortedKeys {
     fn kind(&self, key: &Key<'_>) -> Option<EntryKind> {
         match self.keys_from(key.as_str()).next() {
             Some((first, kind)) if first == key.as_str() => Some(kind),
+            // A key such as `a-b` sorts between `a` and `a/b`, so the first key does not show whether `a` is a folder.
             _ => self.holds_below(key.as_str()).then_some(EntryKind::Folder),
         }
     }
@@ -167,6 +168,7 @@ pub(super) trait SortedKeys {
     /// Returns the entries below a key.
     fn entries<'s>(&'s self, below: &Key<'_>, depth: Depth) -> impl Iterator<Item = Entry<'s>> + use<'s, Self> {
         let prefix = below.prefix();
+        // A name that is not a key belongs to no folder, so all of them are listed at the root.
         let unnamed = if below.is_root() { self.unnamed() } else { &[] };
         let mut keys = self.keys_from(&prefix);
         let named = from_fn(move || {

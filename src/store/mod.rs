@@ -140,6 +140,7 @@ pub trait Store: Debug + Send + Sync {
 
     /// Like `copy_from`, through memory. Returns its size in bytes, or `None` if it is absent.
     fn copy_in_pieces(&self, source: &dyn Store, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
+        // A remote `open` requests the end of the object first. One read of the whole saves the second request.
         if source.capabilities().is_remote && most <= MOST_AT_ONCE {
             let mut bytes = Vec::new();
             if !source.read(from, Part::Whole, most, &mut bytes)? {
@@ -151,6 +152,7 @@ pub trait Store: Debug + Send + Sync {
         let Some(mut reader) = source.open(from, most)? else { return Ok(None) };
         let length = reader.length();
         StoreError::check_size(length, most, || source.shown(from))?;
+        // After the check, so that an object that is too large leaves nothing at the destination.
         let mut writer = self.writer(to)?;
         each_piece(&mut reader, || source.shown(from), |_, piece| writer.append(piece))?;
         writer.finish().map(|()| Some(length))
@@ -334,6 +336,7 @@ impl Part {
     fn of(self, object_bytes: u64, most: u64, name: impl Fn() -> String) -> Result<(u64, u64)> {
         let (offset, length) = self.within(object_bytes);
         StoreError::check_size(length, most, &name)?;
+        // Offsets come from shard indexes and reference files. Their sums may overflow.
         if offset.checked_add(length).is_none_or(|end| end > object_bytes) {
             return Err(StoreError::too_short(name(), object_bytes, (offset, length)));
         }
@@ -388,6 +391,7 @@ impl FreeSpace {
 
 /// Locks a mutex, also after a thread has panicked with the lock.
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic is a fault of its own unit (`engine::driver::guarded`). It must not end the other units.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

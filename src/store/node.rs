@@ -170,6 +170,7 @@ impl Node {
     /// remote store it is in the folder for temporary files, for a zip file next to that. Does not create it.
     pub fn scratch(&self, name: &str) -> Option<Node> {
         if self.capabilities().is_remote {
+            // Users share the folder for temporary files, so each has names of its own.
             let name = format!(".zarrcast-{}-{name}", rustix::process::geteuid().as_raw());
             return Some(Node::confined(std::env::temp_dir().join(name)));
         }
@@ -308,6 +309,7 @@ impl Node {
     /// Removes the contents of the node's folder except for the entry `kept`.
     pub(super) fn remove_entries_but(&self, kept: &str) -> Result<()> {
         let mut found = Vec::new();
+        // The list is complete before the first removal. A removal during a listing may hide other entries.
         self.each_entry("", |key, kind, _| found.push((key.to_owned(), kind)))?;
         for (key, kind) in found.iter().filter(|(key, _)| key != kept) {
             match kind {

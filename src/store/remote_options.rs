@@ -60,6 +60,7 @@ impl RemoteOptions {
         ];
         const VALUES: [&str; 10] = ["1", "true", "on", "yes", "y", "0", "false", "off", "no", "n"];
         let (name, value) = (name.to_ascii_lowercase(), value.to_ascii_lowercase());
+        // A name may have the prefix of a cloud: `aws_allow_http`.
         SWITCHES.iter().any(|switch| name.ends_with(switch)) && !VALUES.contains(&value.as_str())
     }
 

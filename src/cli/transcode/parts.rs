@@ -106,6 +106,7 @@ impl PartsArguments {
         check_alone(options)?;
         if let Some(engine) = self.print_script {
             let script = print_script(options, engine, self.first_index.unwrap_or(0), access)?;
+            // The script is for a file or a shell, so its bytes must not be escaped.
             print_as_it_is(|output| output.write_all(script.as_bytes()))?;
             return Ok(ExitStatus::Done);
         }
@@ -146,6 +147,7 @@ impl PartsArguments {
 fn check_alone(options: &TranscodeOptions) -> Result<(), OperationError> {
     let run = RunOptions { common: options.run.common.clone(), ..RunOptions::default() };
     let (source, destination) = (options.source.clone(), options.destination.clone());
+    // The comparison covers all options, so none that is given here is ignored silently.
     if *options == (TranscodeOptions { run, ..TranscodeOptions::new(source, destination) }) {
         return Ok(());
     }

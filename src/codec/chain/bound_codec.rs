@@ -30,6 +30,8 @@ impl BoundCodec {
         Self::expect_fixed_size(&self.encoded, encoded)?;
         match &self.codec {
             Codec::Array(codec) => {
+                // A codec that decodes from an array counts its elements. Bytes have no positions, so `bytes` counts
+                // decoded elements.
                 let frame = if self.encoded.array().is_some() { &self.encoded } else { &self.decoded };
                 codec.decode(encoded, &mut ws.output(decoded)).map_err(|error| in_frame(error, frame))
             }
@@ -41,6 +43,8 @@ impl BoundCodec {
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
                 };
+                // A chunk that is longer than its chain allows is faulty, however much memory there is. So the smaller
+                // limit decides which of the two faults is reported.
                 let limit = ws.limit.filter(|limit| size.limit() as u64 > *limit);
                 let bound = limit.map_or(size, BytesSize::Bounded);
                 codec.decode(encoded, decoded, bound, &mut ws.contexts).map_err(|error| match (limit, error) {
@@ -149,6 +153,7 @@ impl BoundChain {
     /// exact values by the rounding of two operations, in either direction. A directed rounding would change half of
     /// them to the next code, each time the chunks are encoded again.
     pub fn encode_to_nearest(&mut self) {
+        // Chains of other shapes that exist already have the old rounding, and are bound again.
         (self.is_to_nearest, self.by_shape) = (true, PerShape::default());
         for codec in &mut self.codecs {
             match &mut codec.codec {

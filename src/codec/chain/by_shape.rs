@@ -31,10 +31,13 @@ pub enum ForShape<'a, T> {
 impl<T> ShapeCache<T> {
     /// Returns the value that was made for a shape, or makes it.
     pub fn get<E>(&self, shape: &[u64], make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+        // Only complete values are inserted, so the map is valid even if a thread panicked while it had the lock.
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = kept().get(shape) {
             return Ok(made.clone());
         }
+        // The lock is free during this slow work. Two threads may make the same value. Either of the two results is
+        // right.
         let made = Arc::new(make()?);
         let mut kept = kept();
         if kept.len() >= MOST_SHAPES {
@@ -80,8 +83,11 @@ impl BoundChain {
     fn bound_anew(&self, shape: &[u64]) -> Result<BoundChain, BindError> {
         let codecs: Vec<CodecMetadata> = self.codecs.iter().map(|codec| codec.metadata.clone()).collect();
         let input = ArrayRepresentation { shape: shape.to_vec(), ..self.decoded.clone() };
+        // The diagnostics are not needed. A codec that does not support the shape has no output, and binding fails
+        // there.
         let pipeline = Pipeline::build(input, &codecs, Completeness::Partial, "/codecs", &mut Vec::new());
         let mut chain = BoundChain::bind_elements(&pipeline, self.elements)?;
+        // The metadata do not contain these two options. They change only bound codecs.
         if self.is_to_nearest {
             chain.encode_to_nearest();
         }

@@ -51,6 +51,8 @@ impl DifferenceRun {
         for codec in &codecs[first..] {
             match codec.codec.effect() {
                 Effect::Transpose(turned) => order = turned.iter().map(|index| order[*index]).collect(),
+                // A filter with a view reads the bytes of other types or in another order, which `Differences` does not
+                // do.
                 Effect::Delta(delta) if delta.wraps_in_place() && codec.metadata.view.is_none() => {
                     differences.push(Differences::new(&shape, &order));
                 }
@@ -66,6 +68,8 @@ impl DifferenceRun {
 
     pub(super) fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, workspace: &mut Workspace) -> Outcome {
         expect_size(self.decoded.max_bytes(), decoded.len())?;
+        // `at` plans each difference along the dimensions of the input. So all of them run before the one
+        // transposition.
         let [rows, turned] = &mut workspace.spare;
         let target = if self.transpose.is_some() { &mut *turned } else { &mut *encoded };
         copy(decoded, target)?;

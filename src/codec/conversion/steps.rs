@@ -100,6 +100,7 @@ pub fn depends_on_one_element(chain: &BoundChain, first: usize) -> bool {
         Effect::Delta(delta) => delta.is_exact(),
         _ => false,
     };
+    // Codecs before the first differences may round, because they see each element alone. `all` checks those after it.
     effects.by_ref().find(|effect| matches!(effect, Effect::Delta(_))).is_none_or(keeps) && effects.all(keeps)
 }
 
@@ -220,6 +221,7 @@ impl Pass {
         (keep..first).rev().for_each(|index| push_codec(&mut program, source, index, false));
         let before = |order, codec: &BoundCodec| codec.codec.effect().order_before(order);
         let mut order = source.codecs()[keep..first].iter().rev().fold(straight.clone(), before);
+        // The kept codecs do not run, but a message names the element by its position in the array.
         let to_array = source.codecs()[..keep].iter().rev().fold(order.clone(), before);
         push_change(&mut program, change);
         for index in keep.max(change.num_codecs)..last {
@@ -227,8 +229,10 @@ impl Pass {
             order = destination.codecs()[index].codec.effect().order_after(order);
         }
         let written = array_before(destination, last);
+        // The fill value is compared with the result of the pass. So it gets the byte order of `bytes`, too, see below.
         let mut fill = written.fill_value.as_ref().map(|fill| fill.0.clone());
         if let Effect::Bytes { swap, .. } = destination.codecs()[last].codec.effect() {
+            // This is the reverse of the source's order: the range is checked before the bytes are swapped.
             let check = written.data_type.number().and_then(Cast::range_check).map(ValueStep::Cast);
             let steps = check.into_iter().chain(swap.map(ValueStep::Swap));
             steps.for_each(|step| program.push(step, StepOrigin::Destination(last)));

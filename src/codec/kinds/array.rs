@@ -73,6 +73,8 @@ impl ArrayKind {
         let taken = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
         let mut to = Binding { codec, members, array: taken, num_read: None };
         let mut bound = (self.make)(&mut to).unwrap_or_default();
+        // A fault of the configuration leaves the array after the codec readable, such as a `cast_value` with a wrong
+        // `rounding`. A fault of the binding does not.
         let bindings = to.num_read.map_or(&[][..], |read| &to.members.diagnostics[read..]);
         let is_faulty = bindings.iter().any(|found| Profile::Read.forbids(found));
         if bound.output.is_none() && !is_faulty {

@@ -197,6 +197,7 @@ impl Coder for Blosc {
             Some(0) => {}
             Some(count) => return Err(CodecError::trailing(count)),
         }
+        // For an empty chunk the library returns 0, which `decompress` takes for a failure.
         if size == 0 { Ok(()) } else { decompress(encoded, size, out.bytes) }
     }
 

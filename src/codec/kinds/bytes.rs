@@ -22,6 +22,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let array = to.array()?;
     let data_type = &array.data_type;
     let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
+    // Only v2 has fields of both byte orders in one struct. In v3 one `endian` is for all of them.
     if let Some(View::BigEndianFields(fields)) = &to.codec.view {
         let is_swapped: Vec<bool> = fields.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
         let elements = Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)));

@@ -90,6 +90,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         out_of_range = None;
     }
     let [encode, decode] = read_map(members, data_type);
+    // All members are read by now, so that each of their faults is reported.
     let encoded = data_type?;
     let array = to.array()?;
     let decoded = to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from")?;
@@ -151,6 +152,7 @@ impl Coder for CastValue {
             return None;
         }
         let options = CastOptions { rounding: Rounding::default(), ..self.encode.options().clone() };
+        // Decoding keeps its rounding, because that determines the values of the stored codes.
         Some(Arc::new(CastValue { encode: Cast::new(options), ..self.clone() }))
     }
 }
@@ -268,6 +270,7 @@ fn bind_map(
         return None;
     }
     let before = diagnostics.len();
+    // Only equal bits repeat a key. An entry for 0.0 and one for -0.0 are both used.
     let mut seen = HashSet::new();
     read.retain(|(index, (key, _))| {
         let is_first = seen.insert(*key);

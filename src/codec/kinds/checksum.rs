@@ -62,6 +62,7 @@ fn checksum(members: &ConfigurationReader<'_>, sum: fn(&[u8], u32) -> u32) -> Ar
 
 /// Converts from numcodecs, whose default location is the end, as in v3.
 fn read_v2(members: Object, _: u64) -> InV3 {
+    // `crc32c` of v3 has no member for another location.
     match members.get("location") {
         Some(location) if Json::as_str(location) != Some("end") => (Some("numcodecs.crc32c"), Some(members)),
         _ => (None, None),
@@ -131,6 +132,7 @@ fn fletcher32(bytes: &[u8]) -> u32 {
         second += first;
         (first, second) = (fold(first), fold(second));
     }
+    // Folding 32 bits may leave 17 of them. A second time leaves 16.
     (fold(second) << 16) | fold(first)
 }
 
@@ -149,6 +151,7 @@ fn jenkins_lookup3(bytes: &[u8], initval: u32) -> u32 {
         mix(&mut state);
         rest = following;
     }
+    // The original does not mix its start value if there is no byte at all.
     if !rest.is_empty() {
         add_words(&mut state, rest);
         finish(&mut state);

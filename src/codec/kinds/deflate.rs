@@ -66,6 +66,7 @@ const TRAILER: usize = 8;
 
 impl Coder for Gzip {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        // The byte XFL of RFC 1952: 2 for the best compression, 4 for the fastest.
         let extra_flags = match self.0 {
             9.. => 2,
             0 | 1 => 4,
@@ -73,6 +74,7 @@ impl Coder for Gzip {
         };
         reserve(out.bytes, bound(decoded.len() as u64).map_or(usize::MAX, size))?;
         out.bytes.extend_from_slice(&MAGIC);
+        // The flags and the time are 0. With a time, equal chunks would have different bytes.
         out.bytes.extend_from_slice(&[0, 0, 0, 0, 0, extra_flags, UNKNOWN_SYSTEM]);
         out.contexts.with(|context: &mut DeflateContexts| context.deflate(self.0, false, decoded, out.bytes))?;
         let mut crc = Crc::new();
@@ -106,6 +108,7 @@ impl Coder for Gzip {
                 return Err(CodecError::checksum(expected, crc.sum()));
             }
             let size = u32::from_le_bytes([s0, s1, s2, s3]);
+            // Both numbers are modulo 2^32, so this is right for members of more than 4 GiB.
             if size != crc.amount() {
                 return Err(CodecError::corrupt(format!("expected {size} bytes as stored, found {}", crc.amount())));
             }
@@ -129,6 +132,7 @@ fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
     const COMMENT: u8 = 16;
     let Some((header, mut rest)) = encoded.split_first_chunk::<HEADER>() else { return Ok(None) };
     let flags = header[3];
+    // A decoder must reject reserved flags (RFC 1952, section 2.3.1.2).
     if header[..3] != MAGIC || flags & 0xe0 != 0 {
         return Ok(None);
     }
@@ -235,6 +239,7 @@ impl DeflateContexts {
     ) -> Result<usize, CodecError> {
         let context = self.decode[usize::from(is_zlib)].get_or_insert_with(|| Decompress::new(is_zlib));
         context.reset(is_zlib);
+        // A stream cannot decode to more. So a short chunk cannot claim the memory of a large one.
         let most = encoded.len().saturating_mul(GREATEST_RATIO);
         reserve(decoded, most.min(bound.limit().saturating_sub(decoded.len())))?;
         let start = decoded.len();

@@ -165,6 +165,7 @@ fn shape(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<Vec<Resha
         };
         if let ReshapeDimension::Dimensions(dimensions) = &dimension {
             for dimension in dimensions {
+                // `None` is less than any dimension, so the first one is always in order.
                 if last_dimension >= Some(*dimension) {
                     let message = format!("dimension {dimension} of the input does not come in order");
                     fault(members, index, &message);
@@ -217,6 +218,7 @@ fn encoded_shape(dimensions: &[ReshapeDimension], decoded: &[u64]) -> Result<Vec
     if let Some(rest) = dimensions.iter().position(|dimension| *dimension == ReshapeDimension::Rest) {
         encoded[rest] = total.checked_div(known).unwrap_or(0);
     }
+    // This also rejects a -1 whose division has left a remainder.
     if num_elements(&encoded) != Some(total) {
         return Err(format!("the encoded shape {encoded:?} has another number of elements"));
     }

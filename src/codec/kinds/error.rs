@@ -132,6 +132,8 @@ impl BytesSize {
 
 /// Reserves capacity for `more` elements. Fails if there is not enough memory.
 pub(crate) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
+    // The capacity is exact, because the memory budget counts sizes of chunks. A growing buffer could take twice as
+    // much.
     fallibly(|| buffer.try_reserve_exact(more)).map_err(|_| CodecError::memory(more.saturating_mul(size_of::<T>())))
 }
 

@@ -243,6 +243,7 @@ impl LzmaFilter {
     fn dictionary(&self, data: u64) -> u32 {
         let level = usize::try_from(self.value("preset").unwrap_or(USUAL) & !EXTREME).unwrap_or(usize::MAX);
         let wanted = self.value("dict_size").or_else(|| DICTIONARIES.get(level).copied()).unwrap_or(1 << 23);
+        // Data that are too long for 32 bits are longer than any dictionary.
         u32::try_from(data.max(LEAST_DICTIONARY)).map_or(wanted, |data| data.min(wanted))
     }
 
@@ -269,6 +270,7 @@ impl Lzma {
                 LZMA1 => chain.lzma1(&filter.options(size)?),
                 LZMA2 => chain.lzma2(&filter.options(size)?),
                 DELTA => {
+                    // The format stores the distance less one in a byte.
                     let distance = filter.value("dist").unwrap_or(1);
                     chain.delta_properties(&[u8::try_from(distance - 1).map_err(|_| Error::Options)?])?
                 }
@@ -284,6 +286,7 @@ impl Lzma {
     }
 
     fn encoder(&self, size: u64) -> Result<Stream, Error> {
+        // Python's default for this container is CRC64, too.
         let check = CHECKS.into_iter().find(|check| Some(*check as u32) == self.check).unwrap_or(Check::Crc64);
         match (self.format, self.filters.first()) {
             (XZ, _) => Stream::new_stream_encoder(&self.chain(size)?, check),
@@ -308,6 +311,7 @@ impl Coder for Lzma {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut stream = self.encoder(decoded.len() as u64).map_err(encode_fault)?;
         loop {
+            // No bound on the encoded size holds for all settings. So the buffer grows until the stream ends.
             reserve(out.bytes, decoded.len() / 4 + 256)?;
             let rest = &decoded[size(stream.total_in())..];
             match stream.process_vec(rest, out.bytes, Action::Finish).map_err(encode_fault)? {
@@ -332,6 +336,7 @@ impl Coder for Lzma {
             if rest.is_empty() {
                 return Ok(());
             }
+            // Only an `.xz` stream begins with a mark by which another one can be recognised.
             if !rest.starts_with(XZ_MAGIC) || matches!(self.format, ALONE | RAW) {
                 return Err(CodecError::trailing(rest.len()));
             }

@@ -86,10 +86,12 @@ pub(crate) fn numpy_data_type(text: &str) -> Option<DataType> {
     let is_numpy = |data_type: &DataType| match data_type {
         DataType::Bool => true,
         DataType::Number(number) => number.small_float().is_none() && number.is_whole(),
+        // numpy has no complex numbers of 16-bit floats.
         DataType::Complex(component) => component.bits() > 16,
         _ => false,
     };
     if let Some(data_type) = DataType::from_name(plain) {
+        // numpy has no byte order before a full name: `<float32` is not valid.
         return Some(data_type).filter(|data_type| plain == text && is_numpy(data_type));
     }
     let (kind, size) = plain.split_at_checked(1)?;

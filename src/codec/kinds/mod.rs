@@ -300,6 +300,7 @@ impl BytesCodec {
         decoded.clear();
         let mut out = Output { bytes: decoded, allowed: bound, contexts };
         let result = self.transform.decode(encoded, &mut out);
+        // The decoders stop at the limit. Only here is a result found that is too short.
         result.and_then(|()| bound.check(decoded.len())).map_err(|error| error.of_codec(&self.name))
     }
 

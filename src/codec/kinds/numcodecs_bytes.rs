@@ -135,6 +135,7 @@ impl Coder for Lz4 {
         let size = lz4_bound(decoded.len() as u64).map_or(usize::MAX, size);
         zeroed(out.bytes, size)?;
         let mode = CompressionMode::FAST(self.0.max(1));
+        // `true` writes the number of decoded bytes before the block.
         let written = compress_to_buffer(decoded, Some(mode), true, out.bytes).map_err(CodecError::encode)?;
         out.bytes.truncate(written);
         Ok(())

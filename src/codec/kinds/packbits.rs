@@ -114,6 +114,7 @@ impl PackBits {
     /// memory.
     fn layout(&self) -> Option<(usize, u8)> {
         let num_components = self.num_elements.checked_mul(self.num_components as u64)?;
+        // The number of bits may exceed 64 bits, although the number of bytes does not.
         let bits = u128::from(num_components) * u128::from(self.stored_bits());
         let packed = usize::try_from(bits.div_ceil(8)).ok().filter(|&size| isize::try_from(size).is_ok())?;
         Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?))
@@ -137,6 +138,7 @@ impl PackBits {
         let Self { num_components, bits, first_bit, .. } = *self;
         let width = self.stored_bits();
         let mask = low_bits(width);
+        // At most 63 bits are left from before, and a component adds at most 64.
         let (mut word, mut filled) = (0_u128, 0_u32);
         for (index, component) in decoded.chunks_exact(size_of::<T>()).enumerate() {
             let pattern = bytemuck::pod_read_unaligned::<T>(component).to_bits64();
@@ -175,6 +177,7 @@ impl PackBits {
             return Err(CodecError::Bytes(message));
         }
         if let Some(&last) = packed.last()
+            // Without padding the shift is 8, which is too much for a byte.
             && u16::from(last) >> (8 - padding) != 0
         {
             return Err(CodecError::Bytes(format!(

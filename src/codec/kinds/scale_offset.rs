@@ -63,6 +63,7 @@ const fn one(number_type: NumberType) -> u64 {
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
     let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
+    // Zero is a fault for every data type, so it is reported even if the type is unknown.
     if let Some(Json::Number(number)) = members.get("scale")
         && number.as_f64() == 0.0
     {
@@ -79,6 +80,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
             scalar((code::SCALE_OFFSET_SCALAR, &what), read, &pointer, &mut members.diagnostics).map(Some)
         }
     });
+    // Only the type shows whether a hexadecimal string is a zero, or a small number becomes one.
     if scale.flatten().is_some_and(|scale| is_zero(number_type, scale)) {
         return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
     }

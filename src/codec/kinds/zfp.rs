@@ -210,6 +210,8 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
 impl Coder for Zfp {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         match self.element {
+            // These shifts are those of zfp's own functions, such as `zfp_promote_int8_to_int32`. Numbers stay within
+            // ±2^30.
             ElementType::Int8 => self.encode_narrow(decoded, out, |n: i8| i32::from(n) << 23),
             ElementType::UInt8 => self.encode_narrow(decoded, out, |n: u8| (i32::from(n) - 0x80) << 23),
             ElementType::Int16 => self.encode_narrow(decoded, out, |n: i16| i32::from(n) << 15),
@@ -226,6 +228,7 @@ impl Coder for Zfp {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are clamped before")]
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         match self.element {
+            // A lossy mode may decode a number beyond the range of the narrow type. zfp's own functions clamp it, too.
             ElementType::Int8 => self.decode_narrow(encoded, out, |n: i32| (n >> 23).clamp(-0x80, 0x7f) as i8),
             ElementType::UInt8 => self.decode_narrow(encoded, out, |n: i32| ((n >> 23) + 0x80).clamp(0, 0xff) as u8),
             ElementType::Int16 => self.decode_narrow(encoded, out, |n: i32| (n >> 15).clamp(-0x8000, 0x7fff) as i16),

@@ -74,6 +74,8 @@ fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
 impl Coder for Zstd {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         out.contexts.with(|kept: &mut ZstdContexts| {
+            // A context keeps its parameters from frame to frame, so they are set only if they differ. It is taken out,
+            // because after an error here its parameters are unknown.
             let (current, mut context) = match kept.encode.take() {
                 Some((current, context)) => (Some(current), context),
                 None => (None, CCtx::try_create().ok_or(CodecError::memory(0))?),
@@ -127,6 +129,7 @@ pub(super) fn context_bytes(level: i32, decoded: u64) -> u64 {
     const DECODER: u64 = 192 << 10;
     // SAFETY: both functions are pure arithmetic for any arguments.
     let encoder = unsafe {
+        // The library takes a size of 0 for an unknown one.
         let parameters = zstd_sys::ZSTD_getCParams(level, decoded.max(1), 0);
         zstd_sys::ZSTD_estimateCCtxSize_usingCParams(parameters)
     };

@@ -75,6 +75,7 @@ impl OurCodec {
             bound.len() - 1
         });
         let by_shape = bound[index].2.clone();
+        // Binding is slow. It needs only the lock of its own list of shapes.
         drop(bound);
         let chain = by_shape.get(shape, || self.bind(shape, from_zarrs(data_type), fill_value));
         chain.map_err(|reason| CodecError::Other(format!("`{}` on `{data_type}`: {reason}", self.entry.name)))
@@ -178,6 +179,8 @@ impl ArrayToArrayCodecTraits for OurCodec {
         if let Some(transpose) = self.transpose(0) {
             return transpose.encoded_data_type(decoded);
         }
+        // The codecs registered here give the same type for any shape. `reshape` and `numcodecs.packbits` are not among
+        // them.
         let chain = self.chain(&[1], decoded, None)?;
         match chain.encoded() {
             Representation::Array(array) if array.data_type != chain.decoded().data_type => {
@@ -204,6 +207,7 @@ impl ArrayToArrayCodecTraits for OurCodec {
     }
 
     fn decoded_shape(&self, encoded: &[NonZeroU64]) -> Result<Option<ChunkShape>> {
+        // The orders of `Self::transpose` are the identity and the reversal. Each is its own inverse.
         self.encoded_shape(encoded).map(Some)
     }
 

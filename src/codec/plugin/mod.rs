@@ -62,6 +62,7 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
             kind.bind(&own, None, &mut found);
             checked(found)?;
         }
+        // It is made only for its errors: zarrs reports them now, and each call makes the codec again.
         None => drop(super::BytesCodec::new(entry.name, own.configuration.as_ref())?),
     }
     // zarrs accepts permutations as `order`, but not letters or the empty permutation.

@@ -66,6 +66,7 @@ impl PreviousRuns {
         let begun = match lines(text).next() {
             Some((Line::Run(run), _)) if run.schema == SCHEMA => run,
             Some((Line::Done { .. } | Line::Checkpoint, _)) => return Ok(PreviousRuns::default()),
+            // The process died during the first append of a journal, so no run has begun.
             None if is_torn => return Ok(PreviousRuns::default()),
             _ => {
                 let differences = vec!["the form of the journal".to_owned()];
@@ -229,6 +230,7 @@ impl<'a> PassProgress<'a> {
         if self.is_done(unit) {
             return Ok(ObjectReport::default());
         }
+        // Checked before the work: a run that has lost its lock must not write any more.
         self.journal.due_writer().map_err(fault)?;
         let first_write = self.journal.data.next_write();
         let report = run()?;
@@ -238,6 +240,7 @@ impl<'a> PassProgress<'a> {
 
     /// Records units whose objects are written, and their counts.
     pub fn finished(&self, units: Range<u64>, report: &ObjectReport) -> Result<(), Fault> {
+        // The first write of a group of units is not known, so all writes up to now must be complete.
         self.finished_since(0, units, report)
     }
 
@@ -305,6 +308,7 @@ impl LockOwner {
             return false;
         }
         let is_same = machine::is_running(self.process) && machine::process_begun(self.process) == self.begun;
+        // A process may outlive its runs, so those of this process are known one by one.
         is_same && (self.process != std::process::id() || held(&RUNS).contains(&self.run))
     }
 }

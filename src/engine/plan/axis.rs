@@ -35,6 +35,7 @@ impl Axis {
     /// k from 1 to `cuts` with `k * block + skipped` a multiple of the chunk length.
     fn aligned(self, block: u64, cuts: u64) -> u64 {
         let common = gcd(block, self.source);
+        // Every multiple of `block` is a multiple of `common`, as is the chunk length.
         if !self.skipped.is_multiple_of(common) {
             return 0;
         }
@@ -42,6 +43,7 @@ impl Axis {
         let first = match self.skipped / common {
             0 => period,
             ahead => {
+                // The first k solves `k * block + skipped = 0` modulo the chunk length, after a division by `common`.
                 let step = inverse(block / common % period, period);
                 let first = u128::from(period - ahead) * u128::from(step) % u128::from(period);
                 u64::try_from(first).unwrap_or(0)
@@ -58,6 +60,7 @@ impl Axis {
         let mut multiples = vec![1, all];
         let powers = |first: u64| std::iter::successors(Some(first), |power| power.checked_mul(2));
         multiples.extend(powers(1).take_while(|power| *power < all));
+        // Without skipped elements, blocks of whole periods end at boundaries of source chunks.
         multiples.extend(powers(period).take_while(|power| *power < all));
         multiples.extend(divisors(period));
         multiples.sort_unstable();

@@ -202,6 +202,7 @@ impl RechunkPlan {
                         continue;
                     }
                     let ratio = |a: u64, b: u64| approximate(a.into()) / approximate(b.into());
+                    // Logarithms, because reads and memory are products over the dimensions.
                     let saved = ratio(reads, axis.reads(block)).ln();
                     let cost = ratio(larger.block_bytes(), self.block_bytes()).ln();
                     let gain = saved / cost.max(f64::MIN_POSITIVE);

@@ -68,6 +68,8 @@ impl StagedPlan {
             let is_read_again = plan.first.reads() > plan.first.source_subchunks();
             (is_read_again, plan.read_amplification() > MOST_AMPLIFICATION, plan.cost())
         };
+        // Costs are floats, which have no total order. Among equal plans the first one is taken, so the result is
+        // fixed.
         plans.map(|plan| (rank(&plan), plan)).reduce(|a, b| if b.0 < a.0 { b } else { a }).map(|(_, plan)| plan)
     }
 
@@ -84,6 +86,7 @@ impl StagedPlan {
         let into = Grids { destination_subchunk, destination_object, order, ..grids.clone() };
         let first = RechunkPlan::new(into, first, most)?;
         let second = Costs { element, subchunk, worker: worker(1) };
+        // The first pass does not write skipped elements, so the intermediate data begin with the destination.
         let skipped = vec![0; grids.shape.len()];
         let out = Grids { source_subchunk: shape.subchunk.clone(), skipped, ..grids.clone() };
         let second = RechunkPlan::new(out, second, most)?;
@@ -136,6 +139,8 @@ fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
             let first = shrunk(&grids.source_subchunk, &grids.shape, first_most, first_order);
             let first = grown(&first, &least, &grids.shape, first_most, first_order);
             let second = grown(&least, &first, &grids.shape, second_most, second_order);
+            // With the divisor neither pass cuts a subchunk. With the shorter length it may, but there are fewer
+            // subchunks.
             for common in [gcd, u64::min] {
                 let shape = common_shape(&first, &second, &grids.shape, common);
                 if num_subchunks(&shape) <= MOST_SUBCHUNKS_OF_A_SHARD && !shapes.contains(&shape) {
@@ -155,6 +160,7 @@ fn orders(grids: &Grids) -> Vec<Vec<usize>> {
     let mut by_ratio = forth.clone();
     by_ratio.sort_by_key(|&dimension| {
         let (object, subchunk) = (grids.destination_object[dimension], grids.source_subchunk[dimension]);
+        // A ratio in fixed point, as a float is no sort key.
         std::cmp::Reverse(u128::from(object) * (1 << 32) / u128::from(subchunk.max(1)))
     });
     vec![forth, back, by_ratio]

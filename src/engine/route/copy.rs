@@ -61,7 +61,9 @@ impl Pass<'_, Conversion> {
         if valid.as_ref().is_some_and(|valid| valid.contains(&0)) {
             return Ok(()); // The whole subchunk is beyond the edge of the array.
         }
+        // The cache contains decoded bytes, but a copy needs the encoded ones.
         let kept = if conversion.is_copy() { None } else { source.cache.take(subchunk) };
+        // A chunk at the edge has elements beyond the array, which must not count in the figures.
         let can_stream = kept.is_none() && source.layout.is_none() && valid.is_none();
         let converted = if let Some(sizes) = conversion.streams().filter(|_| can_stream) {
             let streamed = self.stream(conversion, sizes, subchunk, buffers);
@@ -76,6 +78,7 @@ impl Pass<'_, Conversion> {
             report.bytes_read += bytes_read;
             let figures = &mut report.figures;
             let converted = match &valid {
+                // Other paths also convert the elements beyond the selection, which must become the fill value.
                 Some(valid) if source.metadata.cuts(&region) => {
                     conversion.run_whole(chunk, Some(valid), written, work, figures)
                 }

@@ -40,6 +40,7 @@ impl Schedule {
         let (unit, worker) = (plan.unit_bytes(), plan.costs.worker);
         let threads = threads.max(1) as u64;
         let apart = (budget / unit.max(1)).min(plan.num_groups()).clamp(1, threads);
+        // `unit` already contains the memory of one thread.
         let shared = (budget.saturating_sub(unit) / worker.max(1)).saturating_add(1).min(threads);
         let shares_blocks = shared > apart;
         let (threads, bytes) = if shares_blocks {

@@ -203,6 +203,7 @@ impl Staged {
             return Ok(part);
         }
         let part = part.anew()?;
+        // No object of this run counts as finished any more, so this removes all of them.
         remove_unfinished(node, metadata, &part, driver)?;
         Ok(part)
     }
@@ -212,6 +213,7 @@ impl Staged {
 /// far larger than the stored data.
 fn most_overlapped(transfer: &Transfer, shape: &[u64]) -> u128 {
     let lengths = transfer.source.metadata.grid.largest().iter().zip(shape);
+    // A box need not begin where an object begins, which then overlaps one box more.
     let counts = lengths.map(|(length, of)| u128::from(length.div_ceil(*of)) + 1);
     counts.fold(transfer.source.objects().len().into(), u128::saturating_mul)
 }

@@ -104,9 +104,11 @@ impl MemoryShare {
                     match work(buffers, object) {
                         Ok(done) => all += done,
                         Err(fault) if fault.is_of_memory() && most < self.whole => {
+                            // The other objects of the group need the same subchunks, so they wait as well.
                             held(&too_large).extend(std::iter::once(object).chain(&mut own));
                         }
                         Err(fault) => {
+                            // The driver reports the group of a fault, but not the object in it.
                             held(&failed).insert(group, object);
                             return Err(fault);
                         }
@@ -197,6 +199,7 @@ impl Pass<'_, VariableSize> {
         if !buffers.read(&self.source, subchunk)? {
             let Some(absent) = absent_element else { return Ok(false) };
             let chain = &self.destination_chain(subchunk)?;
+            // A box without elements. The empty shape of an array without dimensions would mean one element.
             let nothing = vec![0; subchunk.len().max(1)];
             let elements = VlenElements { bytes: absent.clone(), ranges: Vec::new() };
             buffers.encode(chain, &elements, &nothing, absent)?;

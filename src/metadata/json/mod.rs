@@ -168,6 +168,7 @@ impl Json {
         let length = pointer.len();
         // Nobody needs the pointers of other values, and there are many.
         let is_visited = |json: &Json| matches!(json, Json::Array(_) | Json::Object(_) | Json::NotFinite(_));
+        // The parser limits the depth of documents, so the recursion cannot overflow the stack.
         let mut below = |name: &str, json: &Json| {
             push_token(pointer, name);
             json.visit(pointer, visitor)?;

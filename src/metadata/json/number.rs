@@ -121,6 +121,7 @@ impl Decimal {
         if self.digits.is_empty() {
             return Some(0);
         }
+        // `i128` has at most 39 digits. Without this limit, a short text such as `1e999999999` would become a huge one.
         let length = usize::try_from(self.magnitude).ok().filter(|length| (self.digits.len()..=39).contains(length))?;
         let mut literal = String::from(if self.negative { "-" } else { "" });
         literal.push_str(std::str::from_utf8(&self.digits).ok()?);

@@ -121,6 +121,7 @@ impl Object {
         if self == other {
             return true;
         }
+        // The maps keep the last member of a repeated name. They also keep the comparison linear in time.
         let [own, others] = [self, other].map(|object| object.iter().collect::<HashMap<_, _>>());
         let is_same = |(name, value): (&&str, &&Json)| others.get(name).is_some_and(|it| value.same_value(it));
         own.len() == others.len() && own.iter().all(is_same)
@@ -129,6 +130,7 @@ impl Object {
 
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
+        // Clones share their members. Equality is then known without a visit of the whole tree.
         let are_shared = |(a, b): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(a, b);
         self.members.as_ref().zip(other.members.as_ref()).is_some_and(are_shared) || self.members() == other.members()
     }
@@ -137,6 +139,7 @@ impl PartialEq for Object {
 impl FromIterator<(String, Json)> for Object {
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
         let mut members: Vec<_> = members.into_iter().collect();
+        // `collect` may reuse the memory of its source with all the capacity, and members live as long as the document.
         members.shrink_to_fit();
         Object { members: (!members.is_empty()).then(|| Arc::new(members)) }
     }

@@ -83,6 +83,7 @@ impl Json {
     ) -> Result<(Json, NotFiniteValues), JsonError> {
         let (json, offsets) = parse(bytes, true)?;
         let (mut offsets, mut found) = (offsets.into_iter(), NotFiniteValues::default());
+        // Most documents have no such word. A visit would build the pointer of every array and object for nothing.
         if offsets.len() == 0 {
             return Ok((json, found));
         }
@@ -106,6 +107,7 @@ fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), Jso
     if bytes.len() > MAX_BYTES {
         return Err(JsonError::new(bytes, 0, true, format!("the document has more than {MAX_BYTES} bytes")));
     }
+    // Without this check, the error would show a character that is not visible, or only name invalid UTF-8.
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
         return Err(JsonError::syntax(bytes, 0, "a byte order mark, which JSON does not allow"));
@@ -172,6 +174,7 @@ impl<'a> Parser<'a> {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => Ok(Json::String(self.string()?.into())),
+            // `-Infinity` is a word, although it begins as a number does.
             Some(b'-' | b'0'..=b'9') if !self.rest().starts_with("-I") => self.number(),
             _ => self.word(),
         }
@@ -317,7 +320,9 @@ impl<'a> Parser<'a> {
         if !has_escapes {
             return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1]));
         }
+        // Escapes are rare. `serde_json` decodes them, and refuses surrogates without their other half.
         serde_json::from_str(quoted).map(Cow::Owned).map_err(|error| {
+            // `quoted` has no line ends, so the column counts its bytes. The fault is in the escape sequence before it.
             let at = quoted.floor_char_boundary(error.column());
             let escape = quoted[..at].rfind('\\').unwrap_or_default();
             self.syntax(start + escape, "an escape sequence that is unknown, or half of a surrogate pair, in a string")

@@ -22,6 +22,7 @@ impl Json {
     fn text(&self, max_bytes: usize, is_indented: bool) -> String {
         let mut writer = Writer { text: Vec::new(), max_bytes, is_indented };
         writer.value(self, 0);
+        // The writer adds only whole characters, also when it cuts, so the conversion does not fail.
         String::from_utf8(writer.text).unwrap_or_default()
     }
 
@@ -79,6 +80,7 @@ impl Writer {
                 self.raw(if self.is_indented { ": " } else { ":" });
             }
             self.value(value, indentation + 2);
+            // Only excerpts have a limit. Nobody parses them, so they need no closing bracket.
             if self.text.len() >= self.max_bytes {
                 return;
             }
@@ -123,6 +125,7 @@ impl Writer {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // `serde_json` writes other types of numbers by their value. Only a `RawValue` keeps the literal.
         RawValue::from_string(self.literal().to_owned()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }

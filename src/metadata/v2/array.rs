@@ -64,6 +64,7 @@ pub fn pointer_into(document: &Json, pointer: &str) -> String {
         "/codecs" => return "/filters".to_owned(),
         codec => codec.replacen("/configuration", "", 1),
     };
+    // The v3 form has members that the `.zarray` lacks. The finding then points to the nearest part that exists.
     while document.pointer(&pointer).is_none() {
         let Some(parent) = pointer.rfind('/') else { break };
         pointer.truncate(parent);
@@ -122,6 +123,7 @@ fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<
 
 /// Returns the `transpose` of order F, which is C after the dimensions are reversed.
 fn transpose(is_fortran: bool, rank: usize) -> Option<CodecMetadata> {
+    // With fewer than two dimensions, both orders store the elements in the same sequence.
     if !is_fortran || rank < 2 {
         return None;
     }

@@ -20,6 +20,7 @@ pub(super) fn read(
 ) -> (Json, Vec<CodecMetadata>) {
     let mut data_type = dtype.data_type.to_metadata();
     let (mut stored, mut is_bytes) = (dtype.clone(), false);
+    // Filters get the elements in the order in which they are stored, so the transposition is first.
     let mut codecs: Vec<CodecMetadata> = transpose.into_iter().collect();
     let filters = filters.iter().enumerate().map(|(index, filter)| (format!("/filters/{index}"), *filter));
     let compressor = compressor.map(|json| ("/compressor".to_owned(), json));
@@ -28,6 +29,7 @@ pub(super) fn read(
         let read = read_codec(json, &pointer, stored.size, diagnostics);
         let Some((mut metadata, kind, [decoded, encoded])) = read else { continue };
         match kind {
+            // v2 does not name the codec `bytes`. It is before the first codec that takes bytes.
             CodecKind::BytesToBytes if !is_bytes => {
                 codecs.push(bytes(&stored));
                 is_bytes = true;
@@ -44,9 +46,11 @@ pub(super) fn read(
                     diagnostics.push(filter_as_compressor(&metadata));
                 }
                 metadata.view = decoded.and_then(|decoded| decoded.view_of(&stored));
+                // The next codec gets the elements in the type and byte order that this filter names for its results.
                 stored = encoded.unwrap_or(stored);
             }
         }
+        // `|O` does not say what the objects are. A filter such as `vlen-utf8` does.
         if dtype.is_object() && !is_compressor(&pointer) {
             data_type = registry::find(&metadata.name).and_then(|entry| entry.v2_objects).map_or(data_type, Json::from);
         }
@@ -78,6 +82,8 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
     let mut converted: Vec<Object> = Vec::new();
     for codec in codecs {
         match codec.name.as_str() {
+            // Two reversals cancel each other. After another codec, v2 has no place for a `transpose`, and `convert`
+            // refuses it.
             "transpose" if converted.is_empty() => is_fortran ^= is_reversal(codec, rank)?,
             "bytes" => {
                 order = match &codec.view {
@@ -93,6 +99,7 @@ pub fn write_codecs(codecs: &[CodecMetadata], data_type: &DataType, rank: usize)
         order = V2ByteOrder::whole(order_types(&mut converted, order.is_big()) && data_type.has_byte_order());
     }
     let is_compressor = |codec: &Object| codec.get("id").and_then(Json::as_str).is_some_and(is_compressor);
+    // The compressor runs after all filters, so only the last codec can be it.
     let compressor = converted.pop_if(|codec| is_compressor(codec)).map_or(Json::Null, Json::from);
     let filters = Json::from((!converted.is_empty()).then_some(converted));
     Ok(V2Chain { is_fortran, order, filters, compressor })
@@ -144,6 +151,8 @@ fn is_compressor(id: &str) -> bool {
 fn order_types(filters: &mut [Object], is_big: bool) -> bool {
     let is_text = |filter: &Object, name: &str| filter.get(name).is_some_and(|json| json.as_str().is_some());
     let mut expected = if is_big { '>' } else { '<' };
+    // The byte order is that of the stored elements. So the filters are followed back from there to the array's
+    // elements.
     for filter in filters.iter_mut().rev() {
         if let Some(name) = ["astype", "encode_dtype", "dtype"].into_iter().find(|name| is_text(filter, name)) {
             set_order(filter, name, expected);

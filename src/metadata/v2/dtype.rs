@@ -89,6 +89,7 @@ fn read(json: &Json, parts: &mut Parts) -> Result<(DataType, u64), String> {
             parts.orders.push(is_big);
             Ok((data_type, size))
         }
+        // The parser limits the depth of the document, and so this recursion.
         Json::Array(elements) if !elements.is_empty() => structure(elements, parts),
         other => Err(format!("expected a type string or a list of fields, found {}", other.excerpt())),
     }
@@ -111,6 +112,7 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
                 return Err(format!("expected a field as [name, dtype] or [name, dtype, shape], found {found}"));
             }
         };
+        // The search is quadratic, but MAX_FIELDS keeps it short.
         if name.is_empty() || fields.iter().any(|field| *field.name == **name) {
             let found = Json::from(&**name).excerpt();
             return Err(format!("expected a field name that is not there yet, found {found}"));
@@ -129,6 +131,7 @@ fn structure(elements: &[Json], parts: &mut Parts) -> Result<(DataType, u64), St
 
 /// Returns the number of elements of an array field.
 fn subarray_elements(shape: &Json) -> Result<u64, String> {
+    // numpy also accepts a single length in place of a list.
     let sizes = shape.as_array().unwrap_or(std::slice::from_ref(shape));
     let product = |product: u64, size: &Json| product.checked_mul(size.as_u64().filter(|size| *size > 0)?);
     let refused = || format!("expected the shape of a field as a list of integers, found {}", shape.excerpt());

@@ -34,6 +34,7 @@ pub(super) fn read(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagn
             Some(Json::from(""))
         }
         DataType::Raw(_) | DataType::Struct(_) => elements_from_base64(dtype, fill_value),
+        // The v3 form of such bytes is base64, too.
         DataType::FixedBytes(_) => data_type.fill_value_from_json(fill_value).ok().map(|_| fill_value.clone()),
         DataType::FixedUtf32(_) => fill_value.as_str().map(Json::from),
         DataType::Other(_) => Some(fill_value.clone()),
@@ -111,6 +112,7 @@ fn number(dtype: &Dtype, fill_value: &Json, diagnostics: &mut Vec<Diagnostic>) -
             let is_older = note.is(code::INTEGER_WITH_FRACTION);
             if is_older { older_form(&found, &value.to_string()) } else { note.at_pointer(POINTER) }
         }));
+        // The value goes on in its canonical form, so that reading it as v3 does not report the form again.
         return value;
     }
     fill_value.clone()
@@ -125,6 +127,7 @@ fn hexadecimal(json: &Json) -> Option<&Json> {
 /// Reads the bytes of an element in their stored form.
 fn elements_from_base64(dtype: &Dtype, fill_value: &Json) -> Option<Json> {
     let mut bytes = base64::decode(fill_value.as_str()?).filter(|bytes| bytes.len() as u64 == dtype.size)?;
+    // Without an order all components are single bytes, which no order changes.
     dtype.order.as_ref().unwrap_or(&V2ByteOrder::Little).swap(&dtype.data_type, &mut bytes);
     dtype.data_type.fill_value_to_json(&FillValue(bytes)).ok()
 }

@@ -62,6 +62,7 @@ pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> 
     let kind = characters.next().ok_or_else(|| format!("expected a kind and a size, found {}", found()))?;
     let rest = characters.as_str();
     if kind == 'O' {
+        // In numpy, an object has the size of a pointer.
         return Ok((DataType::Other(Json::from("object")), 8, None));
     }
     let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
@@ -76,6 +77,8 @@ pub(super) fn read(text: &str) -> Result<(DataType, u64, Option<bool>), String> 
         .ok_or_else(|| format!("expected a type that numpy has, such as \"<f4\" or \"<M8[ns]\", found {}", found()))?;
     // The size of text counts code points, of four bytes each.
     let size = if kind == 'U' { size * 4 } else { size };
+    // Text that is longer than this program reads is `Other`, which has no byte order. Its type string has one all the
+    // same.
     if kind != 'U' && !data_type.has_byte_order() {
         return Ok((data_type, size, None));
     }

@@ -58,6 +58,7 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
 /// Returns the arrays below the node, and unreadable nodes that may be arrays. An array that only describes the rounding
 /// of others has no values: `--keep-bits` adds one.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
+    // Arrays in a folder that cannot be read would count as missing, so this is an error.
     let nodes = read_hierarchy(store, node, driver)?.complete()?;
     let start = NodePath::new(store, node)?;
     let bytes = |node: &HierarchyNode| match &node.content {
@@ -210,6 +211,7 @@ impl ArrayPair<'_> {
 
     /// Binds and lists both arrays. An error of the data if they cannot be compared.
     fn bind(&self, AgainstOptions { cf, rtol, atol, .. }: &AgainstOptions) -> Result<ArrayComparison> {
+        // If one side has floats, packed integers of the other side are unpacked to that type.
         let (cf, [a, b]) = ((*cf, self.arrays.into_iter().find_map(float_type)), self.arrays);
         let values = [Values::new(a, cf)?, Values::new(b, cf)?];
         let tolerance = Tolerance { rtol: *rtol, atol: *atol };
@@ -229,6 +231,7 @@ impl ArrayPair<'_> {
             return Ok(comparison.result(elements, all));
         }
         let stored = [&comparison.transfer.source, &comparison.transfer.destination];
+        // Neither side stores anything, so one comparison of the fill values stands for all elements.
         if stored.iter().all(|array| array.objects().is_empty()) {
             all += comparison.fill_values(elements, vec![0; stored[0].metadata.shape.len()]);
             return Ok(comparison.result(elements, all));
@@ -355,6 +358,7 @@ impl ArrayComparison {
         let mut decoded = Vec::new();
         let fills = [&self.transfer.source, &self.transfer.destination].map(StoredArray::fill_value);
         let [a, b] = [0, 1].map(|side| self.values[side].decode(&fills[side], &mut decoded).to_vec());
+        // All these elements have the same two values, so the first decides for all.
         let first = self.box_of(&Region { shape: vec![1; at.len()], start: at }, [&a, &b]);
         Tally { elements, differing: first.differing * elements, ..first }
     }

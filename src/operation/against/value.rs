@@ -129,6 +129,7 @@ impl Comparer {
         a.iter().zip(b).fold(true, |all, (a, b)| {
             // An infinite bound or difference proves nothing. Those elements are compared one by one.
             let difference = (a - b).abs();
+            // `&` instead of an early exit keeps the loop free of branches, so that the compiler can vectorise it.
             all & (difference <= (atol + rtol * b.abs()).min(f64::MAX))
         })
     }
@@ -173,6 +174,7 @@ impl Comparer {
     fn is_within(&self, difference: Difference, length: f64) -> bool {
         let bound = (self.tolerance.atol + self.tolerance.rtol * length).min(f64::MAX);
         match difference {
+            // The cast rounds the bound down. An integer difference is within the bound if it is within its whole part.
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded down, saturating")]
             Difference::Integer(difference) => bound >= 0.0 && difference <= bound as u128,
             Difference::Float(difference) => difference <= bound,
@@ -222,6 +224,7 @@ fn steps(a: &DataType, b: &DataType) -> Option<[i128; 2]> {
             "\u{3bc}s" => ("us", 1),
             unit => (unit, 1),
         };
+        // Years, months and the generic unit have no fixed length in seconds. They end in `None` here.
         let power = OF_SECONDS.into_iter().zip(0..).find(|(name, _)| *name == unit)?.1;
         Some(1_000_i128.pow(power) * count * i128::from(time.scale_factor))
     };

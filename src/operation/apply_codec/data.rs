@@ -39,6 +39,7 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
     if !tells_itself {
         return Ok(None);
     }
+    // The type and the shape are in the file, so the chain, which limits other inputs, is not known yet.
     let limit = Budget::new(&options.common).bytes().min(u64::MAX - 1);
     let name = stream_name(stream);
     let contents = read(stream, limit)?.ok_or_else(|| {

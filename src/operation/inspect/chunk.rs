@@ -27,6 +27,7 @@ pub(super) fn inspect_chunk(
         return Err(OperationError::data(format!("the inner chunks of `{store}` cannot be read alone"))
             .with_help("its shards hold shards, or are compressed whole: leave --inner-chunk out"));
     }
+    // Without shards the chunks are the smallest units themselves, and `--inner-chunk` counts them.
     let layout = layout.filter(|_| options.inner);
     let (index, region) = find(array, layout, store, options)?;
     let key = array.key(index);
@@ -43,6 +44,7 @@ pub(super) fn inspect_chunk(
             result.offset = offset;
             result.bytes_stored = Some(bytes.len() as u64);
             let fault = decode(&chain, bytes, &result.shape, &mut result.stages);
+            // A lack of memory says nothing about the chunk, so it is no finding.
             if let Some(fault) = fault.as_ref().filter(|fault| fault.missing_memory().is_some()) {
                 return Err(OperationError::environment(format!("{named} is not decoded: {fault}"))
                     .with_help("run it where there is more memory"));
@@ -116,6 +118,7 @@ fn decode(chain: &BoundChain, mut bytes: Vec<u8>, valid: &[u64], stages: &mut Ve
     let mut workspace = Workspace::default();
     let mut decoded = Vec::new();
     for (number, codec) in chain.codecs().iter().enumerate().rev() {
+        // The flag is read from the encoded bytes, so before they are replaced by the decoded ones.
         let has_checksum = holds_checksum(codec, &bytes);
         let begun = Instant::now();
         let outcome = chain.decode_codec(number, &bytes, &mut decoded, &mut workspace);

@@ -104,6 +104,7 @@ fn figures(
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut GroupResult,
 ) -> Result<()> {
+    // `describe_storage` has counted the stored chunks already.
     let options = InspectOptions { storage: false, ..options.clone() };
     progress.start("values", Some(result.totals.bytes_logical));
     for (index, array) in arrays {

@@ -36,6 +36,7 @@ impl Contents<'_> {
             match size.map(draw).transpose() {
                 Ok(picture) => *drawn = picture,
                 Err(error) => {
+                    // The other picture is of the same slice, and would give the same finding again.
                     result.warnings.push(finding(error, code::CHUNK_CORRUPT)?);
                     break;
                 }
@@ -98,6 +99,7 @@ impl Contents<'_> {
         let reader = SliceReader::new(&slice, self.source, numbers);
         let picture = if let Some(range) = range {
             let histogram = Histogram::new(numbers.number_type(), BINS, range);
+            // The pass for the histogram reads all chunks, so it also serves the slice.
             let both = (Binning { numbers, histogram }, reader);
             fold.run("picture", &both).map(|found| {
                 let absent = absent(fold, &found);

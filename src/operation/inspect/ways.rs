@@ -182,6 +182,7 @@ fn error_of(share: f64, values: &StatsResult) -> Result<f64, &'static str> {
 
 /// Returns a positive number with its first two significant digits. Others are cut off.
 fn two_digits_of(value: f64) -> f64 {
+    // With fewer digits, the text could be rounded up, and the bound would be greater than the share.
     let text = format!("{value:.17e}");
     let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
     let two: String = digits.chars().take(3).collect();

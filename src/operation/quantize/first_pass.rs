@@ -73,6 +73,7 @@ impl<'a> FirstPass<'a> {
         let (mut least, mut writing_absent) = (f64::INFINITY, None);
         for round in 0..MOST_ROUNDS {
             let resolved = match self.request.resolve(target, survey, fit) {
+                // The narrower step may need more codes than the type has. Then absent chunks are written.
                 Err(_) if writing_absent.is_some() => break,
                 resolved => resolved?,
             };
@@ -82,11 +83,15 @@ impl<'a> FirstPass<'a> {
             }
             least = least.min(found);
             let is_kept = found <= max_error;
+            // Narrower steps are tried for the fill value only if no attempt needs a pass over the data.
             let is_narrowed = matches!(fit, ScaleSearch::Within(_)) && resolved.writes_absent && resolved.is_proved;
             if is_kept && !is_narrowed {
                 return Ok(resolved);
             }
+            // A scale that was given is not narrowed.
             let ScaleSearch::Within(allowed) = fit else { break };
+            // The least change grows 16-fold in each round, to an eighth of the limit in the last one. So few rounds
+            // are enough.
             let sliver = allowed * 2_f64.powi(4 * round - 32);
             let excess = if is_kept { sliver } else { (found - max_error).max(sliver) };
             if is_kept {
@@ -165,6 +170,7 @@ impl FirstPassScan {
             return None;
         }
         let is_packed = request.unpack.is_some();
+        // Unpacking makes NaN of declared values before they are scanned.
         let declared = if is_packed { Vec::new() } else { cf::declared_missing(request.source, request.float.0) };
         let missing = &request.missing;
         let unnamed: Vec<u64> = declared.into_iter().filter(|bits| !missing.contains(bits)).collect();
@@ -176,6 +182,7 @@ impl FirstPassScan {
     /// Returns the results of the pass. `found` is `None` without a pass.
     pub(crate) fn survey(&self, found: Option<[Extent; 2]>, absent_elements: bool) -> FirstPassStats {
         let [extent, declared] = found.unwrap_or_default();
+        // Both extents count NaN and the values of `--missing`, so the difference is the other declared values.
         let declared_missing = self.declared.as_ref().map_or(0, |_| declared.nan.saturating_sub(extent.nan));
         FirstPassStats { extent: self.reads_values.then_some(extent), declared_missing, absent_elements }
     }

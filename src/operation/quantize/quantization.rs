@@ -90,6 +90,8 @@ impl ValueCodecs {
 
     /// Returns whether a value survives each codec alone.
     fn survives(&self, bits: u64) -> bool {
+        // Readers pass the fill value through the chain codec by codec, and each must bring it back (SEMANTICS: A1.8,
+        // B17).
         let Ok(scaled) = self.scale_offset.encode_one(bits) else { return false };
         let Ok(code) = self.encode.convert_one(scaled) else { return false };
         self.decode.convert_one(code) == Ok(scaled) && self.scale_offset.decode_one(scaled) == Ok(bits)
@@ -186,6 +188,7 @@ impl Quantization {
     /// Returns the casts of `cast_value` for encoding and decoding.
     fn casts(&self) -> (CastOptions, CastOptions) {
         let float = FloatType(self.source);
+        // As a key of `scalar_map`, the canonical NaN matches every NaN (SEMANTICS: B12).
         let special = [(f64::NAN, self.codes.nan), (-0.0, self.scaling.negative_zero_code)];
         let bits_of = |code: i64| integer_bits(code.cast_unsigned(), self.target.element());
         let map = special.into_iter().filter_map(|(value, code)| Some((float.bits(value), bits_of(code?))));
@@ -291,6 +294,7 @@ impl Quantization {
             span = span.max(farthest * self.step());
         }
         let significand_bits = self.source.significand_bits().map_or(53, u32::cast_signed);
+        // Two operations encode and two decode. Each rounds by at most 2^-bits of a value of about this size.
         steps * self.step() + 2_f64.powi(-significand_bits) * 4.0 * (span + magnitude)
     }
 
@@ -337,6 +341,7 @@ impl Quantization {
             .reader_workaround
             .map(|(value, code)| (value, integer_bits(code.cast_unsigned(), self.target.element())));
         encode.scalar_map.extend(entry);
+        // In an open plan the scale is not known, but the chain will have the codec.
         let scales = self.is_open || scaling.offset().is_some() || scaling.scale().is_some();
         let scaled = scales.then(|| scale_offset::to_metadata(&scaling));
         scaled.into_iter().chain([cast_value::to_metadata(&encode, &decode)]).collect()
@@ -370,6 +375,7 @@ impl Quantization {
     /// Sets the CF attributes (CF conventions, section 8.1).
     fn describe_as_cf(&self, draft: &mut Draft) {
         let attributes = draft.attributes_without(&cf::PACKING_ATTRIBUTES);
+        // JSON parsers make an integer of a literal without fraction and exponent, and these attributes must be floats.
         let float64 = |value: f64| Number::from_shortest(value).map_or(Json::Null, Json::Number);
         let (factor, offset) = self.cf_attributes();
         let mut attributes = attributes.with("scale_factor", float64(factor)).with("add_offset", float64(offset));

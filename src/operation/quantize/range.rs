@@ -26,6 +26,8 @@ pub(crate) struct Scaling {
 impl Scaling {
     /// Leaves out identities.
     pub(crate) fn new(offset: Option<f64>, scale: Option<f64>) -> Self {
+        // Readers skip an absent operation, so -0.0 stays -0.0. The addition of an offset of 0 would make it 0.0
+        // (SEMANTICS: A1.9, B30).
         let (offset, scale) = (offset.filter(|offset| *offset != 0.0), scale.filter(|scale| *scale != 1.0));
         Scaling { offset, scale, negative_zero_code: None }
     }
@@ -50,10 +52,13 @@ pub(crate) struct Codes {
 impl Codes {
     /// Returns all codes of `target` that `source` represents exactly, without the NaN code. `None` if none is left.
     pub(crate) fn new(source: NumberType, target: NumberType, nan: Option<i64>) -> Option<Self> {
+        // Decoding casts a code to the float type. A code beyond this magnitude could become another one (SEMANTICS:
+        // B1).
         let exact = 1_i128 << source.significand_bits()?;
         let (least, greatest) = target.integer_bounds()?;
         let mut first = i64::try_from(least.max(-exact)).ok()?;
         let mut last = i64::try_from(greatest.min(exact)).ok()?;
+        // A NaN code inside does not shorten the codes: the kernel gives it to no number.
         if nan == Some(first) {
             first += 1;
         } else if nan == Some(last) {
@@ -100,6 +105,7 @@ impl FloatType {
         if self.0.element() == ElementType::Float64 || !value.is_finite() {
             return value;
         }
+        // The kernel rounds once, also to float16 (SEMANTICS: B9), and in every mode.
         let cast = Cast::with_rounding(NumberType::of(ElementType::Float64), self.0, rounding);
         match cast.convert_one(value.to_bits()) {
             Ok(bits) => self.value(bits),
@@ -127,6 +133,7 @@ impl FloatType {
 
     /// Returns the positive value `ulps` steps nearer to zero, but never zero.
     fn towards_zero(self, value: f64, ulps: u64) -> f64 {
+        // The bit patterns of positive floats have the order of their values. Pattern 1 is the least positive value.
         self.value(self.bits(value).saturating_sub(ulps).max(1))
     }
 
@@ -134,6 +141,7 @@ impl FloatType {
     pub(crate) fn ordinal(self, value: f64) -> i64 {
         let sign = 1_u64 << (self.0.bits() - 1);
         let bits = self.bits(value);
+        // The patterns of negative floats have the reverse order, so the complement is taken.
         if bits & sign == 0 { bits.cast_signed() } else { !(bits & !sign).cast_signed() }
     }
 
@@ -145,6 +153,7 @@ impl FloatType {
 
     /// Returns the value `steps` away in the order of all values (±0 are one step apart). `None` if it is not finite.
     pub(crate) fn neighbour(self, value: f64, steps: i64) -> Option<f64> {
+        // The negative side has one position more, because -0.0 is not at the position of 0.0.
         let ordinal = self.ordinal(value).checked_add(steps)?;
         let greatest = self.ordinal(self.greatest());
         (-greatest - 1..=greatest).contains(&ordinal).then(|| self.value(self.of_ordinal(ordinal)))
@@ -153,6 +162,8 @@ impl FloatType {
     /// Returns the smallest power of two that is at least a unit in the last place of `value`, and is a normal number.
     pub(crate) fn unit_in_last_place(self, value: f64) -> f64 {
         let significand_bits = self.0.significand_bits().map_or(53, u32::cast_signed);
+        // The result is at least the least normal number, because `constant` divides by it. 1 / subnormal may be
+        // infinite.
         let least_exponent = self.0.float_format().map_or(-1022, FloatFormat::least_exponent);
         let exponent = if value == 0.0 { least_exponent } else { exponent_of(value) };
         2_f64.powi((exponent - (significand_bits - 1)).max(least_exponent))
@@ -167,6 +178,7 @@ pub(crate) fn float_of(code: i64) -> f64 {
 /// Returns the exponent of the leading bit of a finite value other than zero.
 pub(crate) fn exponent_of(value: f64) -> i32 {
     let biased = i32::try_from((value.to_bits() >> 52) & 0x7ff).unwrap_or(0);
+    // Subnormal numbers have the unit in the last place of the least normal ones.
     if biased == 0 { -1022 } else { biased - 1023 }
 }
 
@@ -234,11 +246,14 @@ impl RangeFinder {
         }
         // Halves first: the difference of two float64 may overflow.
         let span = (float_of(self.codes.last) - float_of(self.codes.first)) / 2.0;
+        // Rounded up, the scale would move `hi` beyond the last code. For a very narrow range the quotient is infinite.
         let ideal = self.float.round(span / (hi / 2.0 - lo / 2.0), Rounding::TowardsZero).min(self.float.greatest());
         if ideal.is_nan() || ideal <= 0.0 {
             return Err(RangeFault::TooWide);
         }
         let attempt = |ulps: u64| self.attempt(self.float.towards_zero(ideal, ulps), 0, lo, hi);
+        // So close to the ideal scale, roundings decide which scales fit. They fit irregularly, and bisection would
+        // miss some.
         if let Some(scaling) = (0..=FIRST).find_map(attempt) {
             return Ok(scaling);
         }
@@ -256,6 +271,7 @@ impl RangeFinder {
     /// Returns the scaling with this scale. Its offset is `shift` values of the type away from the nearest. `None` if
     /// an end has no valid code.
     fn attempt(&self, scale: f64, shift: i64, lo: f64, hi: f64) -> Option<Scaling> {
+        // `lo - lo` is exactly 0 with any scale. Any other first code needs an offset that is rounded.
         let offset = match self.codes.first {
             0 => lo,
             first => self.float.round(lo - float_of(first) / scale, Rounding::NearestEven),
@@ -330,6 +346,7 @@ impl RangeFinder {
         let (first, last) = (float_of(self.codes.first), float_of(self.codes.last));
         let least = grid.multiple(hi, self.rounding) - last;
         let greatest = grid.multiple(lo, self.rounding) - first;
+        // 10^15 is the greatest power of ten at which float64 has all integers.
         let powers = (0..=15).rev().map(|exponent| 10_f64.powi(exponent));
         // The next round multiple below 0 may be far from the values, where the arithmetic is coarser than at the
         // values.
@@ -360,6 +377,7 @@ pub(crate) struct Grid {
 impl Grid {
     pub(crate) fn new(step: f64) -> Self {
         let per_unit = (1.0 / step).round();
+        // The division may miss the integer by a rounding, as for the step 1/49.
         let is_whole = (1.0 / step - per_unit).abs() <= per_unit * f64::EPSILON;
         Grid { step, per_unit: Some(per_unit).filter(|per_unit| is_whole && *per_unit >= 1.0) }
     }

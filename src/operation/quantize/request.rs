@@ -148,12 +148,14 @@ impl<'a> Request<'a> {
         fit: ScaleSearch,
     ) -> Result<Quantization> {
         let fill = self.float.value(self.fill_bits);
+        // If no element is absent, the range need not contain the fill value.
         let fill_is_data = !self.fill_is_nan() && survey.absent_elements;
         if fill.is_infinite() && fill_is_data {
             return Err(infinite(&self.source.store, "missing chunks have an infinite fill value"));
         }
         self.check_survey(survey)?;
         let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
+        // Without absent elements the fill value of DEST becomes NaN, which needs a code.
         let wants_nan = self.quantize.nan_value.is_some() || self.fill_is_nan() || saw_nan || !fill_is_data;
         let range = self.range(survey, fill_is_data.then_some(fill))?;
         let mut quantization = self.with_codes((target, wants_nan), range, fill_is_data.then_some(fill), fit)?;
@@ -169,6 +171,7 @@ impl<'a> Request<'a> {
             }
             return Ok(quantization);
         }
+        // The NaN code may take the place of a number's code, so the scaling is computed again.
         let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
         quantization.fill_value = self.float.bits(f64::NAN);
         quantization.writes_absent = true;

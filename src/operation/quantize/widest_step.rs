@@ -40,6 +40,7 @@ impl RangeFinder {
         let ideal = finest.min(distance.recip());
         // Halves: the difference of two float64 may overflow.
         let needed = 2.0 * (hi / 2.0 - lo / 2.0) * ideal;
+        // This only saves the search where it is hopeless. The kernel checks the codes of both ends later.
         let has_room = needed < float_of(self.codes.last - self.codes.first) + 1.0;
         if !has_room {
             return Err(RangeFault::TooFewCodes);
@@ -48,6 +49,7 @@ impl RangeFinder {
         if ideal > self.float.greatest() {
             return Err(RangeFault::TooCoarse);
         }
+        // Rounded to 0, a scale could not be decoded.
         let begin = self.float.round(ideal, Rounding::TowardsZero).max(self.float.value(self.float.of_ordinal(1)));
         let search = WidestSearch { finder: self, ends: (lo, hi), allowed, begin };
         let narrowed = search.narrowed();
@@ -103,6 +105,7 @@ impl WidestSearch<'_> {
 
     /// Returns the fewest ulps from `begin`, at least `from`, with which the error is kept at `most` boundaries.
     fn first_kept(&self, from: u64, most: i64) -> Result<u64, RangeFault> {
+        // Too few codes end the search, too: every greater scale needs more.
         let fits = |ulps| self.attempt(ulps, most) != Err(RangeFault::TooCoarse);
         if fits(from) {
             return Ok(from);
@@ -140,6 +143,7 @@ impl WidestSearch<'_> {
             return Some(Scaling::new(Some(lo), Some(scale)));
         }
         let offset = float.round(lo - float_of(first) / scale, Rounding::NearestEven);
+        // With the rounded offset, roundings may give `lo` a neighbouring code. Then an offset next to it is taken.
         let offsets = [0, -1, 1, -2, 2].into_iter().filter_map(|ulps| float.neighbour(offset, ulps));
         let offsets = offsets.filter(|offset| offset.is_finite());
         let mut scalings = offsets.map(|offset| Scaling::new(Some(offset), Some(scale)));
@@ -223,6 +227,8 @@ impl<'a> WorstError<'a> {
 
     /// Returns both sides of the boundaries above some codes, as ordinals. `None` if a value has no code.
     fn sides(&self, codes: &[i64]) -> Option<Vec<i64>> {
+        // The guess is near the boundary. Strides that grow from there need fewer conversions than bisection of the
+        // whole range.
         let boundary = |code: &i64| {
             let (below, above) = self.ends;
             let mut boundary = Boundary { code: *code, below, above, next: 0, stride: Some(0) };

@@ -124,6 +124,7 @@ impl CompressorTrials<'_> {
         let (mut chosen, mut least) = (Vec::new(), self.trial(words, &[])?.found);
         let mut among = among.to_vec();
         while chosen.len() < MOST_DIFFERENCES {
+            // A dimension may be chosen twice, for differences of differences.
             among.retain(|name| chosen.iter().filter(|known| *known == name).count() < 2);
             let tried = among.iter().map(|name| [&chosen[..], std::slice::from_ref(name)].concat());
             let sizes = self.sizes(words, tried.collect())?;
@@ -183,6 +184,7 @@ impl Sampler<'_> {
         let resolved = plan.changed.quantization.as_ref().filter(|quantization| !quantization.is_open);
         let trying = CompressorTrials { sampler: self, sample: &sample, resolved, options };
         let DestinationMetadata { draft, metadata, pipeline } = &plan.destination;
+        // Zarr v2 cannot express the transpositions that most dimensions need.
         let predicts = search.predicts && draft.zarr_format == 3;
         let among = if predicts { dimensions_of(metadata, lengths(pipeline)) } else { Vec::new() };
         let mut predictions = trying.predictions(search, &among)?;

@@ -104,6 +104,7 @@ impl Output {
             let _ = if is_made && !is_others { self.destination.remove() } else { Ok(()) };
             self.refused(error)
         };
+        // The journal is locked before anything at DEST is removed.
         let journal = self.open(fingerprint).map_err(failed)?;
         let is_begun = journal.is_begun();
         if self.destination.beside.is_some() {
@@ -111,12 +112,14 @@ impl Output {
             let is_published = self.has_taken_place;
             return Ok(self.claimed(journal, is_begun, is_published));
         }
+        // Objects of the old hierarchy may still be there. A resumed run would publish them as its own.
         if journal.is_noted() && !is_begun && !self.overwrites && self.data().capabilities().is_remote {
             let message = "was being replaced by a run that ended before it had removed the old one";
             return Err(OperationError::environment(format!("`{}` {message}", self.shown))
                 .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
         }
         let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
+        // While old objects remain, no checkpoint says that DEST is ready. A later run then removes the rest first.
         journal.begin(!clears).map_err(failed)?;
         if clears {
             self.clear_place(&journal)?;
@@ -142,9 +145,11 @@ impl Output {
     }
 
     fn begin_beside(&self, journal: &Journal) -> Result<(), JournalError> {
+        // The journal of the published run was there before the lock was taken. Another run has replaced it meanwhile.
         if self.has_taken_place && !journal.is_begun() {
             return Err(JournalError::Lost);
         }
+        // This is before `begin`, which empties the folder of the run: the only copy of the old hierarchy may be there.
         self.destination.restore()?;
         if !journal.is_begun() {
             self.destination.begin()?;
@@ -170,6 +175,7 @@ impl Output {
         left: String,
     ) -> Result<LockedDestination> {
         let folder = self.data().below(&Key::new(folder).map_err(cannot_write)?.into_owned());
+        // The folder is looked for first, because opening the log creates it.
         let is_resumed = matches!(folder.kind(), Ok(Some(EntryKind::Folder)));
         let opened = Journal::open_part((&folder, self.data()), fingerprint, assigned);
         let journal = opened.map_err(|error| self.refused(error))?;
@@ -217,6 +223,7 @@ impl Output {
             let written = driver.map_plain(level, |(key, document)| self.data().replace(key, document.as_bytes()));
             written.into_iter().collect::<Result<(), _>>()?;
         }
+        // The root document makes DEST open. After a power failure it must not exist without the others.
         if !others.is_empty() {
             self.data().sync()?;
         }
@@ -276,6 +283,7 @@ impl LockedDestination {
     /// Writes the documents, publishes the complete DEST, and removes the files of the run.
     pub(crate) fn publish(self, documents: &[(String, String)], driver: &Driver) -> Result<()> {
         let LockedDestination { output, journal, is_published, left, .. } = self;
+        // A process that was paused may have lost its lock to another run. Only the store knows this.
         journal.confirm().map_err(|error| output.refused(error))?;
         let keeps = output.keeps_unfinished();
         let ended = |error| if keeps { with_next_step(error, &left) } else { output.give_up(error, true) };
@@ -286,6 +294,7 @@ impl LockedDestination {
                 ended(OperationError::environment(format!("`{}` cannot be {done}", output.shown)).because(error))
             })?;
         }
+        // DEST is complete here. A failure to clean up must not remove it.
         output.destination.clear().map_err(|error| {
             let message = format!("`{}` is complete, but temporary files cannot be removed", output.shown);
             let help = if keeps {
@@ -303,6 +312,7 @@ impl LockedDestination {
         let LockedDestination { output, journal, is_published, left, .. } = self;
         let is_whole = journal.is_whole_run();
         if is_whole && is_final {
+            // If the lock is lost, DEST belongs to another run.
             return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
         }
         // Objects without a journal entry are written again.
@@ -313,6 +323,7 @@ impl LockedDestination {
         if journal.is_lost() {
             return error;
         }
+        // Without a finished unit there is nothing to resume.
         if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
             return output.give_up(error, true);
         }

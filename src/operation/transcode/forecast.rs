@@ -48,6 +48,7 @@ impl JobPlan<'_> {
             planned.keys = planned.keys.saturating_add(written);
             folders = folders.saturating_add(chunk_folders(array, written));
             let is_moved = matches!(array.job, Job::Copy(_)) && destination.copies_server_side(from);
+            // A copy at the server is one request, which counts as a write.
             let read = if is_moved { 0 } else { array.listing.present.len() };
             requests_read = requests_read.saturating_add(read);
             // The bytes of a stored object of DEST. If it is compressed, those of its elements.

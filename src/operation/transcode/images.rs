@@ -75,6 +75,7 @@ fn variable_in<'a>(group: &GroupReading, level: &str, path: &'a str) -> Option<&
 /// Returns the paths of the levels of each image in the attributes.
 fn levels(attributes: &Object) -> Vec<Vec<&str>> {
     let inside = attributes.get("ome").and_then(|ome| ome.get("multiscales"));
+    // OME-Zarr 0.4 and earlier have a list here, 0.5 has it below `ome`. GeoZarr has an object in one of two forms.
     match attributes.get("multiscales").or(inside) {
         Some(Json::Array(images)) => images.iter().map(|image| listed(image.get("datasets"))).collect(),
         Some(image @ Json::Object(_)) => match image.get("tile_matrix_limits").and_then(Json::as_object) {

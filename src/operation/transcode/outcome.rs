@@ -115,6 +115,7 @@ fn counts(plan: &Plan, tally: &ObjectReport, ran: bool) -> Counts {
         bytes_temporary: Some(tally.bytes_temporary),
         bytes_logical: elements.zip(size).and_then(|(count, size)| count.checked_mul(size as u64)),
         bytes_source: match plan.source_bytes {
+            // Each chunk was read once, so this is their stored size.
             None if plan.job.read_amplification() <= 1.0 => Some(tally.bytes_read),
             listed => listed,
         },

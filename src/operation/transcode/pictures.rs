@@ -42,6 +42,7 @@ pub fn comparisons(
         2..=4 => 256,
         _ => 144,
     };
+    // DEST was opened before it was complete, so nothing cached is used.
     let stores = [options.source.afresh(), options.destination.afresh()];
     let comparing = Comparing { options, stores, pixels, progress, interrupt };
     let mut compared = Vec::new();

@@ -156,12 +156,15 @@ impl Plan {
         let compared = job.filter(|_| verifies).map(transfers).unwrap_or_default();
         let least = compared.iter().map(least_bytes).fold(unit, u64::max);
         let purpose = || of_chunks(&self.destination.pipeline.innermost_chunk_shape());
+        // Only the error matters here: the comparison may need more than writing. Writing still gets all threads that
+        // fit.
         budget.threads_of(least, purpose)?;
         let allowed = budget.threads_of(unit, purpose)?;
         // Blocks have their own schedule, for as many threads as it allows.
         let schedules = || self.job.rechunks().map(|rechunk| rechunk.schedule);
         let threads = schedules().fold(allowed, |threads, s| threads.min(s.threads));
         let mut bytes = schedules().map(|schedule| schedule.bytes).fold(unit.saturating_mul(threads as u64), u64::max);
+        // The comparison runs after writing, so the greater need counts.
         for transfer in &compared {
             bytes = bytes.max(compared_in(transfer, budget.narrowed(threads))?.schedule.bytes);
         }
@@ -294,5 +297,6 @@ pub(super) fn transfers(job: &ObjectJob) -> Vec<Transfer> {
 
 /// Returns the least memory to compare both sides of a transfer.
 pub(super) fn least_bytes(transfer: &Transfer) -> u64 {
+    // A budget of 0 always fails, and the error has the least bytes.
     Pairs::new(transfer, comparing_bytes(transfer), 1, 0).err().map_or(0, |small| small.least)
 }

@@ -44,6 +44,7 @@ impl JobPlan<'_> {
 
     /// Resolves all arrays. Those that read no chunk are resolved many at a time, first passes run one after the other.
     pub(super) fn plan(&self, arrays: Vec<SourceArray>) -> Result<Vec<Plan>> {
+        // A single array uses all threads for the listing of its chunks.
         let is_quick = |array: &SourceArray| {
             let finds_bits = matches!(array.change.keep_bits, Some(KeepBits::Auto(_)));
             let tries = matches!(array.change.compress, Some(Compression::Auto(_)))
@@ -64,9 +65,11 @@ impl JobPlan<'_> {
             let progress: &dyn Progress = if self.is_tree { &share } else { self.progress };
             quick.unwrap_or_else(|| self.plan_array(array, &self.driver, progress))
         });
+        // The first error is that of the first array, whichever thread found one first.
         let all = planned.collect::<Result<Vec<_>>>();
         self.progress.finish();
         let all = all?;
+        // Only now: one error names all such arrays.
         refuse_eaten(&all)?;
         Ok(all)
     }
@@ -109,6 +112,7 @@ impl JobPlan<'_> {
         } else {
             plan.compression = planner.array.compression.take();
         }
+        // The memory depends on the chain, so it is last.
         plan.memory = plan.allot(budget, run.verify)?;
         plan.is_small = is_small;
         if plan.path != "/" {

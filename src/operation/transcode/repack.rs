@@ -53,6 +53,7 @@ pub(super) fn repack(
     let (difference, limit) = fit(&packing, &mut quantization, &source.store)?;
     let nan = quantization.codes.nan.map(|_| float.bits(f64::NAN));
     let surviving = |code| quantization.surviving(code);
+    // The fill value must survive the new chain. With SOURCE's own one, absent chunks can stay absent.
     quantization.fill_value = nan.or(absent.and_then(surviving)).or_else(|| surviving(0)).unwrap_or(0);
     let is_of_floats = draft.data_type.number().is_some_and(NumberType::is_float);
     draft.keep_codecs(codecs_of_codes(&draft.codecs, is_of_floats));
@@ -89,6 +90,7 @@ fn quantization(packing: &Packing, form: QuantizeForm) -> Quantization {
     #[expect(clippy::cast_possible_truncation, reason = "codes are integers of up to 32 bits")]
     let mut missing = packing.missing.iter().map(|bits| fault::number_value(codes, *bits) as i64);
     let nan = missing.next();
+    // float64 represents all codes of up to 32 bits, so none is left out.
     let all = Codes::new(NumberType::of(ElementType::Float64), codes, nan).unwrap_or(Codes { first: 0, last: 0, nan });
     let scaling = Scaling::new(Some(offset), Some(scale));
     Quantization { more_nan_codes: missing.collect(), ..Quantization::new(form, float.0, (codes, all), scaling) }
@@ -109,6 +111,7 @@ fn fit(packing: &Packing, quantization: &mut Quantization, store: &str) -> Resul
     let float = if is_cf { FloatType(NumberType::of(ElementType::Float64)) } else { packing.float };
     let [offset, scale] = packing.scaling.map(|value| float.round(value, Rounding::NearestEven));
     let (mut best, mut least) = (quantization.scaling, f64::INFINITY);
+    // Without a normal scale nothing is tried, and the difference stays infinite, which is refused.
     let steps = [0, 1, -1, 2, -2, 3, -3].into_iter().filter(|_| scale.is_normal());
     for (of_scale, of_offset) in steps.flat_map(|s| [(s, 0), (s, 1), (s, -1)]) {
         // Neighbours of an offset of 0 are never as good.
@@ -143,6 +146,7 @@ fn held(difference: f64, limit: f64, store: &str) -> Result<f64> {
 
 /// Returns all codes of up to 16 bits. For wider types: some codes, from the least to the greatest.
 fn table(codes: NumberType) -> Vec<u8> {
+    // 65,536 bit patterns of 32 bits at equal distances: 65,535 * 65,537 is the greatest pattern.
     let stride = if codes.bits() > 16 { 0x1_0001 } else { 1 };
     elements_of(codes, (0..1_u64 << codes.bits().min(16)).map(|code| code * stride))
 }
@@ -284,6 +288,7 @@ impl Packing {
         let mut packing = packing?.ok_or_else(refused)?;
         packing.float = floats.and_then(DataType::number).map_or(packing.float, FloatType);
         let Packing { codes, float, absent, .. } = packing;
+        // `cast_value` decodes a code to the float type. CF readers compute in float64, which holds all of them.
         let is_held = form != QuantizeForm::Codecs || codes.bits() <= float.0.significand_bits().unwrap_or(0);
         if codes.is_float() || ![8, 16, 32].contains(&codes.bits()) || !is_held {
             let message = format!(

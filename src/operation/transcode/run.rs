@@ -49,12 +49,15 @@ impl<'a> JobPlan<'a> {
         source.warnings.extend_from_slice(&output.warnings);
         let found = take(&mut source.arrays);
         let is_tree = found.len() > 1;
+        // Arrays that are not wanted here count, too: the number of parts of each array depends on all.
         let bytes = found.iter().map(|array| bytes_of(&array.opened)).fold(0, u64::saturating_add);
         let (cache, arrays, documents) = Default::default();
         let mut job =
             JobPlan { options, budget, driver, progress, source, output, is_tree, bytes, cache, arrays, documents };
         let wanted = found.into_iter().enumerate().filter(|(number, _)| is_wanted(*number));
         job.arrays = job.plan(wanted.map(|(number, array)| SourceArray { number, ..array }).collect())?;
+        // The first passes kept chunks in what they left of the budget. Writing may need more, so the limit is set
+        // again.
         let needed = most_bytes(&job.arrays, budget, job.driver.num_threads());
         job.cache.limit(budget.left_by(needed.saturating_add(ahead_bytes(&job.source.node))));
         let documents = job.arrays.iter_mut().map(|array| (array.path.clone(), take(&mut array.documents)));
@@ -75,6 +78,7 @@ impl<'a> JobPlan<'a> {
         if self.options.run.dry_run {
             return self.shown(&sealed, begun);
         }
+        // A signal may come while DEST is claimed. Until then there is no journal to flush.
         let cleanup = self.output.cleanup(Weak::new());
         let unfinished = interrupt.begin(self.output.left_when_stopped(), Some(cleanup))?;
         let claim = self.output.clone().claim(&sealed.fingerprint())?;
@@ -144,6 +148,7 @@ impl<'a> JobPlan<'a> {
 
     /// Returns the result of a plan that is shown.
     fn shown(&self, sealed: &SealedPlan, begun: Instant) -> Result<TranscodeResult> {
+        // With `--resume`, a plan that the run would refuse must not be shown.
         self.output.check_plan(&sealed.fingerprint(), self.open_parts(sealed))?;
         let mut estimates = if self.options.run.estimate { self.estimates()? } else { BTreeMap::new() };
         let mut result = self.result(None, begun);
@@ -194,6 +199,7 @@ impl<'a> JobPlan<'a> {
             return Ok(());
         }
         let work = claim.output.data();
+        // A sparse file in SOURCE may be larger than any disk. Its copy is refused before it begins.
         let free = work.free_space().map_err(cannot_write)?;
         let most = free.bytes();
         let copied = self.driver.map_plain(keys, |key| work.copy_from(&self.source.node, (key, key), most).transpose());
@@ -209,6 +215,7 @@ impl<'a> JobPlan<'a> {
         for array in &self.arrays {
             let Some(staged) = array.job.staged() else { continue };
             staged.remove().map_err(cannot_write)?;
+            // The folder at the root also contains the journal, which is removed last.
             if array.path != "/" && !staged.is_outside {
                 array.target.below(&RUN_FOLDER).remove_root().map_err(cannot_write)?;
             }
@@ -244,6 +251,7 @@ impl<'a> JobPlan<'a> {
 
 /// Fails if DEST is published already, with other metadata than this plan's.
 fn check_published(claim: &LockedDestination, sealed: &SealedPlan) -> Result<()> {
+    // The root document is enough: the fingerprint of the journal covers the others.
     let Some((key, document)) = sealed.documents.last().filter(|_| claim.is_published) else {
         return Ok(());
     };

@@ -148,6 +148,7 @@ impl Sampler<'_> {
     /// Returns the plan of a change of an array, with a destination in memory.
     fn plan(&self, array: SourceArray) -> Result<Plan> {
         let Sampler { budget, driver } = *self;
+        // Passes over the sample are those of `try_change`. The planner must not begin others.
         let run = &RunOptions { dry_run: true, ..RunOptions::default() };
         let target = metadata::in_memory(&array.opened.store);
         let (is_in_tree, least_parts) = (false, None);
@@ -160,6 +161,7 @@ impl Sampler<'_> {
     fn run(&self, plan: &Plan, chunks: &ChunkSet) -> Result<ObjectReport> {
         let memory = plan.allot(self.budget, false)?;
         let driver = new_driver(memory.threads, self.driver.interrupt())?;
+        // The assignment limits the job to these chunks. In a store in memory the journal keeps nothing.
         let assigned = Assignment::from([(ARRAY.to_owned(), chunks.clone())]);
         let log = Journal::open_part((&plan.target, &plan.target), &Fingerprint::new([]), assigned);
         let log = log.map_err(|error| OperationError::environment("a log in memory cannot be kept").because(error))?;
@@ -228,6 +230,7 @@ impl Sampler<'_> {
         let listing = Listing { present: sample.present.clone(), ..Listing::default() };
         let plan = sampler.plan(SourceArray { resolved, ..source_array(&sample.array, &options, &listing) })?;
         let report = timed(&mut growing, || sampler.run(&plan, &sample.drawn))?;
+        // The sample is in memory, but each pass of a run reads SOURCE. For the sample this took `sample.seconds`.
         let of_sample = sample.seconds.mul_add(passes, growing.as_secs_f64());
         let seconds = of_sample.mul_add(sample.times(), fixed.as_secs_f64());
         let (bytes, found, is_exact) = Self::estimate(sample, &plan)?;

@@ -100,6 +100,7 @@ impl SealedPlan {
     pub(super) fn options(&self, options: &TranscodeOptions) -> TranscodeOptions {
         let change = ChangeOptions { zarr_format: self.zarr_format, ..ChangeOptions::default() };
         let (only, no_consolidate) = (self.only.clone(), self.no_consolidate);
+        // The plan has the changes of each array, so patterns must not apply once more.
         let (include, exclude, rules) = Default::default();
         TranscodeOptions { change, only, include, exclude, rules, no_consolidate, ..options.clone() }
     }
@@ -140,6 +141,7 @@ impl SealedPlan {
 
     /// Fails unless `again`, which was resolved from this plan, is the same.
     pub(super) fn check_same(&self, again: &SealedPlan) -> Result<()> {
+        // These come before the fingerprint, because an error about them names the array.
         for (array, other) in self.arrays.iter().zip(&again.arrays) {
             if (&array.route, &array.units) != (&other.route, &other.units) {
                 let SealedArray { path, route, units, .. } = array;

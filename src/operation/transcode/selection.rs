@@ -131,6 +131,7 @@ fn ends_of(slice: &Slice, length: u64, store: &str) -> Result<(u64, u64)> {
     let ends = index(*start, 0).zip(index(*stop, length));
     let (start, stop) =
         ends.ok_or_else(|| refusal(format!("leaves the array, which has {} there", counted(length, "element"))))?;
+    // An axis of length 0 has only the empty slice.
     if start >= stop && length > 0 {
         return Err(refusal("selects no element".to_owned()));
     }
@@ -165,6 +166,7 @@ pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, co
     fit(&mut chosen, source, false);
     let mut predicts = false;
     if is_excluded {
+        // An array that `--include` leaves out is cut with the others. One that `--exclude` names is copied whole.
         chosen.select.clear();
     } else {
         for rule in rules {
@@ -243,9 +245,11 @@ pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<
     let mut waiting: Vec<&SourceArray> = arrays.iter().filter(is_asked).collect();
     let mut kept = HashSet::from(["/".to_owned()]);
     while let Some(SourceArray { path, opened, .. }) = waiting.pop() {
+        // Attributes of two arrays may name each other.
         if !kept.insert(path.clone()) {
             continue;
         }
+        // The first slash is that of the root, which is kept in any case.
         kept.extend(path.match_indices('/').skip(1).map(|(end, _)| path[..end].to_owned()));
         let needed = needed(path, opened);
         waiting.extend(arrays.iter().filter(|array| needed.contains(&array.path)));

@@ -45,6 +45,7 @@ impl Source {
         driver: &Driver,
     ) -> Result<Self> {
         let mut source = Self::open(options, driver)?;
+        // It may replace the options of the arrays, and with them the selection that is taken next.
         given(&mut source)?;
         source.arrays.iter_mut().try_for_each(selection::take)?;
         Ok(source)
@@ -75,6 +76,7 @@ impl Source {
         let store = options.source.display().to_string();
         let document_key = documents.key;
         let hierarchy = read_hierarchy_below(&options.source, documents, driver)?;
+        // DEST would lack what is below a folder that cannot be read.
         if let Some(failure) = hierarchy.failures.into_iter().next() {
             return Err(failure.error);
         }
@@ -95,6 +97,7 @@ impl Source {
                 NodeContent::Implicit | NodeContent::Broken => {}
             }
         }
+        // All nodes are judged before any is opened, so that the message has the errors of all.
         if !errors.is_empty() {
             let first = errors[0].location.node.clone().unwrap_or_default();
             errors.truncate(MOST_ERRORS);
@@ -123,6 +126,7 @@ impl Source {
                 spared.push(array.path.clone());
             }
         }
+        // Both depend on the changes of the arrays, so these are set first.
         name_points(&mut arrays);
         name_containers(&mut arrays, &groups);
         selection::check_applied(options, &arrays, &store)?;

@@ -138,6 +138,7 @@ impl ReadBack<'_> {
                     Ok(between) if reads(1) => {
                         let second = staged.second_transfer(transfer, None, driver);
                         let second = second.map_err(|fault| plan.explain(ChunkFault { index: 0, fault }))?;
+                        // Both passes compare the same elements. They count once.
                         run(&comparison, &second, Compared { elements: 0, ..between })?.map_err(Staged::of_second)
                     }
                     between => between,
@@ -216,6 +217,7 @@ pub(super) fn concluded(plan: &Plan, mut compared: Compared, comparison: &Compar
         compared.elements = all;
     }
     let (difference, limit) = of_codes(plan).unzip();
+    // A repacking compares codes. The values of equal codes differ as the two decoders do, which was measured before.
     compared.max_abs_error = difference.unwrap_or(compared.max_abs_error);
     let bound = quantization.map(Quantization::bound).or(limit);
     let tolerance = comparison.max_loss.filter(|loss| loss.is_finite());
@@ -352,6 +354,7 @@ impl Comparison {
         let is_converted = pair.is_stored[0] || (self.may_be_fill && pair.is_stored[1]);
         if !is_converted {
             let size = self.absent.len();
+            // What DEST does not store is read as its fill value.
             let differing = match pair.is_stored[1] {
                 true => pair.elements[1].chunks_exact(size).filter(|found| *found != self.absent).count() as u64,
                 false if self.absent == self.fill => 0,
@@ -376,6 +379,7 @@ impl Comparison {
             |fault: ProgramFault| Fault::Other(format!("the values cannot be converted again: {:?}", fault.fault.kind));
         self.change.run(from, changed, tiles, Some(&mut figures)).map_err(fault)?;
         self.read_back.run(changed, expected, tiles, None).map_err(fault)?;
+        // Relaxed ordering is enough: threads only set flags, and nobody reads them before all threads have ended.
         if let Some(codes) = self.codes.as_ref().filter(|_| self.quantizes) {
             for code in changed.chunks_exact(self.change.sizes().1) {
                 let occurs = codes.get(region::as_index(element_bits(code)));
@@ -472,6 +476,7 @@ fn is_same(
     if is_there {
         buffers.decode_recoded(recoding, true).map_err(of_source)?;
     }
+    // The buffers are used for DEST next.
     let expected = take(&mut buffers.kept);
     let is_written = buffers.read(written, subchunk).map_err(of_written)?;
     if !is_there || !is_written {

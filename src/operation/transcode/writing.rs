@@ -56,14 +56,17 @@ impl<'a> Writing<'a> {
                 job.copy_other_keys(claim)?;
             }
             claim.checkpoint()?;
+            // Of a job in parts, `--finish` compares one listing with what all parts have written.
             if is_whole && claim.output.data().capabilities().is_remote {
                 self.mend(&done)?;
             }
         }
+        // DEST is checked before its documents exist. A wrong one never opens.
         let proved = self.verify(&mut done).and_then(|()| self.quality(&mut done)).and_then(|()| job.hold(&done));
         // DEST is wrong, or could not be checked.
         proved.map_err(|error| RunFailure { is_final: error.class() == FaultClass::Data, error })?;
         job.driver.interrupt().check().map_err(OperationError::from)?;
+        // Verification has compared the intermediate data, so they go only now.
         if is_whole {
             job.remove_staging()?;
         }
@@ -239,6 +242,7 @@ impl<'a> Writing<'a> {
         }
         let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally += report);
         run.map_err(|fault| {
+            // A value that cannot be converted stops every run of this plan.
             let is_final = fault.fault.is_of_value();
             RunFailure { error: plan.explain(fault), is_final }
         })?;
@@ -256,6 +260,7 @@ impl<'a> Writing<'a> {
             unfinished::remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
         }
         let part = journal.pass(&plan.path).again(lacking);
+        // The first pass is not repeated: its intermediate data still exist.
         let between = journal.counted(&journal::name_of_pass(&plan.path, FIRST_PASS));
         let ObjectReport { written: objects, bytes_written: bytes, .. } =
             between.map_err(|error| OperationError::environment("what was done is not known").because(error))?;

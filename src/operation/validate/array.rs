@@ -118,6 +118,7 @@ impl ArrayCheck<'_> {
         let (node_path, node) = (&reading.node_path, &reading.node);
         let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes, sizes };
         let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
+        // The listing has only the sum of all sizes, so a share counts by its number of objects.
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
         let length = u64::try_from(share).unwrap_or(u64::MAX);
@@ -147,6 +148,7 @@ impl ArrayCheck<'_> {
         let capacity = AtomicUsize::new(findings.capacity_left());
         let (mut unread, mut left) = (0, objects.len());
         let work = |buffers: &mut Buffers, index| {
+            // An old value does no harm: `append` drops what exceeds the capacity.
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
             let bytes = check.run(buffers, position(index, check.metadata), &mut part)?;
             self.progress.advance(bytes.unwrap_or(0));

@@ -33,6 +33,7 @@ pub(super) fn size_rules<'a>(
         let chain = chain.and_then(|chain| chain.for_shape(shape).ok());
         size_rule(Some(&pipeline), chain.as_deref())
     };
+    // Chunks of one shape share a rule. To make one, the chain is bound again.
     let by_shape = PerShape::default();
     move |chunk| {
         if grid.uniform().is_some() {

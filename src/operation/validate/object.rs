@@ -83,6 +83,8 @@ impl ObjectCheck<'_> {
         findings: &mut Findings,
     ) -> Result<Option<u64>, Fault> {
         let key = self.metadata.chunk_key_encoding.key(&chunk);
+        // A rule for sizes is given if the store does not list its keys: opening shows whether the object exists. A
+        // listed object has to exist.
         let open = if self.sizes.is_some() { Node::open } else { Node::open_listed };
         let Some(reader) = open(self.node, &key, u64::MAX)? else { return Ok(None) };
         let length = reader.length();
@@ -127,6 +129,7 @@ impl Object<'_, '_> {
         let mut checked = decode(chain, self.buffers);
         if checked.is_ok() && !skips_values(chain) {
             let shape = &chain.decoded().shape;
+            // Elements beyond the array are padding, which may have any bits.
             let valid = zip_with(shape, &zip_with(&self.check.metadata.shape, start, u64::saturating_sub), u64::min);
             checked = chain.check_values(&self.buffers.decoded, shape, &valid);
         }
@@ -158,6 +161,7 @@ impl Object<'_, '_> {
         if let Err(fault) = level.chain.decode_to(codec_index + 1, &read, &mut shard, &mut self.buffers.workspace) {
             return self.chain_fault(fault, &[], &level.label);
         }
+        // The encoded shard is not needed any more. Its inner chunks need the memory.
         drop(read);
         let shard = MemoryReader { bytes: Arc::new(shard), name: self.key.clone() };
         self.shard(level, Window { reader: &shard, offset: 0, length: shard.length() })
@@ -363,6 +367,7 @@ fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u6
     let words = || format!("the index places it at offset {offset} with {length} bytes");
     let (code, message) = match end {
         None => (code::SHARD_INDEX, format!("{}, outside of the shard of {shard_bytes} bytes", words())),
+        // An entry without bytes cannot overlap the index, wherever it is.
         Some(end) if length > 0 && offset < index.1 && end > index.0 => {
             (code::SHARD_ENTRY_IN_INDEX, format!("{}, which are its own", words()))
         }
@@ -389,6 +394,7 @@ fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], available
     let (mut used, mut end) = (0_u64, 0_u64);
     let mut last: Option<&Entry> = None;
     for entry in sorted {
+        // `fits` has checked that the sum does not overflow.
         let entry_end = entry.offset + entry.length;
         if let Some(last) = last.filter(|_| entry.offset < end) {
             let same = (last.offset, last.length) == (entry.offset, entry.length);
@@ -398,6 +404,7 @@ fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], available
             object.push(code, message, WRITE_AGAIN);
         }
         used += entry_end.saturating_sub(end.max(entry.offset));
+        // The entry that reaches furthest is kept: a long one may overlap several after it.
         if entry_end >= end {
             end = entry_end;
             last = Some(entry);

@@ -110,6 +110,7 @@ fn codes(min: f64, max: f64, quantization: &QuantizationResult) -> Vec<f64> {
         return Vec::new();
     }
     let first = ((min - offset) / step).ceil();
+    // The range has at most MOST_CODES codes, so 200 steps reach its end.
     (0..200).map(|number| offset + (first + f64::from(number)) * step).take_while(|code| *code <= max).collect()
 }
 
@@ -296,6 +297,7 @@ impl Scale {
             let share = f64::from(step) / f64::from(COLOURS - 1);
             if self.is_of_differences { mixed(&DIFFERENCES, share) } else { colour(share) }
         };
+        // These are 256 entries, the most that the palette of a PNG has.
         (0..COLOURS).flat_map(of).chain([125; 3]).chain([176; 3]).collect()
     }
 }

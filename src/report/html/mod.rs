@@ -95,6 +95,7 @@ fn class(role: Role) -> &'static str {
 /// Returns words with code for text in backticks. No line is broken inside an arrow.
 fn marked(words: &str) -> Markup {
     let words = text(words).replace("->", "\u{2192}");
+    // `bdi` keeps text from a store that is written from right to left from reordering the words around it.
     html! { bdi { @for (index, part) in words.split('`').enumerate() {
         @if index % 2 == 1 { code { (part) } } @else { (part) }
     } } }
@@ -156,6 +157,7 @@ pub(super) fn table(caption: &str, table: &Table, ids: &mut Ids) -> Markup {
     let id = ids.next();
     html! {
         p.caption id=(id) { (text(caption)) }
+        // `tabindex` lets the keyboard scroll a table that is wider than the page.
         div.scroll role="group" aria-labelledby=(id) tabindex="0" {
             table aria-labelledby=(id) class=[has_bars.then_some("bars")] {
                 thead { tr {

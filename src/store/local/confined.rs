@@ -88,13 +88,16 @@ impl LocalStore {
 
     /// Writes a whole object under a temporary name in its folder, then renames it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
+        // The name is constant, so that a later run overwrites the file that a killed run has left.
         let temporary = path.with_extension("zarrcast-partial");
         let mut file = self.create_file(&temporary, self.modes.file)?;
         write_all(&mut file, bytes, &temporary)?;
+        // The bytes are durable before the name. After a crash the name must not lead to an incomplete file.
         if syncs {
             sync_all(&file, &temporary)?;
         }
         let folder = self.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
+        // A rename is durable only after a sync of its folder.
         if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
     }
 
@@ -124,6 +127,7 @@ impl LocalStore {
             let names = file.metadata().map_err(io_error("look at", to))?.nlink();
             return Ok(names > 1);
         }
+        // Some file systems, such as FAT, have no hard links. MLINK means that the file can have no more of them.
         let without_links = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::MLINK];
         if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
             return Err(io_error("create", to)(error));
@@ -170,6 +174,7 @@ impl LocalStore {
             match opened {
                 // AGAIN: an entry was renamed while the path was resolved.
                 Err(Errno::INTR | Errno::AGAIN) => {}
+                // LOOP means a link in the path, and XDEV a path that leaves the root.
                 Err(Errno::LOOP | Errno::XDEV) => return Err(io::Error::other(LINK)),
                 opened => return Ok(opened?),
             }

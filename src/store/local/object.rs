@@ -34,6 +34,7 @@ impl ReadObject for FileReader {
 
     fn read_piece(&mut self, offset: u64, piece: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
+        // The piece is filled as far as possible, as callers take a short piece for the end of the file.
         while filled < piece.len() {
             match self.file.read_at(&mut piece[filled..], offset.saturating_add(filled as u64)) {
                 Ok(0) => break,
@@ -63,6 +64,7 @@ impl WriteObject for FileWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
+        // The file is complete already. A later `sync` of the store makes it durable.
         Ok(())
     }
 }
@@ -117,6 +119,7 @@ impl LogFile {
     }
 
     fn opened(path: &Path, options: &mut OpenOptions) -> Result<Self> {
+        // Another user may have put a FIFO or a link there. Opening a FIFO must not wait.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         let opened = options.read(true).write(true).custom_flags(flags.bits().cast_signed()).open(path);
         let file = opened.map_err(io_error("open", path))?;
@@ -170,6 +173,7 @@ impl Log for LogFile {
             return Ok(());
         }
         let beginning = if length > 0 { self.read_beginning(length)? } else { Vec::new() };
+        // Where locks do not work, two runs may do this at once.
         let temporary = self.path.with_extension(machine::unique_name());
         let copied = Self::opened(&temporary, OpenOptions::new().create_new(true)).and_then(|mut copy| {
             // The lock must exist before the copy is renamed to the path of the log.

@@ -60,6 +60,7 @@ pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
 /// Converts the result of a call. `None` means that the path does not exist.
 pub(super) fn present<T>(outcome: io::Result<T>, action: &'static str, path: &Path) -> Result<Option<T>> {
     match outcome {
+        // A file at a parent of the key means that nothing is at the key itself.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         outcome => outcome.map(Some).map_err(io_error(action, path)),
     }
@@ -106,6 +107,7 @@ impl LocalStore {
     /// time.
     pub(super) fn create_file(&self, path: &Path, mode: u32) -> Result<File> {
         let folder = path.parent().unwrap_or(&self.root);
+        // The counter is only a guess, so it needs no ordering. Other errors appear again when the file is created.
         if self.folders_missing.load(Ordering::Relaxed) > 1
             && let Err(error) = self.make_folder(folder)
             && error.kind() == io::ErrorKind::AlreadyExists
@@ -126,12 +128,14 @@ impl LocalStore {
     /// Returns the permissions of a folder and an object. The owner can always write.
     pub(crate) fn modes_of(&self, folder: &Key<'_>, object: &Key<'_>) -> Modes {
         let mode_of = |key, or: u32| std::fs::metadata(self.path(key)).map_or(or, |found| found.mode());
+        // Special bits such as set-user-id are not copied, nor is the execute bit of a file.
         let (file, folder) = (mode_of(object, ALL.file) & ALL.file, mode_of(folder, ALL.folder) & ALL.folder);
         Modes { file: file | 0o600, folder: folder | 0o700 }
     }
 
     /// Returns the parent folder of the store.
     pub(crate) fn folder_above(&self) -> Option<Node> {
+        // `Path` gives `.` an empty parent, which would become `.` again below.
         let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
         Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
@@ -215,6 +219,7 @@ impl Store for LocalStore {
         let Some((mut reader, metadata)) = open_regular(&from)? else { return Ok(None) };
         let length = metadata.len();
         StoreError::check_size(length, most, || from.display().to_string())?;
+        // A copied object keeps the permissions of its source, as with `cp`.
         let mut writer = self.create_file(&to, metadata.mode() & 0o777)?;
         let copied = copy(&mut reader, &mut writer, length).map_err(io_error("copy", &from))?;
         if copied != length {
@@ -248,6 +253,7 @@ impl Store for LocalStore {
     #[cfg(target_os = "linux")]
     fn sync(&self, below: &Key<'_>) -> Result<()> {
         let path = self.path(below);
+        // One call for all files. A sync of each chunk costs 0.3 to 3 ms, and its write only 10 µs.
         let folder = File::open(&path).map_err(io_error("open", &path))?;
         rustix::fs::syncfs(&folder).map_err(|e| io_error("sync", &path)(e.into()))
     }
@@ -260,6 +266,7 @@ impl Store for LocalStore {
     fn create_folder(&self, key: &Key<'_>) -> Result<()> {
         let path = self.path(key);
         if let Some(parent) = path.parent() {
+            // The parents are not part of the hierarchy, so they get ordinary permissions.
             tree::create_folders(parent, ALL.folder).map_err(io_error("create", parent))?;
         }
         tree::create_folder(&path, self.modes.folder).map_err(io_error("create", &path))
@@ -280,6 +287,7 @@ impl Store for LocalStore {
     }
 
     fn destination(&self, below: &Key<'_>, replaces: bool) -> Result<Destination> {
+        // The user may name DEST by a link. It is resolved once here, as later writes follow no links.
         let target = tree::resolved(&self.path(below))?;
         if !replaces {
             return Ok(Destination::in_place(Node::confined(target)));
@@ -297,9 +305,11 @@ impl Store for LocalStore {
 
     fn free_space(&self, below: &Key<'_>) -> Result<FreeSpace> {
         let root = tree::resolved(&self.path(below))?;
+        // DEST may not exist yet. It will be on the file system of the nearest existing folder.
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(&root);
         let free = rustix::fs::statvfs(existing).map_err(|error| io_error("look at", existing)(error.into()))?;
         Ok(FreeSpace {
+            // Not `f_bfree`, which includes blocks that only root may use.
             blocks: free.f_bavail,
             block_bytes: free.f_frsize.max(1),
             // Some file systems report 0, as they create files as long as there are free blocks.

@@ -43,6 +43,7 @@ pub(super) fn is_own(found: &std::fs::Metadata) -> bool {
 pub(super) fn refuse_planted(folder: &Path) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let look = |path: &Path| std::fs::symlink_metadata(path).map_err(io_error("look at", path));
+    // Everybody may create entries in a folder with the sticky bit, but not remove those of others.
     let is_shared = folder.parent().map(look).transpose()?.is_some_and(|parent| parent.mode() & STICKY != 0);
     if is_shared && !is_own(&look(folder)?) {
         let other = io::Error::other("it belongs to another user: move it, or choose another DEST");
@@ -129,6 +130,7 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
                 let missing = absolute.strip_prefix(existing).unwrap_or(Path::new("")).components();
                 return Ok(missing.fold(resolved, |path, name| path.join(name)));
             }
+            // A path that ends in `..` has no file name. After a missing name it cannot be resolved.
             Err(error) if error.kind() == io::ErrorKind::NotFound && existing.file_name().is_some() => {}
             Err(error) => return Err(io_error("resolve", path)(error)),
         }
@@ -194,6 +196,7 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
 pub(crate) fn relation(path: &Path, other: &Path) -> Result<Relation> {
     let (path, other) = (resolved(path)?, resolved(other)?);
     let lies_in = |inner: &Path, outer: &Path| {
+        // Device and inode are compared too. A bind mount shows a folder under a second path.
         let folder = identity(outer);
         inner.starts_with(outer)
             || folder.is_some_and(|folder| inner.ancestors().any(|path| identity(path) == Some(folder)))

@@ -60,6 +60,7 @@ impl Document {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Ok(None);
         }
+        // A list and not a map: a map would drop repeated keys, which are an error.
         let Members(members) = serde_json::from_slice(bytes).map_err(no_json)?;
         let (mut templates, mut references, mut others) = (BTreeMap::new(), None, Vec::new());
         for (key, value) in members {
@@ -92,6 +93,7 @@ impl Document {
                 Value::Other(_) if may_be_other => return Ok(None),
                 Value::Other(found) => return Err(format!("{key:?} is not a reference, but {found}")),
                 Value::Target { url, part } => {
+                    // Millions of references share few targets, so each text is stored once.
                     let index = match indices.entry(url) {
                         Entry::Occupied(known) => *known.get(),
                         Entry::Vacant(new) => {

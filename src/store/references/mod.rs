@@ -106,6 +106,8 @@ impl Store for ReferenceStore {
         let (mut wanted, mut end) = (part, None);
         if let Some((start, object_bytes)) = range {
             let (offset, length) = part.of(object_bytes, most, name)?;
+            // The author of the file chooses the numbers. A sum that is too large ends beyond every target, which is an
+            // error.
             wanted = Part::Range { offset: start.saturating_add(offset), length };
             end = Some(start.saturating_add(object_bytes));
         }
@@ -134,6 +136,7 @@ impl Store for ReferenceStore {
             }
             Some((Reference::Target { index, part }, document)) => (self.target(document, *index, key)?, *part),
         };
+        // The limit of a chunk does not apply to its target, which is a whole file.
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
         let Some((offset, length)) = part else { return Ok(Some(reader)) };
         let end = offset.saturating_add(length);
@@ -255,6 +258,7 @@ impl ReferenceStore {
         }
         // A name in the folder may be a link to the outside. A missing file is reported when it is read.
         let around = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        // `is_inside` does not resolve `..` after a missing name, so a missing path with `..` is refused.
         let goes_up = path.components().any(|part| part == std::path::Component::ParentDir);
         let is_inside = file::is_inside(&path, around) && (path.exists() || !goes_up);
         if is_inside { Ok(Node::new(path)) } else { Err(outside(text)) }

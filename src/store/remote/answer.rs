@@ -131,6 +131,7 @@ impl StoreResponse {
     pub(super) fn to_response(&self, request: &HttpRequest) -> HttpResponse {
         let mut response = HttpResponse::new(self.body.clone().into());
         (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers.clone());
+        // The tag of a part is its id at the end of the upload, so a part without one must fail.
         if !request.uri().query().is_some_and(|query| query.contains("partNumber=")) {
             response.headers_mut().entry(ETAG).or_insert(HeaderValue::from_static("\"none\""));
         }
@@ -249,6 +250,7 @@ fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse::<u64>().ok()?);
+    // `last + 1` must not overflow.
     (first <= last && last < u64::MAX).then_some((first, last, total.trim().parse().ok()))
 }
 

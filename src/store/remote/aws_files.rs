@@ -40,7 +40,9 @@ impl AwsFiles {
         let config = text(file("AWS_CONFIG_FILE", "config")).unwrap_or_default();
         let credentials = text(file("AWS_SHARED_CREDENTIALS_FILE", "credentials")).unwrap_or_default();
         let mut values = BTreeMap::new();
+        // In this file the sections of all profiles except `default` begin with the word `profile`.
         let in_config = read_section(&config, &[&profile, &format!("profile {profile}")], &mut values);
+        // Read later, as the values of `credentials` win over those of `config`.
         let in_credentials = read_section(&credentials, &[&profile], &mut values);
         if named.is_some_and(|name| name == profile) && !in_config && !in_credentials {
             return Err(format!("the profile `{profile}` of AWS_PROFILE is in no file of ~/.aws"));
@@ -150,6 +152,7 @@ impl CredentialProvider for CredentialProcess {
     type Credential = AwsCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
+        // Locked during the whole call, so that concurrent requests run the program only once.
         let mut kept = self.kept.lock().await;
         if let Some((credential, until)) = kept.as_ref()
             && until.is_none_or(|until| Instant::now() < until)

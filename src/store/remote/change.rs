@@ -62,6 +62,7 @@ impl Client {
             Err(failure) => failure,
         };
         match failure.status() {
+            // The object was removed, so it does not have the required version.
             Some(404) if is_update => Ok(PutOutcome::Refused),
             Some(304 | 409 | 412) => Ok(PutOutcome::Refused),
             Some(400 | 405 | 501) => Ok(PutOutcome::Unsupported),
@@ -147,6 +148,7 @@ impl Client {
         let upload = (key.to_owned(), id.clone());
         held(&self.service.uploads).get(&upload).into_iter().flatten().for_each(AbortHandle::abort);
         let mut call = Call::new(Some(key), MOST_ANSWER);
+        // The process may end soon, so the abort must not wait for parts in flight.
         call.is_urgent = true;
         let abort = async { self.bucket()?.abort_multipart(&path(key)?, id).await };
         self.service.change(call, abort).await.map_err(|failure| self.failed("remove", key, failure))?;
@@ -184,6 +186,7 @@ impl RemoteStore {
         self.check_writable("remove", key)?;
         let (client, prefix) = (self.client()?, key.prefix());
         let kept = kept.map(Key::prefix);
+        // A listing does not show objects whose writes are in flight.
         client.writes.finish()?;
         let found = client.wait(client.objects(&prefix))?.into_iter().map(|(key, _)| key);
         let is_kept = |key: &String| kept.as_ref().is_some_and(|kept| key.starts_with(kept));
@@ -198,6 +201,7 @@ impl RemoteStore {
             for key in left {
                 client.begin_delete(key)?;
             }
+            // The order of the ranks holds only if all objects of one are gone before the next begins.
             client.writes.finish()?;
         }
         Ok(())

@@ -115,6 +115,7 @@ impl Client {
             service,
             // Azure has no suffix ranges.
             gives_ends: AtomicBool::new(address.kind != Kind::Azure),
+            // `object_store` has no bulk removal for Google.
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
             copies: OnceCell::new(),
             sizes: Mutex::default(),
@@ -151,6 +152,7 @@ impl Client {
     pub(super) async fn fetch(&self, wanted: GetRequest<'_>) -> Result<Option<StoreResponse>> {
         let range = match wanted.part {
             Part::Whole => None,
+            // HTTP has no empty range, so only the size is requested.
             Part::Range { length: 0, .. } | Part::Last(0) => {
                 return Ok(self.size(wanted.key).await?.map(empty));
             }
@@ -160,6 +162,7 @@ impl Client {
             }
             Part::Last(length) => Some(GetRange::Suffix(length)),
         };
+        // A server that ignores ranges sends the whole object, which may be larger than the part.
         let most = if matches!(wanted.part, Part::Range { .. }) { u64::MAX } else { wanted.most };
         let failure = match self.get(wanted.key, most, of_version(range, wanted.version)).await {
             Ok(answer) => return self.found(wanted, answer).map(Some),
@@ -168,10 +171,12 @@ impl Client {
         match (wanted.part, failure.status(), &failure) {
             // Some servers fail if the suffix is longer than the object, and so for every small object.
             (Part::Last(length), Some(200 | 206 | 500), _) => {
+                // If this fails too, the suffix was not the reason, and suffixes stay in use.
                 let found = self.fetch_end(wanted, length).await?;
                 self.gives_ends.store(false, Ordering::Relaxed);
                 Ok(found)
             }
+            // Other servers answer 416 to such a suffix. The whole object is then not longer than the suffix.
             (Part::Last(length), Some(416), Failure::Answered(answer)) if answer.object_bytes != Some(0) => {
                 let most = wanted.most.min(length);
                 Box::pin(self.fetch(GetRequest { part: Part::Whole, most, ..wanted })).await
@@ -316,6 +321,7 @@ impl Client {
             let help = "check that the address is that of a store, and its endpoint";
             return Err(self.error("list", below, "the answer is not a listing", help));
         };
+        // A server may ignore the prefix. Keys elsewhere are not keys of the node.
         page.entries.retain(|(key, ..)| key.starts_with(prefix));
         Ok(page)
     }

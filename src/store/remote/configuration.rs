@@ -114,6 +114,7 @@ fn settings<K: FromStr + Eq + Hash, const N: usize>(
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
             && name.starts_with(prefix)
             && !value.is_empty()
+            // `AWS_CONDITIONAL_PUT=disabled` would switch off the conditions that exclude a second run.
             && has_effect(name, value, None)
             && let Ok(key) = name.to_ascii_lowercase().parse()
         {
@@ -163,6 +164,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Sto
     let mut address = named.map(|named| endpoint(named)).transpose()?;
     if files.names_bucket_in_host() {
         if !is_on(&settings, &Key::VirtualHostedStyleRequest) {
+            // `object_store` expects an endpoint that contains the bucket if requests have it in the host name.
             address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
         }
         settings.insert(Key::VirtualHostedStyleRequest, "true".to_owned());
@@ -181,6 +183,8 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Sto
     let builder = settings.into_iter().fold(builder, |builder, (key, value)| builder.with_config(key, value));
     let mut builder = found.into_iter().fold(builder, AmazonS3Builder::with_credentials);
     builder = if is_signed {
+        // Requests for credentials have a client of their own. The service would take their answers for those of the
+        // store.
         let built = builder.clone().with_http_connector(credentials()?).build();
         builder.with_credentials(built.map_err(|error| cause(&error))?.credentials().clone())
     } else {
@@ -346,6 +350,7 @@ impl Address {
         if bucket.is_empty() {
             return Err("the name of a bucket or container follows ://");
         }
+        // `$` is for the containers `$root`, `$web` and `$logs` of Azure.
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'$');
         if !bucket.bytes().all(is_name) {
             return Err("the name of a bucket or container has only letters, digits, `.`, `-` and `_`");
@@ -374,6 +379,7 @@ impl Address {
             return Err("the name of a server follows ://");
         }
         let decoded = |text: &str| percent_decoded(text).ok_or(BAD_PERCENT);
+        // Basic authentication needs the colon, also without a password.
         let user = user.map(|user| if user.contains(':') { user.to_owned() } else { format!("{user}:") });
         let user = user.map(|user| decoded(&user)).transpose()?;
         decoded(path)?;

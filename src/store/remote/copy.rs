@@ -61,6 +61,7 @@ impl RemoteStore {
         if first == CopyOutcome::Pending {
             let (copying, from, target) = (client.clone(), from.as_str().to_owned(), to.as_str().to_owned());
             let copy = async move { copying.copy(&from, &target, bytes).await };
+            // The bytes stay on the server, so they do not count towards the limit of bytes in flight.
             client.writes.begin(to.as_str(), 0, copy)?;
         }
         Ok(Some(bytes))
@@ -120,6 +121,7 @@ impl Client {
             known.1 = Some(Instant::now());
             listed = known.0.remove(key);
         }
+        // Other threads need not wait for the request of a single size.
         drop(known);
         // A server may ignore the start key. The object can still exist.
         listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))

@@ -107,6 +107,7 @@ impl Client {
     fn answered(&self, action: &str, answer: &StoreResponse) -> (String, String) {
         let status = answer.status;
         let region = answer.header("x-amz-bucket-region");
+        // Amazon answers a request to a wrong region with one of these statuses.
         if let Some(region) = region.filter(|_| matches!(status.as_u16(), 301 | 307 | 400)) {
             return (format!("the bucket is in the region {region} ({status})"), format!("set AWS_REGION={region}"));
         }
@@ -141,6 +142,7 @@ impl Client {
                 } else {
                     "the credentials do not allow it; public data may need `--anonymous`"
                 };
+                // Amazon answers 403 for an absent object if the user may not list the bucket.
                 let is_for_missing = matches!(action, "read" | "look at") && !self.options.refused_is_absent;
                 let more = "; if the store answers 403 for missing objects, add `--missing-status 403`";
                 return format!("{who}{}", if is_for_missing { more } else { "" });

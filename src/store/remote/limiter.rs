@@ -52,6 +52,8 @@ impl Limiter {
     pub(super) async fn permit(self: &Arc<Self>, is_urgent: bool) -> Permit {
         loop {
             let mut freed = pin!(self.freed.notified());
+            // Registered before the check. Otherwise a permit that becomes free between the check and the wait could be
+            // missed.
             freed.as_mut().enable();
             {
                 let mut state = held(&self.state);

@@ -76,6 +76,7 @@ impl Page {
         let objects = document.contents.into_iter().chain(document.blobs.blob);
         // Azure lists real folders also as objects. Their contents have entries of their own.
         let objects = objects.filter(|entry| entry.properties.kind != "directory");
+        // S3 and Google have the size in one element, and Azure in the other. The missing one is 0.
         let objects = objects.map(|entry| (entry.key.key(), entry.size.max(entry.properties.bytes)));
         let folders = document.common_prefixes.into_iter().chain(document.blobs.blob_prefix);
         let mut entries = Vec::new();

@@ -62,6 +62,7 @@ impl RemoteLog {
         // Another run may have taken the lock and write there.
         self.check_lock()?;
         let last = self.parts.last().and_then(|(last, _)| last.rsplit('/').next()?.parse::<u64>().ok());
+        // Eight digits, so that keys sort like their numbers.
         let key = format!("{}/{:08}", self.key, last.map_or(self.parts.len() as u64, |last| last + 1));
         let lines = std::mem::take(&mut self.lines);
         let length = lines.len() as u64;
@@ -81,6 +82,7 @@ impl Log for RemoteLog {
         if matches!(lock, Lock::Elsewhere(_)) {
             return Ok(lock);
         }
+        // While the lock is held, no other process changes the log, so this list stays right.
         self.find_parts().map(|()| lock)
     }
 
@@ -404,6 +406,7 @@ impl LockState {
 /// Releases the lock when its owner ends, whatever else is left there.
 impl Drop for RemoteLock {
     fn drop(&mut self) {
+        // If the server ignores versions, a renewal in flight could write the lock again after its removal.
         self.renewing.abort();
         // If this fails, the lock expires.
         let _ = self.owner.client.wait(self.owner.release());

@@ -215,6 +215,7 @@ impl Store for RemoteStore {
         let delimiter = (depth == Depth::Folder).then_some("/".into());
         let options = PaginatedListOptions { delimiter, ..PaginatedListOptions::default() };
         let client = self.client()?;
+        // A listing does not show objects whose writes are in flight.
         client.writes.finish()?;
         let mut pages = pin!(client.pages(&prefix, options));
         while let Some(page) = client.wait(pages.try_next())? {

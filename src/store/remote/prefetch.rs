@@ -41,6 +41,7 @@ impl Client {
     /// Requests a part that will be read soon. Does nothing if it is already requested, or if a limit is reached.
     pub(super) fn prefetch(self: &Arc<Self>, key: &str, part: Part) {
         let length = match part {
+            // The size of a whole object is not known before the answer. The request itself has a limit.
             Part::Whole => 0,
             Part::Range { length, .. } | Part::Last(length) => length,
         };
@@ -73,6 +74,7 @@ impl Client {
             parts.remove(index)
         };
         let fetched = self.wait(&mut asked.task).ok();
+        // The announced request had a lower limit than this read may have.
         fetched.filter(|fetched| !matches!(fetched, Err(StoreError::TooLarge { .. })))
     }
 
@@ -191,6 +193,7 @@ impl RemoteReader {
             return Ok(state.keep(bytes, Some(whole - length)));
         }
         let wanted = state.wanted(offset, length).min(self.length - offset);
+        // Reads that were not announced do not wait for each other.
         drop(state);
         let bytes = self.fetch(offset, wanted)?;
         Ok(held(&self.state).keep(bytes, None))

@@ -105,10 +105,12 @@ impl Service {
     pub(super) fn new(requests: usize, kind: Kind, authorization: Option<&str>) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         if let Some(Ok(mut value)) = authorization.map(HeaderValue::from_str) {
+            // Such a value is not shown in debug output.
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
         let builder = client_builder();
+        // Web servers also redirect to other hosts. `reqwest` then leaves the authorization out.
         let builder = if kind == Kind::Http { builder.redirect(Policy::limited(MOST_REDIRECTS)) } else { builder };
         let builder = builder.connect_timeout(FIRST_ATTEMPT).pool_max_idle_per_host(requests).default_headers(headers);
         let client = HttpClient::new(builder.build().map_err(|error| cause(&error))?);
@@ -160,6 +162,7 @@ impl Service {
             (None, Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. })) => {
                 Err(Failure::of_status(StatusCode::NOT_IMPLEMENTED))
             }
+            // No request was sent. So `object_store` failed before it, when it asked for credentials.
             (None, Err(error)) => {
                 Err(Failure::Final(format!("there are no credentials: {}", cause(&error)), credentials_help(self.kind)))
             }
@@ -192,6 +195,7 @@ impl Service {
 
     /// Returns the locks that guard the objects that a request changes. This process must have all of them.
     fn locks_for(&self, call: &Call, request: &HttpRequest) -> Vec<Arc<LockOwner>> {
+        // A removal with a query aborts an upload, which changes no object.
         let aborts = request.method() == Method::DELETE && request.uri().query().is_some();
         if matches!(*request.method(), Method::GET | Method::HEAD) || aborts {
             return Vec::new();
@@ -224,6 +228,7 @@ impl Service {
             if let Some(why) = self.given_up.get() {
                 return Err(self.given_up(why));
             }
+            // Measured from the first permit, as waiting for other requests is no fault of the store.
             let began = *began.get_or_insert_with(Instant::now);
             let outcome = self.attempt(call, &request, permit, began).await;
             let Err(Failure::Passing(why, asked)) = outcome else { return outcome };
@@ -279,6 +284,7 @@ impl Service {
         let answered = tokio::time::timeout(longest, self.client.execute(request)).await.map_err(silent)?;
         let (parts, body) = answered.map_err(|error| Failure::of_transport(&error))?.into_parts();
         let (status, mut headers) = (parts.status, parts.headers);
+        // HTTP 1.0 closes connections without saying so.
         if parts.version == Version::HTTP_10 {
             headers.entry(CONNECTION).or_insert(HeaderValue::from_static("close"));
         }
@@ -307,6 +313,7 @@ fn complete(request: &mut HttpRequest, is_of_bucket: bool) -> Result<(), Failure
     }
     Url::parse(&url).map_err(|error| no_url(format!("the address is no URL: {error}")))?;
     *request.uri_mut() = url.parse().map_err(|_| no_url("the address is no URL".to_owned()))?;
+    // The stored bytes are needed. A server may otherwise compress them for the transfer.
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(())
 }

@@ -70,6 +70,8 @@ impl InFlightWrites {
         let mut state = self.wait_until(|state| {
             let under_way = || state.writes.values().flatten().map(|(_, bytes)| *bytes);
             let sum: u64 = under_way().sum();
+            // An object above the limit is written when nothing else is in flight. Two writes of one key could end in
+            // any order, so the second waits.
             (sum == 0 || sum.saturating_add(bytes) <= MOST_BYTES)
                 && under_way().count() < self.most
                 && !state.holds(key)
@@ -78,12 +80,14 @@ impl InFlightWrites {
         state.begun += 1;
         state.writes.insert(number, Some((key.clone(), bytes)));
         drop(state);
+        // A second task waits for the write, so that a panic of the write also becomes an error.
         let (shared, task) = (self.clone(), self.runtime.spawn(write));
         self.runtime.spawn(async move {
             let outcome = task.await.unwrap_or_else(|error| Err(ended_early(key, error)));
             let mut state = held(&shared.state);
             state.writes.remove(&number);
             if let Err(error) = outcome {
+                // The mark stays, so that a unit with a failed write never counts as done.
                 state.writes.insert(number, None);
                 state.failed.get_or_insert(error);
             }

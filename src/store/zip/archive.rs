@@ -93,6 +93,7 @@ impl Archive {
     fn start_by(&self, member: &Member, header: &[u8]) -> Result<u64> {
         let no_header = || self.damaged(member, "its header is missing");
         let field = |at: usize| header.get(at..at + 2).map(|field| u16::from_le_bytes([field[0], field[1]]));
+        // The extra fields of this header may have another length than those in the directory.
         let (Some(name_bytes), Some(extra_bytes)) = (field(26), field(28)) else { return Err(no_header()) };
         let name = header.get(30..30 + usize::from(name_bytes));
         if !header.starts_with(b"PK\x03\x04") || name != Some(member.name.as_bytes()) {
@@ -180,6 +181,7 @@ impl Archive {
         let start = self.start_by(member, bytes)?;
         let begin = usize::try_from(start - member.header).unwrap_or(usize::MAX);
         let stored = usize::try_from(member.stored_bytes).unwrap_or(usize::MAX);
+        // The extra fields are longer than expected, so the end of the data is missing.
         if bytes.len().checked_sub(begin).is_none_or(|found| found < stored) {
             return self.object.read_at(start, member.stored_bytes, bytes);
         }
@@ -217,6 +219,7 @@ impl ReadObject for MemberReader {
     fn read_at(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let MemberReader { archive, member, .. } = self;
         Part::Range { offset, length }.of(member.bytes, u64::MAX, || archive.shown(member))?;
+        // Only a read of the whole member can verify its checksum.
         if length == member.bytes {
             return archive.read_whole(member, bytes);
         }

@@ -113,6 +113,7 @@ impl Directory {
                 Ok(directory) => return Ok(Some(directory)),
                 Err((error, _)) if !error.is_data_fault() => return Err(error),
                 Err((fault, Some(end_before))) => {
+                    // The last record of the file is tried first, and is the most likely one, so its fault is reported.
                     first.get_or_insert(fault);
                     end = end_before;
                 }
@@ -213,6 +214,7 @@ impl Directory {
     fn sort(&mut self) {
         self.members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         for same in self.members.chunk_by_mut(|a, b| a.name == b.name) {
+            // Several entries of one folder are harmless.
             let is_double = same.len() > 1 && same.iter().any(|member| !member.is_folder);
             for member in same {
                 member.is_double = is_double;

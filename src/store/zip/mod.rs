@@ -106,6 +106,7 @@ impl Store for ZipStore {
 
     /// Announces whole members only. The offset of a part is not known in advance.
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
+        // A hint must return at once, so it never opens the file.
         let Some(Some(archive)) = self.opened.get() else { return };
         let parts = soon.iter().filter(|(_, part)| *part == Part::Whole);
         let ranges = parts.filter_map(|(key, _)| Some((self.outer.prefix.clone(), archive.range_of(key)?)));
@@ -122,6 +123,7 @@ impl Store for ZipStore {
 
     /// Returns a destination for a new file. Existing files are never extended.
     fn destination(&self, below: &Key<'_>, _replaces: bool) -> Result<Destination> {
+        // Members are written at their offsets, which only a local file allows.
         let file = self.outer.local_path().filter(|_| self.outer.is_local() && below.is_root());
         let Some(file) = file else { return Err(StoreError::unsupported("write", self.shown(below))) };
         let target = local::resolved(&file)?;
@@ -173,6 +175,7 @@ impl Store for StagedZip {
 
     /// Writes a member. A durable one is the last, and completes the file.
     fn put(&self, key: &Key<'_>, bytes: &[u8], how: Put) -> Result<bool> {
+        // The root document is written last, and is the only durable one (`write_documents` of transcode).
         self.writer.put(key, bytes)?;
         if how == Put::Durable {
             self.writer.finish()?;
@@ -191,6 +194,7 @@ impl Store for StagedZip {
     }
 
     fn remove(&self, key: &Key<'_>, what: Tree<'_>) -> Result<bool> {
+        // The bytes stay in the file as a gap, which the directory does not mention.
         Ok(remove_from(&mut self.writer.state().members, key, what))
     }
 

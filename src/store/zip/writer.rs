@@ -111,6 +111,7 @@ impl ZipWriter {
             self.write_at(bytes, entry.start)?;
         }
         self.write_at(&header, entry.header)?;
+        // Noted after the write, so that a reader of the unfinished file never finds a member without its bytes.
         self.note(key, entry);
         Ok(())
     }
@@ -136,6 +137,7 @@ impl ZipWriter {
 
     /// Completes the file, and makes it durable.
     pub(super) fn finish(&self) -> Result<()> {
+        // The threads that write have ended before, so no stronger ordering is needed.
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
         }
@@ -214,6 +216,7 @@ fn narrow(value: u64) -> [u8; 4] {
 
 /// Returns true if a value needs zip64.
 fn is_wide(value: u64) -> bool {
+    // The largest value itself is the marker of zip64.
     value >= u64::from(u32::MAX)
 }
 
@@ -249,6 +252,7 @@ pub(super) fn local_header(name: &str, bytes: u64, crc32: u32) -> Vec<u8> {
 /// Returns the entry of a member in the directory.
 fn entry(name: &str, written: &MemberEntry) -> Vec<u8> {
     let MemberEntry { header, bytes, crc32, .. } = *written;
+    // The specification (4.5.3) fixes this order. A value that fits its own field is omitted.
     let mut values = if is_wide(bytes) { vec![bytes, bytes] } else { Vec::new() };
     values.extend(Some(header).filter(|header| is_wide(*header)));
     let extra = zip64(&values);
@@ -261,6 +265,7 @@ fn entry(name: &str, written: &MemberEntry) -> Vec<u8> {
 /// Returns the records at the end of the file. `start` and `length` are those of the directory, in bytes.
 fn end_records(count: u64, start: u64, length: u64) -> Vec<u8> {
     let mut records = Vec::new();
+    // The number 65,535 itself is the marker of zip64.
     if count >= u64::from(u16::MAX) || is_wide(start) || is_wide(length) {
         records.extend(*b"PK\x06\x06\x2c\0\0\0\0\0\0\0");
         records.extend([UNIX | ZIP64, ZIP64, 0, 0, 0, 0].map(u16::to_le_bytes).as_flattened());

@@ -301,6 +301,8 @@ impl PairCounter {
         self.gather(both, &mut pairs.both);
         let Some(valid) = block.valid() else {
             pairs.pairs += (axis.outer * run / self.size) as u64;
+            // Every element but the last along the axis is the first of a pair, and every element but the first is the
+            // second.
             let (first, last) = (block.face(axis, 0), block.face(axis, axis.length - 1));
             let (first, last) = (self.ones(&first), self.ones(&last));
             for position in 0..POSITIONS {
@@ -333,6 +335,7 @@ impl PairCounter {
     fn elements<'a>(&mut self, runs: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> u64 {
         let mut ones = [0; POSITIONS];
         self.gather(runs, &mut ones);
+        // A mask has all bits of an element or none, so one position counts the elements.
         ones[0]
     }
 
@@ -369,6 +372,7 @@ impl PairCounter {
         bytes[self.filled..whole].fill(0);
         let counted = self.kernel.run(&bytes[..whole], &mut []);
         for (position, count) in counted.into_iter().enumerate() {
+            // A word contains several elements if these are shorter.
             ones[position % (self.size * 8)] += u64::from(count);
         }
         self.filled = 0;

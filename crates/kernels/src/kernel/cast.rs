@@ -82,6 +82,7 @@ impl Cast {
         figures.count += (source.len() / from.size()) as u64;
         figures.nan += nan;
         figures.rounded += if target.is_float() { 0 } else { rounded };
+        // A change of data type has no entry but that of NaN (`--nan-value`).
         let Some((_, of_nan)) = scalar_map.first() else { return };
         let same = with_element!(target.element(), T => {
             let is_same = |element: &&[u8]| bytemuck::pod_read_unaligned::<T>(element) == T::from_bits64(*of_nan);
@@ -136,12 +137,14 @@ impl Cast {
     /// Converts one value by the exact path. Bits are zero-extended to 64.
     pub fn convert_one(&self, bits: u64) -> Result<u64, FaultKind> {
         let CastOptions { source, target, .. } = self.options;
+        // The map comes before every other check, so a mapped value may be out of range (SEMANTICS: A2.10).
         if let Some(mapped) = self.map.get(bits) {
             return Ok(mapped);
         }
         if !is_of_type(bits, source) {
             return Err(FaultKind::NotOfType);
         }
+        // An equal type keeps all bits, those of a NaN, too (SEMANTICS: B11).
         if source == target { Ok(bits) } else { self.convert_value(Value::new(bits, source)) }
     }
 
@@ -166,6 +169,7 @@ impl Cast {
     fn to_integer(&self, value: Value) -> Result<u64, FaultKind> {
         let target = self.options.target;
         let rounded = value.to_integer(self.options.rounding)?;
+        // The range is tested after rounding: 255.4 becomes 255 as uint8, not a fault (SEMANTICS: A2.6).
         let (least, greatest) = target.integer_bounds().unwrap_or_default();
         if rounded.value.is_some_and(|integer| (least..=greatest).contains(&integer)) {
             return Ok(integer_bits(rounded.low, target.element()));
@@ -192,6 +196,8 @@ impl FastCast {
         let sizes = (options.source.size(), options.target.size());
         let is_small = |number_type: NumberType| number_type.small_float().is_some() && number_type.size() == 1;
         let to_small = is_small(options.target);
+        // No loop reads or writes small floats of one byte. A table has their results for each source of one or two
+        // bytes.
         let is_tabled = match sizes.0 {
             1 => options.source.small_float().is_some() || options.target.small_float().is_some(),
             2 => to_small,

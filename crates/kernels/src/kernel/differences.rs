@@ -96,11 +96,13 @@ impl Differences {
     fn differences<C: Code>(&self, elements: &mut [C], last: &mut [C]) {
         let block = self.length * self.inner;
         for (elements, last) in elements.chunks_exact_mut(block.max(1)).zip(last.chunks_exact_mut(self.inner.max(1))) {
+            // The walk below needs the last elements of rows, which the differences overwrite.
             last.copy_from_slice(&elements[block - self.inner..]);
             if self.inner == 1 {
                 neighbours(elements);
                 continue;
             }
+            // The rows go from the last to the first, so that the row before is still unchanged.
             for row in (1..self.length).rev() {
                 let (before, row) = elements.split_at_mut(row * self.inner);
                 let before = &before[before.len() - self.inner..];
@@ -118,6 +120,8 @@ impl Differences {
         let block = self.length * self.inner;
         let mut before = C::default();
         if self.inner == 1 {
+            // Each row is summed as if it began at 0. The walk then adds the last element of the row before it to the
+            // whole row.
             scan(elements, block);
             walk(&self.walk, [0, 0], &mut |[_, offset]| {
                 let row = &mut elements[offset..offset + block];
@@ -128,6 +132,8 @@ impl Differences {
             });
             return;
         }
+        // The first element of a row continues from the last of another row. So the total of each row comes first, then
+        // the first elements in the order of the walk, then the sums along the rows.
         for (elements, totals) in elements.chunks_exact(block.max(1)).zip(totals.chunks_exact_mut(self.inner.max(1))) {
             totals.fill(C::default());
             for row in elements.chunks_exact(self.inner).skip(1) {

@@ -68,6 +68,7 @@ impl Add for Double {
     type Output = Double;
 
     fn add(self, other: Double) -> Double {
+        // The cheaper sum of two pairs adds both low parts at once. It loses its digits if the high parts cancel.
         let (high, lost) = two_sum(self.high, other.high);
         let (low, lost_low) = two_sum(self.low, other.low);
         let middle = Double::new(high, lost + low);

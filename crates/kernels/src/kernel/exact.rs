@@ -59,6 +59,7 @@ impl FloatFormat {
     pub(crate) const fn clamped(self, outside: RangeError) -> Result<u64, RangeError> {
         let bound = if self.is_ieee() { self.infinity() } else { self.greatest() };
         match outside {
+            // The pattern 0 is the least number of a format without a zero.
             RangeError::Below if self.is_unsigned() => Ok(0),
             RangeError::Below => Ok(bound | self.sign()),
             RangeError::Above => Ok(bound),
@@ -126,6 +127,7 @@ impl Value {
     pub(crate) fn to_integer(self, rounding: Rounding) -> Result<RoundedInteger, FaultKind> {
         let (negative, magnitude, exponent) = match self {
             Value::Finite { negative, magnitude, exponent } => (negative, magnitude, exponent),
+            // Clamping and wrapping apply to finite values only (SEMANTICS: A2.9, B6).
             Value::Infinite { .. } => return Err(FaultKind::Infinite),
             Value::NotANumber { .. } => return Err(FaultKind::NotANumber),
         };
@@ -134,6 +136,7 @@ impl Value {
         } else if magnitude == 0 {
             Some(0)
         } else if exponent < 64 {
+            // 64 bits of magnitude and a shift of at most 63 fit into 128 bits.
             Some(u128::from(magnitude) << exponent)
         } else {
             None
@@ -167,6 +170,7 @@ impl Value {
             Value::Infinite { .. } => return Err(RangeError::Infinite),
             Value::NotANumber { negative, payload } => {
                 let nan = format.canonical_nan().ok_or(RangeError::NotANumber)?;
+                // The sign and the leading payload stay, and the NaN becomes quiet (SEMANTICS: B11).
                 let kept = if format.is_ieee() { payload >> (52 - format.fraction_bits) } else { 0 };
                 return Ok(if format.has_signed_nan() { format.signed(negative, nan | kept) } else { nan });
             }
@@ -207,6 +211,7 @@ fn shift_right(magnitude: u64, shift: u32, negative: bool, rounding: Rounding) -
     let (floor, remainder, half) = match shift {
         0 => return magnitude,
         1..64 => (magnitude >> shift, magnitude & ((1 << shift) - 1), 1 << (shift - 1)),
+        // All bits are dropped, and the highest of them is worth one half.
         64 => (0, magnitude, 1 << 63),
         // Less than one half.
         _ => (0, u64::from(magnitude != 0), 1 << 63),

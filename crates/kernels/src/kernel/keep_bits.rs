@@ -54,6 +54,8 @@ impl BitRound {
         }
         let all = u64::MAX >> (64 - width);
         let half = (1_u64 << (dropped - 1)) - 1;
+        // An integer near the greatest has no greater one to round to. Without the limits it would wrap to a small
+        // number.
         let rounded = bits.saturating_add(((bits >> dropped) & 1) + half).min(all);
         rounded & !((1 << dropped) - 1)
     }

@@ -96,6 +96,7 @@ fn nearest_float16(value: f32) -> (f16, bool) {
     const INFINITY: u32 = f32::INFINITY.to_bits();
     let bits = value.to_bits();
     let magnitude = bits & 0x7fff_ffff;
+    // 112 is the difference of the biases, 127 and 15.
     let normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13).wrapping_sub(112 << 10);
     // The floats around one half have the distance of subnormal float16s.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);

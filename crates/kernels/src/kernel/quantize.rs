@@ -99,6 +99,7 @@ impl Quantize {
         let target_spans = target[..count * target_size].chunks_mut(SPAN * target_size);
         for (span, (source, target)) in source_spans.zip(target_spans).enumerate() {
             let before = seen.all;
+            // Missing values are replaced in a copy of a tile. So such a span is converted tile by tile.
             if !self.missing.is_empty() || !self.run_pass(source, target, &mut seen) {
                 for_each_tile((source, source_size), (target, target_size), |source, target, first| {
                     if self.convert_tile(source, target, &mut seen) {
@@ -190,6 +191,7 @@ impl Quantize {
             let codes: &[T] = bytemuck::try_cast_slice(target).unwrap_or_default();
             codes.iter().map(|found| u64::from(*found == code)).sum::<u64>()
         });
+        // Each NaN has the code. If more elements have it, some are numbers.
         found != nan
     }
 
@@ -219,6 +221,7 @@ impl Quantize {
         let scaled = Value::new(self.scale_offset.encode_one(bits)?, source);
         let rounded = scaled.to_integer(rounding)?;
         let (code, is_clamped) = self.code(scaled, rounded)?;
+        // `rounding` applies to decoding, too (SEMANTICS: A2.4).
         let decoded = Value::from_integer(code).to_float(self.format, rounding);
         let decoded = self.scale_offset.decode_one(decoded.map_err(|_| FaultKind::Overflow)?)?;
         let error = (Value::new(decoded, source).to_f64() - x.to_f64()).abs();

@@ -30,6 +30,7 @@ impl ResultTable {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut results);
         for (index, is_fault) in is_fault.iter_mut().enumerate() {
             let converted = convert(index as u64);
+            // The result of a fault is not used: a tile with one takes the exact path.
             super::tile::write_bits(bytes, sizes.1, index, converted.unwrap_or_default());
             *is_fault = converted.is_err();
         }

@@ -183,6 +183,7 @@ impl<W: WideFloat> RoundToInteger<W> for ByFraction<W> {
         // The difference is exact. Adding one half first would round 0.49999999999999994 up.
         let step = if magnitude - down >= limit { W::one() } else { W::zero() };
         let rounded = (down + step).copysign(x);
+        // From `INTEGRAL` on, the sum above rounds away more than a fraction.
         if ROUNDS || magnitude < W::INTEGRAL { rounded } else { x }
     }
 }

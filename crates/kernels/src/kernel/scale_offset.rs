@@ -110,6 +110,8 @@ impl ScaleOffset {
         // The integers whose product with the scale is in range.
         let (first, last) = if scale > 0 { (least, greatest) } else { (greatest, least) };
         let factor = (divide_up(first, scale).max(least), divide_down(last, scale).min(greatest));
+        // Encoding multiplies the value less the offset. Decoding adds the offset to the quotient, whose product is the
+        // value.
         let accepted = if DECODE {
             (factor.0.max(least - offset), factor.1.min(greatest - offset))
         } else {
@@ -157,6 +159,7 @@ impl ScaleOffset {
 
     /// Runs one float operation, rounded once. Without its parameter it is skipped.
     fn operation(&self, bits: u64, parameter: Option<u64>, apply: Operation) -> Result<u64, FaultKind> {
+        // Adding an absent offset as 0 would change -0.0 to 0.0 (SEMANTICS: B30).
         let Some(parameter) = parameter else { return Ok(bits) };
         if let Some(float) = self.number_type.small_float() {
             return self.small_operation(float.format(), [bits, parameter], apply);
@@ -165,6 +168,7 @@ impl ScaleOffset {
             // The float64 of a result can be rounded to 24 bits of significand or fewer without rounding twice.
             let [x, parameter]: [f64; 2] = [bits, parameter].map(|bits| T::from_bits64(bits).as_());
             let result: T = apply(x, parameter).as_();
+            // An infinity of the input may pass, but a finite value must stay finite (SEMANTICS: B27).
             let became_infinite = x.is_finite() && AsPrimitive::<f64>::as_(result).is_infinite();
             if became_infinite { Err(FaultKind::Overflow) } else { Ok(result.to_bits64()) }
         }, else Ok(bits))
@@ -199,6 +203,7 @@ impl ScaleOffset {
             |value: Option<i128>| value.filter(|value| (least..=greatest).contains(value)).ok_or(FaultKind::Overflow);
         let x = integer_of(bits, self.number_type.element());
         let (offset, scale) = self.integer_parameters();
+        // The intermediate value has to be in range, too, even if the final one is (SEMANTICS: A1.6, B26).
         let result = if DECODE {
             if x.checked_rem(scale) != Some(0) {
                 return Err(FaultKind::Remainder);
@@ -234,6 +239,7 @@ fn divide_up(dividend: i128, divisor: i128) -> i128 {
 /// Returns the inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of correct
 /// bits.
 fn inverse(odd: u64) -> u64 {
+    // `(3 * odd) ^ 2` is an inverse modulo 2^5, so the first value has 5 correct bits.
     (0..5)
         .fold(odd.wrapping_mul(3) ^ 2, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }

@@ -123,6 +123,7 @@ pub(super) fn extent_of<T: Ordered>(elements: &[T]) -> Extent {
     let mut finite = (T::of_key(least), T::of_key(greatest));
     // Infinities and NaN are outside the finite values in the order of bits.
     if !(finite.0.is_finite() && finite.1.is_finite()) {
+        // Each other element is replaced by a finite one, which changes neither extreme.
         let substitute = elements.iter().find(|element| element.is_finite());
         let key = substitute.map_or(least, |element| element.key());
         let keys = elements.iter().map(|element| if element.is_finite() { element.key() } else { key });

@@ -60,6 +60,8 @@ impl SummaryScan {
         const LEAST: i32 = -300;
         let extremes = summary.extent.finite.filter(|_| self.number_type.element() == ElementType::Float64)?;
         let magnitude = f64::from_bits(extremes.0).abs().max(f64::from_bits(extremes.1).abs());
+        // From magnitudes of at most 2^470 come distances of at most 2^471. 2^64 of their squares are at most 2^1006,
+        // and a float64 reaches 2^1024.
         let exponent = if magnitude > 2_f64.powi(GREATEST) {
             -600
         } else if magnitude < 2_f64.powi(LEAST) && magnitude > 0.0 {
@@ -86,6 +88,7 @@ impl SummaryScan {
         if count > 0 {
             self.scan(&element[..size], &mut summary);
         }
+        // The squares stay 0, because equal elements have no distance from their mean.
         let Extent { count: all, nan, positive_infinity, negative_infinity, .. } = &mut summary.extent;
         for number in [all, nan, positive_infinity, negative_infinity, &mut summary.equal] {
             *number *= count;
@@ -98,6 +101,7 @@ impl SummaryScan {
     pub fn merge(&self, summary: &mut Summary, other: &Summary) {
         let [finite, others] = [summary.extent, other.extent].map(|extent| extent.num_finite());
         if finite > 0 && others > 0 {
+            // The squares of two parts are merged by the formula of Chan, Golub and LeVeque (1983).
             let apart = (quotient(other.sum, others) - quotient(summary.sum, finite)).value();
             let weight = approximate(finite) * approximate(others) / approximate(finite + others);
             summary.squares = summary.squares + Double::from(apart * apart * weight);
@@ -135,6 +139,7 @@ fn quotient(sum: Double, count: u64) -> Double {
 
 /// Returns the exact product of a sum and a count.
 fn product(sum: Double, count: u64) -> Double {
+    // Each half of the count is exact in float64, unlike a count beyond 2^53.
     sum.times(approximate(count >> 32)).times(4_294_967_296.0) + sum.times(approximate(count & 0xffff_ffff))
 }
 
@@ -230,6 +235,7 @@ impl<T: Narrow> Summed for T {
     #[inline(always)]
     fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
         let count = approximate(finite);
+        // The sum of both extremes may be beyond the range of float64. The sum of their halves is not.
         let middle = 0.5 * extremes.0.value(scale) + 0.5 * extremes.1.value(scale);
         let pivot = if middle.is_finite() { middle } else { 0.0 };
         let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
@@ -296,6 +302,7 @@ macro_rules! wide {
                 reason = "halves are of 32 bits, and the mean of unsigned integers has no sign"
             )]
             fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), _scale: f64) -> Moments {
+                // A tile has 2,048 elements, so sums of their 32-bit halves fit into 64 bits.
                 let (mut high, mut low) = (0_i64, 0_i64);
                 for element in elements {
                     high += (*element >> 32) as i64;

@@ -59,6 +59,7 @@ pub(crate) fn for_each_tile<E>(
     let (mut source, mut target) = (&source[..count * source_size], &mut target[..count * target_size]);
     let mut length = match LINE - target.as_ptr().addr() % LINE {
         LINE => TILE,
+        // A target that is not aligned to its elements reaches no line exactly. Its tiles are copied anyway.
         to_line => to_line.div_ceil(target_size),
     };
     let mut first = 0;

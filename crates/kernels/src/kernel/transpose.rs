@@ -130,9 +130,11 @@ impl Plan {
         }
         let source_strides = strides(source);
         let mut merged: Vec<(usize, usize)> = Vec::with_capacity(order.len());
+        // A dimension of length 1 moves nothing, and would only separate others that can be merged.
         for &dimension in order.iter().filter(|&&dimension| source[dimension] != 1) {
             let (extent, stride) = (source[dimension], source_strides[dimension]);
             match merged.last_mut() {
+                // Dimensions that are neighbours on both sides become one.
                 Some(last) if last.1 == stride * extent => *last = (last.0 * extent, stride),
                 _ => merged.push((extent, stride)),
             }

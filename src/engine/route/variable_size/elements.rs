@@ -110,6 +110,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         let chain = &*chain_of(array, subchunk, chain)?;
         let bytes = buffers.decode(chain).map_err(located)?;
         let mut ranges = Vec::new();
+        // A length of 4 bytes precedes each element, so the chunk has no more elements, whatever it claims.
         let needed = chain.num_elements().min(bytes.len() as u64 / 4).saturating_mul(RANGE_BYTES);
         buffers.take(needed, 0)?;
         fallibly(|| ranges.try_reserve_exact(as_index(needed / RANGE_BYTES))).map_err(|_| Fault::Memory { needed })?;
@@ -129,6 +130,7 @@ impl<'p, 'a> ElementReader<'p, 'a> {
         // No text is longer in UTF-8 than in UTF-32.
         let own = count.saturating_mul(RANGE_BYTES).saturating_add(bytes);
         buffers.take(own.saturating_add(array.reading_bytes()), 0)?;
+        // The memory of this read is reserved already.
         buffers.source.workspace.limit = None;
         let Some(stored) = buffers.source.read_subchunk(self.source, subchunk, &region).map_err(located)? else {
             buffers.held = before;
@@ -339,6 +341,7 @@ impl VariableSizeBuffers {
         let decode = |encoded: &[u8], kept: &mut _, work: &mut _| chain.decode(encoded, kept, work);
         self.decode_with(chain.num_buffers(), |bytes| chain.context_bytes(bytes), decode)?;
         let mut framed = std::mem::take(&mut self.kept);
+        // The memory of a cached subchunk is counted by capacity.
         framed.shrink_to_fit();
         if self.source.bytes.capacity() > KEPT {
             self.source.bytes = Vec::new();
@@ -362,6 +365,7 @@ impl VariableSizeBuffers {
         decode: impl Fn(&[u8], &mut Vec<u8>, &mut Workspace) -> Result<(), ChainFault>,
     ) -> Result<()> {
         loop {
+            // Each of the buffers may become as large as the decoded chunk.
             self.source.workspace.limit = Some(self.left() / buffers);
             let Err(fault) = decode(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
                 let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);

@@ -35,6 +35,7 @@ impl Output {
             refuse_file_above(Some(&node), false, &shown)?;
         }
         let destination = node.destination(run.overwrite).map_err(|error| no_destination(error, &shown))?;
+        // Only `--overwrite` removes what SOURCE may still need: objects elsewhere that a reference file names.
         let targets = if run.overwrite { source.targets().map_err(unreadable)? } else { Vec::new() };
         for other in std::iter::once(source).chain(&targets) {
             check_apart(&destination.target, other, &shown)?;
@@ -61,6 +62,7 @@ impl Output {
                 existing = Existing::EmptyFolder;
             }
             resumes |= existing == Existing::EmptyFolder;
+            // `--init` takes no `--overwrite`, so the help must not name that option.
             refuse_existing(existing, resumes, &shown)
                 .map_err(|error| error.with_help("choose a new path, or remove it first"))?;
         } else {
@@ -242,6 +244,7 @@ fn existing(destination: &Destination) -> Result<Existing> {
             Err(error) if error.is_data_fault() => return Ok(Existing::Other),
             Err(error) => return Err(unreadable(error)),
         };
+        // A file of this name can belong to another program. `--overwrite` must not remove it.
         let is_node = document::parse_document(key, &document).is_ok_and(|(json, _)| json.get("zarr_format").is_some());
         // In an object store, a run that had not begun has left only a lock.
         let has_begun = || destination.run().below(&JOURNAL).exists();

@@ -85,6 +85,7 @@ impl<'a> Writing<'a> {
             return Ok(documents);
         }
         let own = documents.iter().map(|(key, document)| (key.clone(), &document.json));
+        // A group's copies include those of all levels below, so inner consolidated metadata are not copied again.
         let below = self.below().flat_map(|(path, documents)| {
             let copied = documents.iter().filter(|(key, _)| key != CONSOLIDATED_KEY);
             copied.map(move |(key, document)| (format!("{path}/{key}"), &document.json))
@@ -108,6 +109,7 @@ impl<'a> Writing<'a> {
             let document = Object::new().with("metadata", all_copies(&copied)).with("zarr_consolidated_format", 1_u64);
             NodeDocument::new(document.into())
         };
+        // `.zgroup` stays the last: it makes the group a node.
         documents.insert(0, (CONSOLIDATED_KEY.to_owned(), document));
         Ok(documents)
     }
@@ -185,6 +187,7 @@ fn copies(before: &Consolidated, present: &BTreeMap<String, &Json>) -> Option<Ob
             }
             continue;
         };
+        // A copy with the same meaning keeps its form, such as defaults that are written out (SEMANTICS: D4).
         let is_kept = is_copy_of(copy, document);
         is_same &= is_kept && known.insert(path.as_str());
         copies.push(path.as_str(), if is_kept { copy.clone() } else { without_copies(document) });

@@ -38,6 +38,7 @@ pub(crate) fn as_source(mut opened: OpenedArray) -> OpenedArray {
     let names = xarray::dimension_names(&metadata.attributes, metadata.shape.len());
     if names.is_some() {
         metadata.attributes.remove(DIMENSIONS);
+        // xarray masks by the fill value of v2. Only if it is null, the attribute counts.
         let mask = match opened.documents.document.get("fill_value") {
             Some(Json::Null) | None => {
                 metadata.attributes.get(FILL_VALUE).and_then(|json| xarray::decode(&opened.data_type, json))
@@ -93,6 +94,7 @@ pub(crate) fn refuse_codecs(source: &OpenedArray, options: &ChangeOptions) -> Re
 /// Sets the format and the chunk keys of DEST.
 pub(crate) fn set_format(draft: &mut Draft, source: &OpenedArray, options: &ChangeOptions) -> Result<()> {
     draft.zarr_format = options.zarr_format.unwrap_or(source.documents.zarr_format);
+    // A selected part reads its chunks by their keys in the whole array. In DEST they are numbered from 0.
     let present = source.metadata.chunk_key_encoding.of_whole();
     let separator = options.separator.unwrap_or(present.separator);
     let encoding =
@@ -396,6 +398,8 @@ impl Writer<'_> {
             set_member(&mut document, "chunks", chunks.clone());
         }
         let rank = source.metadata.shape.len();
+        // SOURCE's chain is written once more for comparison: a v2 document can express one chain in several ways, and
+        // unchanged members keep theirs.
         let as_written = write_codecs(&source.metadata.codecs, &source.data_type, rank).ok().filter(|_| !is_new);
         let mut order = as_written.as_ref().map_or(V2ByteOrder::Little, |chain| chain.order.clone());
         let mut has_same_order = true;
@@ -410,6 +414,7 @@ impl Writer<'_> {
         }
         // The bytes of a structure are in the order of its fields.
         let has_same_form = has_same_order || !matches!(draft.data_type, DataType::Struct(_));
+        // A bare NaN is no JSON, so it is replaced by the string of the v2 specification.
         let keeps_fill = !is_new
             && !document.get("fill_value").is_some_and(Json::is_not_finite)
             && !self.is_fill_given

@@ -24,6 +24,7 @@ pub(super) type Receipts<T> = BTreeMap<u64, Vec<(usize, T)>>;
 /// Returns the part whose note has this name. `None` if there is none.
 fn part_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
+    // Only this program's spelling counts. Otherwise `3.json` and `03.json` would be two notes of one part.
     digits.parse().ok().filter(|part: &u64| part.to_string() == digits)
 }
 

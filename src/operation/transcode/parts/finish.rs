@@ -70,12 +70,15 @@ pub fn finish(options: &TranscodeOptions, progress: &dyn Progress, interrupt: &I
         let between = sums(&done.noted(PassName::Staging)?, job.arrays.len());
         for (report, between) in reports.iter_mut().zip(between) {
             let ObjectReport { bytes_read, bytes_written: bytes_temporary, .. } = between.counted;
+            // The output of the first pass is temporary and no chunk of DEST, so `written` and `bytes_written` are left
+            // out.
             report.counted += ObjectReport { bytes_read, bytes_temporary, ..ObjectReport::default() };
         }
     }
     let folder = format!("{}/finish", plan.folder());
     let left = "DEST is not published: run `--finish` again".to_owned();
     let claim = job.output.clone().claim_part(&folder, &plan.sealed.fingerprint(), Assignment::new(), left)?;
+    // Parts write only chunks. The keys that belong to no node are left to the finish.
     let copied = job.copy_other_keys(&claim).and_then(|()| claim.checkpoint());
     if let Err(error) = copied.and_then(|()| job.remove_staging()) {
         return Err(claim.fail(error, false));

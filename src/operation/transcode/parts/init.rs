@@ -51,6 +51,7 @@ pub fn init(
         let message = format!("DEST `{}` is written as a whole, not in parts", options.destination);
         return Err(OperationError::usage(message).with_help("name a folder or a place in an object store"));
     }
+    // The parts of an existing plan have used some of the space already.
     if before.is_none() {
         job.check_room()?;
     }
@@ -114,6 +115,8 @@ fn passes(arrays: &[Plan], open: &[usize], partitions: u64) -> Vec<PassPlan> {
     let passes = [(PassName::Range, !open.is_empty()), (PassName::Staging, is_staged), (PassName::Write, true)];
     let passes = passes.into_iter().filter(|(_, is_there)| *is_there);
     let objects = arrays.iter().map(|array| array.job.num_written()).fold(0, u64::saturating_add);
+    // The first pass reads SOURCE, which may have more chunks than DEST has objects. Other passes have no more parts
+    // than objects.
     let at_most = |name| if name == PassName::Range { partitions } else { partitions.min(objects.max(1)) };
     passes.map(|(name, _)| PassPlan { name, boundaries: cut(&work(arrays, open, name), at_most(name)) }).collect()
 }
@@ -166,6 +169,7 @@ impl PartsJob<'_> {
             let units = units_between(bounds, number);
             let (Some(quantize), false) = (&array.change.quantize, units.is_empty()) else { continue };
             let (opened, metadata) = (&array.opened, &array.opened.metadata);
+            // The plan lists no chunks if they are too scattered.
             let all = if let Some(listing) = &array.listing {
                 listing.present.clone()
             } else {

@@ -57,6 +57,7 @@ fn job_under_way(options: &TranscodeOptions) -> Result<(Node, Option<PartsPlan>)
                 .with_help("start one with `--init --partitions N` and the options of the job"));
         }
     }
+    // The plan may still be there after publication: it is the last file that a finish removes.
     Ok((target, plan.filter(|_| !is_published)))
 }
 

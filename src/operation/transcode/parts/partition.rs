@@ -78,6 +78,7 @@ pub fn partition(
     let part = Part { pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
     let mut all = ObjectReport::default();
+    // This pass writes no objects, so it has no log: a part that was stopped is run from the beginning.
     if part.pass == PassName::Range {
         let (found, bytes_read) = job.survey(bounds)?;
         all.bytes_read = bytes_read;
@@ -87,6 +88,7 @@ pub fn partition(
         if let Some(counted) = &counted {
             job.done.note(part.pass, part.index, counted)?;
         }
+        // The note comes first: a part that is stopped in between counts as done.
         part.clear(&job.plan, &target)?;
         let Some(counted) = counted else { return Ok(PartResult { was_done: true, ..result }) };
         for (_, report) in &counted {
@@ -172,6 +174,7 @@ impl Part {
         };
         let reports = done.into_iter().map(|done| PartReport::new(done.tally, done.verified));
         let reports = job.arrays.iter().map(|array| array.number).zip(reports);
+        // A note lists only arrays with work. A hierarchy may have thousands of others.
         Ok(Some(reports.filter(|(_, report)| *report != PartReport::default()).collect()))
     }
 

@@ -121,6 +121,7 @@ pub(super) fn cut(work: &[ArrayUnits], parts: u64) -> Vec<Boundary> {
     let (mut units_before, mut bytes_before, mut array) = (0_u64, 0_u128, 0_usize);
     let mut before = 0;
     for part in 1..parts {
+        // `all * part` could overflow, so the quotient and the remainder are multiplied separately.
         let share =
             all / u128::from(parts) * u128::from(part) + all % u128::from(parts) * u128::from(part) / u128::from(parts);
         let least = before + 1;
@@ -246,6 +247,7 @@ impl PartsPlan {
 
     /// Returns a fault of a plan that this program did not write.
     fn fault(&self) -> Option<&'static str> {
+        // The identifier is part of keys. It must not lead out of the folder of the run.
         let is_name = !self.id.is_empty() && self.id.bytes().all(|letter| letter.is_ascii_alphanumeric());
         let ascends = |pass: &PassPlan| pass.boundaries.len() > 1 && pass.boundaries.is_sorted();
         if !is_name {

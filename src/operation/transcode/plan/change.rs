@@ -38,6 +38,7 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
     let Some(data_type) = options.data_type.as_ref().filter(|wanted| **wanted != source.data_type) else {
         return Ok((ValueConversion::default(), source.fill_value.clone()));
     };
+    // `r32` and `raw_bytes` of 4 bytes are two names for the same elements, so no chunk changes (SEMANTICS: A6).
     if source.data_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)) {
         draft.set_data_type(data_type.clone());
         if let Some(fill_value) = source.fill_value.clone() {
@@ -58,6 +59,7 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
         return Err(lossy(from, to));
     }
     let scalar_map = match &options.nan_value {
+        // As a key, the canonical NaN matches every NaN (SEMANTICS: B12).
         Some(json) if let Some(nan) = from.float_format().and_then(FloatFormat::canonical_nan) => {
             let read = value_from_json(to, json);
             vec![(nan, read.map_err(|error| OperationError::not_a_value("--nan-value", json, to, error))?.value)]

@@ -202,6 +202,7 @@ pub(crate) fn add_documents(arrays: &[Plan], nodes: &mut BTreeMap<String, NodeDo
     for plan in arrays {
         let Some(rounding) = &plan.changed.rounding else { continue };
         let path = format!("{}/{}", group_of(&plan.path), rounding.container);
+        // Several arrays of a group share one variable.
         nodes.entry(path).or_insert_with(|| document(plan.destination.draft.zarr_format));
     }
 }
@@ -218,6 +219,7 @@ fn document(zarr_format: u64) -> NodeDocuments {
     let node = |key: &str, json: Json| (key.to_owned(), NodeDocument::new(json));
     let array = |text: &str| Json::parse_str(text).unwrap_or(Json::Null);
     if zarr_format == 2 {
+        // xarray needs it in v2, also without dimensions (SEMANTICS: D14).
         let attributes = attributes.with("_ARRAY_DIMENSIONS", Json::Array(Vec::new()));
         return vec![node(".zattrs", attributes.into()), node(".zarray", array(V2))];
     }

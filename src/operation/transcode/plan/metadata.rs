@@ -61,6 +61,7 @@ impl DestinationMetadata {
             let help = "nothing was written: this is a fault of zarrcast, please report it with the command line";
             return Err(OperationError::environment(message).with_help(help));
         }
+        // v2 may have one name for several v3 types. The draft has the one that is meant.
         pipeline.input.data_type = draft.data_type.clone();
         Ok(DestinationMetadata { draft, metadata, pipeline })
     }

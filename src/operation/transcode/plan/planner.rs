@@ -113,6 +113,7 @@ impl Planner<'_> {
         }
         // A budget that is too small is an error before anything is read.
         let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
+            // Without the sketch it is not known what the passes leave of the budget, so no chunk is kept.
             self.cache.limit(0);
             return resolve(self.budget, ArrayCache::default());
         };
@@ -126,6 +127,7 @@ impl Planner<'_> {
         let keeps = |job: &ObjectJob| matches!(job.route, Route::Move(_)) && job.transfer.source.is_regular();
         let is_kept = sketch.job.objects().is_some_and(keeps);
         let cache = if is_kept { self.own_cache.clone() } else { ArrayCache::default() };
+        // The memory of the sketch's threads includes that of the first pass (`unit_bytes`).
         resolve(self.budget.narrowed(memory.threads), cache)
     }
 
@@ -139,6 +141,7 @@ impl Planner<'_> {
         let (mut documents, mut found) = self.documents(&draft, false)?;
         let written = documents.last().and_then(|(_, document)| document.json.get("fill_value"));
         if source.documents.zarr_format == 3 && written.is_some_and(Json::is_null) {
+            // The report shows the fill value of the draft.
             set_member(&mut draft.document, "fill_value", Json::Null);
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
@@ -157,6 +160,7 @@ impl Planner<'_> {
         }
         warnings.extend(found);
         if let Job::Objects(job) = &mut job {
+            // The first pass may have left chunks here, which the job need not read again.
             job.transfer.source.cache = self.own_cache.clone();
         }
         // A job in parts has listed the sizes, and its parts may read a chunk again that one run reads once.
@@ -257,11 +261,14 @@ impl Planner<'_> {
             }
             _ => error,
         })?;
+        // The options may have made the grid regular, so the check is after them.
         version_2::set_grid(&mut draft, source)?;
         if options.predict.as_ref().is_some_and(|predict| *predict != Predict::None) {
             // Until the dimensions are found, this checks that there may be some.
             predict::apply(&mut draft, source, options)?;
         }
+        // A chain of `--codecs` is written as it was given. Any other can need a cast only if the chain or the chunk
+        // shape is new.
         if options.codecs.is_none() && (draft.new_chain || options.chunk_shape.is_some()) {
             predict::keep_readable(&mut draft)?;
         }
@@ -279,6 +286,7 @@ impl Planner<'_> {
         }
         self.set_fill_value(&mut draft, warnings)?;
         version_2::follow_fill_value(&mut draft, source);
+        // `--attributes` may remove the attribute that masks values in v3. It is restored from this copy.
         let described = draft.attributes();
         draft.describe(options, source.metadata.shape.len())?;
         version_2::keep_described(&mut draft, &described, source);
@@ -286,6 +294,7 @@ impl Planner<'_> {
             version_2::mask_by_fill_value(&mut draft)?;
         }
         warnings.extend(losses::raw_warning(source, &draft));
+        // A repacking reports how far values differ.
         if options.repack.is_none() {
             warnings.extend(losses::rescaled_warning(source, &draft));
         }
@@ -405,6 +414,7 @@ impl Planner<'_> {
         let Some(json) = fill_value else { return Ok(()) };
         let read = data_type.fill_value_from_json(json);
         let read = read.map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
+        // Like that of a new chain, a new fill value must survive the chain bit for bit.
         draft.new_chain = true;
         warnings.extend(read.notes);
         draft.set_fill_value(read.value)

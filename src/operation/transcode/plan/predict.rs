@@ -25,6 +25,7 @@ pub(super) fn apply(draft: &mut Draft, source: &OpenedArray, options: &ChangeOpt
     let mut dimensions = dimensions.collect::<Result<Vec<usize>, _>>()?;
     let (_, pipeline, _) = build(draft)?;
     let mut chain = &pipeline;
+    // The dimensions are those of the array. Codecs before a shard may have permuted them.
     while let Some((stages, sharding)) = chain.sharding() {
         for stage in &chain.stages[..stages] {
             if let Effect::Transpose(order) = stage.configuration.effect() {
@@ -103,6 +104,7 @@ pub(super) fn keep_readable(draft: &mut Draft) -> Result<()> {
     let has_one_shape = metadata.grid.uniform().is_some() || pipeline.sharding().is_some();
     let copies = copies(innermost(&pipeline), has_one_shape);
     if !copies.is_empty() {
+        // From the last on, because each insertion moves the codecs after it.
         draft.edit_innermost(|chain| copies.into_iter().rev().for_each(|(index, copy)| chain.insert(index, copy)));
     }
     Ok(())
@@ -118,10 +120,13 @@ fn copies(chain: &Pipeline, has_one_shape: bool) -> Vec<(usize, CodecMetadata)> 
                 *order = turned.iter().map(|index| order[*index]).collect();
                 continue;
             }
+            // numpy's arithmetic keeps the order in memory.
             (Effect::ScaleOffset(_), _) => continue,
             _ => {}
         }
         if let Some((behind, array, order)) = since.take() {
+            // A dimension of length 1 does not change the order in memory. If chunks have several shapes, any dimension
+            // may have this length in one of them.
             let long: Vec<usize> =
                 order.into_iter().filter(|index| !has_one_shape || array.shape[*index] > 1).collect();
             let is_reversed = long.windows(2).all(|pair| pair[0] > pair[1]);

@@ -61,6 +61,7 @@ pub(super) fn apply(draft: &mut Draft, options: &ChangeOptions, source: &ArrayMe
     }
     let grid = draft.document.pointer("/chunk_grid/name").and_then(Json::as_str);
     let shape = shard.unwrap_or(subchunk);
+    // The grid is that of the shards. If they stay, new inner chunks change only the chain.
     if !keeps_shards && (grid == Some("rectilinear") || metadata.grid.largest() != shape) {
         edit::set_chunk_shape(&mut draft.document, &shape);
     }
@@ -185,6 +186,7 @@ impl<'a> Shards<'a> {
     fn with_inner(&self, codecs: &[CodecMetadata], inner: &[u64]) -> Vec<CodecMetadata> {
         let mut codecs = codecs.to_vec();
         if let Some(configuration) = codecs[self.index].configuration.as_mut().filter(|_| inner != self.inner) {
+            // The configuration has the shape at the shard, which a transposition before it may have changed.
             let encoded = self.pipeline.for_shape(inner, &mut Vec::new());
             if let Some(encoded) = encoded.array_at(self.index) {
                 configuration.insert("chunk_shape", Json::from(encoded.shape.clone()));
@@ -242,6 +244,7 @@ impl Names<'_> {
             }
         };
         let of = |(dimension, length): (usize, &u64)| match *length {
+            // An axis of length 0 has chunks of length 1 (SEMANTICS: D9).
             0 => whole(dimension, shape[dimension].max(1)),
             length => length,
         };

@@ -50,6 +50,7 @@ impl<'a> RouteChoice<'a> {
     /// small.
     pub(super) fn job(mut self) -> Result<Job> {
         let (planner, destination, changed) = (self.planner, self.destination, self.changed);
+        // Absent chunks can stay absent only if DEST has the value that they must have.
         let keeps_fill = changed.absent.is_none() || changed.absent == destination.pipeline.input.fill_value;
         if changed.repacking.as_ref().is_some_and(|repacking| repacking.absent.is_none()) && !self.is_whole() {
             let store = &self.source().store;
@@ -252,6 +253,8 @@ impl<'a> RouteChoice<'a> {
     /// Returns the route block by block: in one pass, or in two if one would read SOURCE too often. A resumed run
     /// continues with the passes of its start.
     fn blocks(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
+        // Finished units of a first pass are objects of the intermediate data, so a run that resumes needs the same
+        // grid.
         let begun = match self.given() {
             Some(BlockShapes { staging: Some(shape), .. }) => Begun::InTwoPasses(shape.clone()),
             Some(_) => Begun::InOnePass,
@@ -268,6 +271,7 @@ impl<'a> RouteChoice<'a> {
         if once > MOST_AMPLIFICATION && begun == Begun::Nothing {
             let costs = self.staged_costs(from, to, &one.encoder);
             let plan = StagedPlan::new(&one.plan.grids, costs, self.planner.budget.bytes());
+            // One pass is possible, so it does not matter why two are not.
             let staged = plan.and_then(|plan| self.staged(from, to, &plan.shape).ok());
             if let Some(staged) = staged.filter(|staged| staged.is_better_than(once, MOST_AMPLIFICATION)) {
                 return Ok(Route::Staged(Box::new(staged)));

@@ -59,6 +59,7 @@ impl Geometry {
         let unit = reading.fold(budget::BASE_BYTES.saturating_add(band), u64::saturating_add);
         // One half for pieces, the other half for the threads.
         let half = budget.bytes() / 2;
+        // With levels, no row is cut. Windows then cross the borders of pieces in one direction only.
         let whole = |dimension: usize| no_levels.is_none() && dimension + 1 == rank;
         let bytes_of = |piece: &[u64]| element_bytes.saturating_mul(volume(piece));
         let length = |dimension| if whole(dimension) { shape[dimension] } else { aligned(arrays, shape, dimension) };
@@ -82,6 +83,7 @@ impl Geometry {
         if least > half {
             return Err(budget.too_small(least.max(unit).saturating_mul(2), &purpose()));
         }
+        // If possible, a slab has a whole level, because then one walk is enough.
         geometry.slab_bytes = SLAB_BYTES.min(half).max(geometry.level_slab().min(half)).max(least);
         let unit = unit.saturating_add(geometry.piece_bytes().saturating_mul(2));
         geometry.threads = match usize::try_from(half / unit).unwrap_or(usize::MAX) {

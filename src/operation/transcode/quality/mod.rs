@@ -200,6 +200,8 @@ impl<'a> QualityWalk<'a> {
     /// Reads pieces, measures their points unless another walk does, and adds the results in order. With `keeps`,
     /// returns the pieces, to compare their levels with those of their neighbours.
     fn measure(&self, pieces: &ChunkSet, keeps: bool, all: &mut Found<'_>) -> Result<Vec<BlockPair>, ChunkFault> {
+        // If levels are too large for memory, the first walk has measured all points, and the second only compares
+        // levels.
         let is_measured = !keeps || !self.geometry.reads_twice();
         let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
             let Buffers { filled, numbers, rows, scratch } = buffers;
@@ -244,6 +246,7 @@ impl<'a> QualityWalk<'a> {
             Ok(measured)
         };
         let mut kept = Vec::new();
+        // Sums of floats depend on their order. That of the pieces is the same for any number of threads.
         let fold = |index, measured: Measured| {
             all.sums.merge(&measured.sums);
             all.compared += measured.verified;

@@ -77,6 +77,7 @@ trait OfInteger: Element {
 impl OfInteger for f16 {
     #[inline(always)]
     fn of_integer<S: IntegerElement, M: RoundingMode>(integer: S) -> (f16, bool) {
+        // Integers beyond 2^20 are far beyond the range of float16. So it does not matter that they are limited.
         integer.limited_f32().convert_float::<M>()
     }
 }
@@ -246,6 +247,7 @@ fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion
     if options.target.small_float().is_some() {
         return integer_to_float::<S, bf16>(options, false);
     }
+    // Integers are exact in a float whose significand has at least as many bits: 11, 24 and 53.
     match options.target.element() {
         ElementType::Float16 => integer_to_float::<S, f16>(options, S::BITS <= 8),
         ElementType::Float32 => integer_to_float::<S, f32>(options, S::BITS <= 16),
@@ -260,6 +262,8 @@ fn select_of_integer<S: IntegerElement>(options: &CastOptions) -> TileConversion
 /// Makes a conversion. If every result is exact, one loop is enough for all roundings.
 fn integer_to_float<S: IntegerElement, T: OfInteger>(options: &CastOptions, is_exact: bool) -> TileConversion {
     let accepted = ranges::<S>(options).0;
+    // The loops return an infinity for overflow, which is the clamped value (SEMANTICS: A2.7). Any other rule needs the
+    // exact path.
     let is_checked = options.out_of_range != OutOfRange::Clamp;
     let rounding = if is_exact { Rounding::NearestEven } else { options.rounding };
     with_rounding!(rounding, M => {

@@ -35,6 +35,7 @@ impl ScalarMap {
         };
         let nan = value_of(&|format, key| Some(key) == format.canonical_nan());
         let zero = value_of(&|format, key| format.is_zero(key));
+        // With no bit at all `shift` would be 64, which is too much for a u64.
         let bits = (4 * entries.len()).next_power_of_two().ilog2().max(1);
         let mut map = ScalarMap {
             entries: entries.to_vec(),
@@ -68,12 +69,15 @@ impl ScalarMap {
             }
             slot = self.next(slot);
         }
+        // Other patterns of NaN and zero match by value (SEMANTICS: B12, B14).
         let format = self.format?;
         if self.nan.is_some() && format.is_nan(bits) { self.nan } else { self.zero.filter(|_| format.is_zero(bits)) }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the upper bits of the hash, as many as slots need")]
     fn slot(&self, key: u64) -> usize {
+        // The factor is 2^64 divided by the golden ratio (Fibonacci hashing). Its products differ most in their upper
+        // bits.
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
@@ -144,6 +148,7 @@ impl Replacing {
                 is_known
             }
             Replacing::Lookup(map) => {
+                // Only elements of 4 and 8 bytes are looked up. `FastCast::new` makes a table for smaller ones.
                 let matches = match source_size {
                     4 => map.take_out::<u32>(source, copy),
                     _ => map.take_out::<u64>(source, copy),

@@ -98,6 +98,7 @@ impl Delta {
         self.from_sum.after::<T>((encoded, self.encoded.size()), decoded, |source, sums| {
             self.to_sum.convert(source, sums)?;
             for element in bytemuck::try_cast_slice_mut::<u8, T>(sums).unwrap_or_default() {
+                // The sum goes on over all tiles of the chunk.
                 let next = sum.map_or(*element, |sum| sum.plus(*element));
                 (*element, sum) = (next, Some(next));
             }

@@ -80,6 +80,7 @@ impl PossibleValues {
         values.sort_unstable_by(f64::total_cmp);
         values.dedup_by(|next, value| next == value);
         let (first, last) = (*values.first()?, *values.last()?);
+        // For a single value this is NaN. `find` then needs no position, since no other value is beyond either end.
         let inverse = approximate(values.len() as u64 - 1) / (last - first);
         (values.len() <= MOST_VALUES).then(|| Self::new(values, Scale::Steps { origin: first, inverse }))
     }
@@ -96,6 +97,7 @@ impl PossibleValues {
         let factor = 2_f64.powi(-1022 - format.least_exponent());
         let magnitude = |number: u32| f64::from_bits(u64::from(number) << (52 - bits)) / factor;
         let negative = (1..magnitudes).rev().map(|number| -magnitude(number));
+        // `position` drops 11 of the 52 bits of the fraction. So neighbours are 2^(41 - bits) apart there.
         let unit = f64::from(1_u32 << bits) / 2_f64.powi(41);
         let scale = Scale::Bits { factor, unit, zero: f64::from(magnitudes - 1) };
         Some(Self::new(negative.chain((0..magnitudes).map(magnitude)).collect(), scale))
@@ -307,6 +309,7 @@ fn pelz_good(n: f64, z: f64) -> f64 {
     // Terms beyond these are below the last bit.
     let most = (16.0 * z / PI).ceil();
     let mut number = most;
+    // The smallest terms come first, so that the sum keeps their digits.
     while number >= 1.0 {
         let odd = (2.0 * number - 1.0).powi(2) * pi_square / 4.0;
         let weight = (-odd / (2.0 * square)).exp();

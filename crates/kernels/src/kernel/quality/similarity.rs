@@ -324,6 +324,7 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
     for (index, is_window) in is_window.iter_mut().enumerate() {
         *is_window = u8::from(index % LANES * BLOCK + index / LANES < num_windows);
     }
+    // The ring contains rows of the columns before.
     maps.rows.fill(usize::MAX);
     let differs = differing_rows(band, columns.clone());
     let mut all = Similarity::default();
@@ -355,6 +356,8 @@ fn tile<const ROUNDS: bool, const GAPS: bool>(
             let (d_squared, squares) = (&d_squared[middle].0, &squares[middle].0);
             let mut count = 0;
             for index in 0..TILE {
+                // This is infinite if no point of the window counts. Then its middle does not count either, and the
+                // result is not used.
                 let share = if GAPS { 1.0 / counting[index] } else { 1.0 };
                 let (x, d) = (x[index] * share, d[index] * share);
                 let (d_squared, squares) = (d_squared[index] * share, squares[index] * share);

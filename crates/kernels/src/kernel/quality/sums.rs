@@ -234,6 +234,7 @@ impl BlockLoop for PairLoop {
         if let Some(sums) = plain_sums::<ROUNDS>(source, destination) {
             return sums;
         }
+        // For infinities and NaN the difference is NaN.
         let counts = |x: f64, y: f64| (x - x == 0.0) & (y - y == 0.0);
         let pairs = || source.iter().zip(destination);
         let Some((pivot, first)) = pairs().find(|(x, y)| counts(**x, **y)) else {
@@ -246,6 +247,7 @@ impl BlockLoop for PairLoop {
         for (x, y) in whole.iter().zip(whole_destination) {
             lanes.add(x, y, pivots);
         }
+        // NaN does not count as a point, so it fills up the last vector.
         let (mut x, mut y) = ([f64::NAN; LANES], [f64::NAN; LANES]);
         x[..rest.len()].copy_from_slice(rest);
         y[..rest.len()].copy_from_slice(&rest_destination[..rest.len()]);

@@ -89,6 +89,7 @@ impl<S: FloatElement<Wide: Measured>> TileLoop for Proof<S> {
             let code = S::Wide::of_f64(f64::from(step)) + least;
             let decoded = constants.decode(code, true);
             differs |= !(decoded.abs() < S::Wide::infinity());
+            // Without a fused multiply-add the loop divides in any case.
             differs |= ROUNDS & (constants.decode(code, false) != decoded);
         }
         !differs
@@ -126,6 +127,7 @@ where
         let (constants, rounding) = (self.constants, self.rounding);
         let pass = Pass::<S, T, M, ROUNDS, DIVIDES> { constants, rounding, target: PhantomData };
         let clamps = self.constants.clamps;
+        // A variant that cannot convert the tile has written wrong codes. The next one overwrites them.
         let mut expects_clamped = clamps && (DIVIDES || seen.last.clamped > 0);
         if !DIVIDES && !expects_clamped && seen.last.nan == 0 {
             let lanes = pass.tile::<false, false>(source, target);
@@ -322,6 +324,7 @@ where
             lanes.error[lane] = greater(in_range, lanes.error[lane]);
             let sum = lanes.squares[lane];
             let squares = if ROUNDS { in_range.mul_add(in_range, sum) } else { in_range * in_range + sum };
+            // With `CLAMP`, NaN is not in range, so its square is 0 already.
             lanes.squares[lane] = if NAN && !CLAMP { select(is_nan, sum, squares) } else { squares };
             if NAN {
                 lanes.nan[lane] += u32::from(is_nan);
