@@ -161,6 +161,7 @@ impl TranscodeArguments {
         let mut own = self.changes;
         for (_, changes) in &mut rules {
             changes.inherit(&own);
+            changes.check_dependent_options(&[])?;
         }
         own.check_dependent_options(&rules)?;
         if rules.iter().any(|(_, changes)| changes.quantizes()) && !own.quantizes() {
@@ -303,8 +304,21 @@ impl Changes {
         self.quantize.is_some() || self.max_error.is_some() || self.step.is_some()
     }
 
-    /// For a rule that quantises, adds the options of all arrays that the rule does not set itself.
+    /// For a rule that quantises, adds the options of all arrays that the rule does not set itself. A rule that only
+    /// refines how all arrays are quantised takes over what quantises them.
     fn inherit(&mut self, all: &Changes) {
+        let has_scaling = self.range.is_some() || self.scale.is_some() || self.offset.is_some();
+        let has_mapping = self.rounding.is_some() || self.out_of_range.is_some() || self.nan_value.is_some();
+        let refines =
+            has_scaling || has_mapping || self.missing.is_some() || self.form.is_some() || self.no_workarounds;
+        let makes_others = self.data_type.is_some() || self.codecs.is_some() || self.keep_bits.is_some() || self.unpack;
+        if refines && !makes_others && !self.quantizes() {
+            (self.quantize, self.max_error, self.unpack) = (all.quantize, all.max_error, all.unpack);
+            self.step = all.step.filter(|_| !has_scaling);
+            if !has_scaling {
+                (self.range, self.scale, self.offset) = (all.range.clone(), all.scale.clone(), all.offset.clone());
+            }
+        }
         if self.quantizes() {
             self.form = self.form.or(all.form);
             self.missing = self.missing.take().or(all.missing.clone());
@@ -374,7 +388,6 @@ fn rule(text: &str) -> Result<(PathPattern, Changes), OperationError> {
     if let Some((option, _)) = of_all.iter().find(|(_, is_given)| *is_given) {
         return Err(usage(format!("--{option} applies to the whole DEST: give it outside of --rule")));
     }
-    changes.check_dependent_options(&[])?;
     Ok((pattern, changes))
 }
 

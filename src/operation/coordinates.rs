@@ -1,6 +1,7 @@
 //! Arrays of a hierarchy that are coordinates of others, or are used in computations with them.
 
 use std::collections::HashSet;
+use std::iter::successors;
 
 use crate::metadata::{ArrayMetadata, Json, Object};
 
@@ -25,7 +26,9 @@ pub(super) struct Coordinates(HashSet<String>);
 impl Coordinates {
     /// Returns those of a hierarchy: 1-D arrays with the name of their dimension, and arrays that attributes name.
     pub(super) fn new(members: &[Member<'_>]) -> Self {
-        let mut found: HashSet<String> = members.iter().flat_map(named).collect();
+        let paths: HashSet<&str> = members.iter().map(|member| member.path).collect();
+        let named = members.iter().flat_map(|member| named(member, |path| paths.contains(path)));
+        let mut found: HashSet<String> = named.collect();
         let own = members.iter().filter(|member| {
             let name = member.path.rsplit_once('/').map_or(member.path, |(_, name)| name);
             member.array.is_some_and(|array| is_of_its_own_dimension(array, member.attributes, name))
@@ -40,18 +43,35 @@ impl Coordinates {
     }
 }
 
-/// Returns the paths that a member's attributes name, in the group of the member.
-pub(super) fn named(member: &Member<'_>) -> Vec<String> {
+/// Returns the existing paths that a member's attributes name. A name is searched in the group of the member, and then
+/// in those above it (CF conventions 2.7).
+pub(super) fn named(member: &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
     let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
     let of = |attribute: &&str| {
         let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
         let has_keys = WITH_KEYS.contains(attribute);
         let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
-        // In the form `crs: x y` of `grid_mapping`, the key is a name, too (CF conventions 5.6).
-        names.map(|name| format!("{group}/{}", name.trim_end_matches(':'))).collect::<Vec<_>>()
+        names.map(|name| name.trim_end_matches(':').to_owned()).collect::<Vec<_>>()
     };
-    NAMING.iter().flat_map(of).collect()
+    let find = |name: String| {
+        let groups = successors(Some(group), |group| group.rsplit_once('/').map(|(above, _)| above));
+        groups.map(|group| joined(group, &name)).find(|path| exists(path))
+    };
+    NAMING.iter().flat_map(of).filter_map(find).collect()
+}
+
+/// Returns the path of a name in a group. The name may be a path itself, from the root if it begins with a slash.
+fn joined(group: &str, name: &str) -> String {
+    let mut names: Vec<&str> = if name.starts_with('/') { Vec::new() } else { group.split('/').skip(1).collect() };
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            part => names.push(part),
+        }
+    }
+    format!("/{}", names.join("/"))
 }
 
 fn is_of_its_own_dimension(array: &ArrayMetadata, attributes: &Object, name: &str) -> bool {

@@ -256,7 +256,11 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     let fill = encoded.fill_value.as_ref().and_then(|fill| fill.to_bits(&encoded.data_type));
     let mut codecs = outer.codecs();
     let remove = |chain: &mut Vec<CodecMetadata>| drop(chain.drain(..leading.len()));
-    if is_inside { edit_innermost(&mut codecs, remove) } else { remove(&mut codecs) }
+    if is_inside {
+        edit_innermost(&mut codecs, remove);
+    } else {
+        remove(&mut codecs);
+    }
     let input = ArrayRepresentation { shape: outer.input.shape.clone(), ..encoded.clone() };
     // The rest of the chain is bound to the codes, so that reading the array gives codes and decodes no value.
     let pipeline = Pipeline::build(input, &codecs, Completeness::ToBytes, "/codecs", &mut Vec::new());

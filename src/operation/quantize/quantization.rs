@@ -98,6 +98,9 @@ impl ValueCodecs {
     }
 }
 
+/// Fewer codes in use than this are a warning.
+pub(crate) const FEW_CODES: u64 = 8;
+
 impl Quantization {
     /// Makes a quantisation from its codes and scaling. The other fields are those of an array without absent chunks.
     pub(crate) fn new(form: QuantizeForm, source: NumberType, codes: (NumberType, Codes), scaling: Scaling) -> Self {
@@ -147,7 +150,6 @@ impl Quantization {
 
     /// Returns a warning if a step leaves few codes in use.
     pub(crate) fn few_codes_warning(&self, is_in_tree: bool) -> Option<Diagnostic> {
-        const FEW: u64 = 8;
         let is_cut_off = self.scaling.is_greatest(FloatType(self.source));
         let (step, next) = match (self.grid_step, self.max_error) {
             (Some(step), _) => (step, "give a smaller `--step`"),
@@ -158,7 +160,7 @@ impl Quantization {
         let differs = self.range.is_some_and(|(lo, hi)| lo < hi) && !self.is_open;
         let codes = self.codes.last.abs_diff(self.codes.first).saturating_add(1);
         let rule = if is_in_tree { " with `--rule`, or leave the array unchanged with `--exclude`" } else { "" };
-        (differs && codes < FEW).then(|| {
+        (differs && codes < FEW_CODES).then(|| {
             let message = format!("a step of {step} leaves {} in use", quantity::counted(codes, "code"));
             Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(format!("{next}{rule}"))
         })
@@ -176,7 +178,11 @@ impl Quantization {
     fn cf_attributes(&self) -> (f64, f64) {
         // Without an offset, nothing must change. After a negative scale -0.0 is added, which keeps the sign of a zero.
         let absent = if self.scaling.scale.is_some_and(f64::is_sign_negative) { -0.0 } else { 0.0 };
-        (1.0 / self.scaling.scale.unwrap_or(1.0), self.scaling.offset.unwrap_or(absent))
+        let decoded = 1.0 / self.scaling.scale.unwrap_or(1.0);
+        // The scale is rounded to the array's type, `--step` is not. Both decode few codes to nearly the same values.
+        let farthest = range::float_of(self.codes.first).abs().max(range::float_of(self.codes.last).abs());
+        let step = self.grid_step.filter(|step| (step - decoded).abs() * farthest <= step * 1e-3);
+        (step.unwrap_or(decoded), self.scaling.offset.unwrap_or(absent))
     }
 
     fn scale_offset(&self) -> ScaleOffset {

@@ -67,6 +67,15 @@ impl Codes {
         (first < last).then_some(Codes { first, last, nan })
     }
 
+    /// Returns the longer run of codes on one side of the NaN code.
+    pub(crate) fn beside_nan(self) -> Self {
+        match self.nan.filter(|nan| (self.first..=self.last).contains(nan)) {
+            Some(nan) if nan.abs_diff(self.first) > nan.abs_diff(self.last) => Codes { last: nan - 1, ..self },
+            Some(nan) => Codes { first: nan + 1, ..self },
+            None => self,
+        }
+    }
+
     /// Returns the least code of a type, the default code of NaN.
     pub(crate) fn default_nan(target: NumberType) -> Option<i64> {
         i64::try_from(target.integer_bounds()?.0).ok()
@@ -332,6 +341,8 @@ impl RangeFinder {
     pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Fitted, RangeFault> {
         let scaling = Scaling::new(None, Some(grid.scale(self.float).ok_or(RangeFault::NoScale)?));
         let codes = range.map_or(Some(self.codes), |range| self.codes_of(scaling, range));
+        let has_nan = |codes: &Codes| codes.nan.is_some_and(|nan| (codes.first..=codes.last).contains(&nan));
+        let codes = codes.filter(|codes| range.is_none() || !has_nan(codes));
         Ok(Fitted { scaling, codes: codes.ok_or(RangeFault::TooFewCodes)?, is_proved: false })
     }
 

@@ -73,6 +73,19 @@ pub(crate) fn plain_warning(quantization: &Quantization, draft: &Draft) -> Optio
     Some(Diagnostic::new(code::QUANTIZE_READERS, message).with_help(help))
 }
 
+/// Keeps the attributes of a CF packing as they were `before` other attributes were given: without them no reader
+/// decodes the codes.
+pub(crate) fn keep_packing(draft: &mut Draft, before: &Object) {
+    let mut attributes = draft.attributes();
+    for name in ["scale_factor", "add_offset", FILL_VALUE] {
+        match before.get(name) {
+            Some(json) => attributes.insert(name, json.clone()),
+            None => drop(attributes.remove(name)),
+        }
+    }
+    draft.set_attributes(attributes);
+}
+
 const MISSING_VALUE: &str = "missing_value";
 
 /// Attributes that declare which stored values are missing.

@@ -55,6 +55,8 @@ impl<'a> Request<'a> {
                 let (store, data_type) = (&source.store, &source.data_type);
                 let help = if cf::has_packing(source) {
                     "the integers are CF-packed: add `--unpack`"
+                } else if data_type.number().is_some_and(NumberType::is_float) {
+                    "of floats, these are float16, float32 and float64: first convert it with `--data-type float32`"
                 } else {
                     "`--compress auto:small` makes other arrays smaller"
                 };
@@ -153,6 +155,12 @@ impl<'a> Request<'a> {
         if fill.is_infinite() && fill_is_data {
             return Err(infinite(&self.source.store, "missing chunks have an infinite fill value"));
         }
+        let is_declared = || cf::declared_missing(self.source, self.float.0).contains(&self.fill_bits);
+        if fill_is_data && self.unpack.is_none() && is_declared() {
+            let (store, declared) = (&self.source.store, cf::declared_by(self.source));
+            let message = format!("`{store}` lacks chunks, and their fill value {fill} is equal to {declared}");
+            return Err(OperationError::data(message).with_help(NAME_MISSING));
+        }
         self.check_survey(survey)?;
         let saw_nan = survey.extent.is_some_and(|extent| extent.nan > 0);
         // Without absent elements the fill value of DEST becomes NaN, which needs a code.
@@ -193,8 +201,7 @@ impl<'a> Request<'a> {
         if survey.declared_missing > 0 {
             let (elements, declared) = (counted(survey.declared_missing, "element"), cf::declared_by(self.source));
             let message = format!("`{store}` has {elements} equal to {declared}, which would ruin the range");
-            let help = "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`";
-            return Err(OperationError::data(message).with_help(help));
+            return Err(OperationError::data(message).with_help(NAME_MISSING));
         }
         Ok(())
     }
@@ -246,10 +253,11 @@ impl<'a> Request<'a> {
     fn range(&self, survey: &FirstPassStats, fill: Option<f64>) -> Result<Option<(f64, f64)>> {
         if let Some((lo, hi)) = &self.quantize.range {
             let (lo, hi) = (self.number(lo, "--range")?, self.number(hi, "--range")?);
-            if lo <= hi {
+            if lo < hi {
                 return Ok(Some((lo, hi)));
             }
-            return Err(OperationError::data(format!("--range {lo},{hi} is empty: give the smaller value first")));
+            let message = format!("--range {lo},{hi} is empty: give the smaller value first, and then a greater one");
+            return Err(OperationError::data(message));
         }
         if !self.quantize.finds_range() {
             return Ok(None);
@@ -306,6 +314,7 @@ impl<'a> Request<'a> {
     pub(crate) fn fitted(&self, finder: &RangeFinder, range: Option<(f64, f64)>, fit: ScaleSearch) -> Result<Fitted> {
         let plain = |scaling| Fitted { scaling, codes: finder.codes, is_proved: false };
         let ends = range.unwrap_or_default();
+        let beside_nan = RangeFinder { codes: finder.codes.beside_nan(), ..finder.clone() };
         let fitted = match (fit, range) {
             (ScaleSearch::AllCodes, _) => {
                 let scaling = self.scaling(finder, range)?;
@@ -318,9 +327,9 @@ impl<'a> Request<'a> {
             (ScaleSearch::Within(_), None) => {
                 Ok(Fitted { is_proved: self.quantize.finds_range(), ..plain(Scaling::default()) })
             }
-            (ScaleSearch::Within(allowed), Some(ends)) => finder.widest(ends, allowed),
+            (ScaleSearch::Within(allowed), Some(ends)) => beside_nan.widest(ends, allowed),
             (ScaleSearch::GridFromZero(step), _) => finder.on_grid_from_zero(Grid::new(step), range),
-            (ScaleSearch::Grid(step), _) => finder.on_grid(Grid::new(step), ends),
+            (ScaleSearch::Grid(step), _) => beside_nan.on_grid(Grid::new(step), ends),
         };
         fitted.map_err(|fault| self.too_narrow(fault, finder, ends))
     }
@@ -362,6 +371,8 @@ impl<'a> Request<'a> {
         if fault == RangeFault::TooFewCodes { error } else { error.because(fault) }
     }
 }
+
+const NAME_MISSING: &str = "count them as NaN with `--missing auto`, or name other values with `--missing VALUE,...`";
 
 const UNPACK: &str = "unpack it first: `transcode --unpack SOURCE DEST` can quantise again in the same run";
 

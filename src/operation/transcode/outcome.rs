@@ -10,6 +10,7 @@ use crate::grid::{Grid, num_elements};
 use crate::kernel::OutOfRange;
 use crate::kernel::quantize::QuantizeFigures;
 use crate::metadata::{CodecMetadata, Json};
+use crate::operation::quantize::quantization::FEW_CODES;
 use crate::operation::quantize::readers::needs_workaround;
 use crate::operation::transcode_result::{ArrayDescription, Counts, NodeResult};
 use crate::operation::{KeepBits, QualityResult, Quantization, QuantizationResult, QuantizeForm, draft};
@@ -57,6 +58,8 @@ pub(super) fn array_result(plan: &Plan, done: Option<Done>, warnings: &mut Vec<D
         quality,
         ..result
     });
+    let is_rounded = quantization.is_some() && tally.figures.max_abs_error > 0.0;
+    warnings.extend(codes.filter(|_| is_rounded).and_then(|codes| few_codes_warning(plan, codes)));
     let is_type_open = quantization.as_ref().is_some_and(|quantization| quantization.data_type.is_none());
     if is_type_open && plan.destination.pipeline.input.data_type != plan.source.data_type {
         // The plan has the widest type that the first pass may choose.
@@ -290,6 +293,20 @@ fn value_warnings(plan: &Plan, figures: &QuantizeFigures) -> impl Iterator<Item 
         Diagnostic::new(code::PREDICT_READERS, message).with_help("differences along one dimension are read by both")
     });
     [clamped, rounded, like_nan, predicted].into_iter().flatten().map(move |found| found.at_node(&plan.path))
+}
+
+/// Returns a warning if the codes that were read back, one bit each, are neighbours and few. The plan warns of a step that
+/// leaves few codes for the whole range, but a given range may be much wider than the values.
+fn few_codes_warning(plan: &Plan, codes: &[u8]) -> Option<Diagnostic> {
+    let is_known = plan.warnings.iter().any(|known| known.is(code::QUANTIZE_FEW_CODES));
+    let (first, last) = (codes.iter().position(|byte| *byte > 0)?, codes.iter().rposition(|byte| *byte > 0)?);
+    let bits = 8 * (last - first) as u64 + 8;
+    let span = bits - u64::from(codes[first].trailing_zeros()) - u64::from(codes[last].leading_zeros());
+    (span < FEW_CODES && !is_known).then(|| {
+        let message = format!("the values have only {}", quantity::counted(span, "neighbouring code"));
+        let help = "give a narrower `--range`, or a smaller error";
+        Diagnostic::new(code::QUANTIZE_FEW_CODES, message).with_help(help).at_node(&plan.path)
+    })
 }
 
 /// Returns whether a transposition follows a difference: of several dimensions, or of an array that is stored

@@ -243,6 +243,7 @@ fn keep_dimensions(options: &mut ChangeOptions, source: &OpenedArray) {
 pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<String> {
     let is_asked = |array: &&SourceArray| patterns.iter().any(|pattern| pattern.matches(&array.path));
     let mut waiting: Vec<&SourceArray> = arrays.iter().filter(is_asked).collect();
+    let paths: HashSet<&str> = arrays.iter().map(|array| array.path.as_str()).collect();
     let mut kept = HashSet::from(["/".to_owned()]);
     while let Some(SourceArray { path, opened, .. }) = waiting.pop() {
         // Attributes of two arrays may name each other.
@@ -251,7 +252,7 @@ pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<
         }
         // The first slash is that of the root, which is kept in any case.
         kept.extend(path.match_indices('/').skip(1).map(|(end, _)| path[..end].to_owned()));
-        let needed = needed(path, opened);
+        let needed = needed(path, opened, |path| paths.contains(path));
         waiting.extend(arrays.iter().filter(|array| needed.contains(&array.path)));
     }
     kept
@@ -259,9 +260,10 @@ pub(super) fn kept(patterns: &[PathPattern], arrays: &[SourceArray]) -> HashSet<
 
 /// Returns the paths that an array's attributes name, and possible paths of coordinates of its dimensions. These are in
 /// its group or in a group above.
-fn needed(path: &str, array: &OpenedArray) -> HashSet<String> {
+fn needed(path: &str, array: &OpenedArray, exists: impl Fn(&str) -> bool) -> HashSet<String> {
     let (metadata, attributes) = (&array.metadata, &array.metadata.attributes);
-    let mut needed: HashSet<String> = named(&Member { path, array: Some(metadata), attributes }).into_iter().collect();
+    let member = Member { path, array: Some(metadata), attributes };
+    let mut needed: HashSet<String> = named(&member, exists).into_iter().collect();
     for (end, _) in path.match_indices('/') {
         needed.extend(dimension_names(array).map(|name| format!("{}/{name}", &path[..end])));
     }

@@ -126,13 +126,26 @@ fn is_same_number(one: (NumberType, u64), other: (NumberType, u64)) -> bool {
     one == other || (one.is_nan() && other.is_nan())
 }
 
-/// Removes `fixedscaleoffset`, which a quantisation replaces (SEMANTICS: A1.10). The values stay as they are decoded.
-pub(crate) fn drop_fixed_scale_offset(options: &ChangeOptions, draft: &mut Draft) {
-    let kept = draft::strip(&draft.codecs, &[draft::FIXED_SCALE_OFFSET]);
+/// Removes filters that quantise, which a quantisation replaces (SEMANTICS: A1.10). The values stay as they are decoded.
+pub(crate) fn drop_filters(options: &ChangeOptions, draft: &mut Draft, names: &[&str]) {
+    let kept = draft::strip(&draft.codecs, names);
     if options.codecs.is_none() && kept != draft.codecs {
         draft.set_codecs(kept);
         draft::follow(draft);
     }
+}
+
+/// Fails if `--codecs` has a filter that would change quantised or rounded values again: the reported error would not be
+/// that of DEST.
+pub(crate) fn refuse_lossy_filters(options: &ChangeOptions, draft: &Draft) -> Result<()> {
+    const LOSSY: [&str; 3] = [draft::FIXED_SCALE_OFFSET, "numcodecs.quantize", "numcodecs.astype"];
+    let names = draft::codec_names(&draft.codecs);
+    let Some(name) = names.iter().find(|name| LOSSY.contains(&name.as_str())).filter(|_| options.codecs.is_some())
+    else {
+        return Ok(());
+    };
+    let message = format!("--codecs has `{name}`, which would change the quantised values again");
+    Err(OperationError::data(message).with_help("leave this codec out"))
 }
 
 /// Fails if codecs are configured for the old type of the values, the type changes, and there is no new chain.

@@ -143,6 +143,12 @@ impl Planner<'_> {
         if source.documents.zarr_format == 3 && written.is_some_and(Json::is_null) {
             // The report shows the fill value of the draft.
             set_member(&mut draft.document, "fill_value", Json::Null);
+            if listing.known().is_none_or(|present| present.len() < source.metadata.num_chunks()) {
+                let message = "the fill value 0 becomes null, so that xarray does not take zeros for missing; zarr-python 2 \
+                    reads absent chunks as undefined values, all others as 0";
+                let help = "`--fill-value 0` keeps it, and `--zarr-format 3` needs no such choice";
+                warnings.push(Diagnostic::new(code::V2_FILL_VALUE_NULL, message).with_help(help));
+            }
         }
         let destination = DestinationMetadata::read(draft, &documents, source)?;
         self.add_value_warnings(&changed, &destination, &mut warnings);
@@ -290,6 +296,9 @@ impl Planner<'_> {
         let described = draft.attributes();
         draft.describe(options, source.metadata.shape.len())?;
         version_2::keep_described(&mut draft, &described, source);
+        if options.form() == Some(QuantizeForm::Cf) {
+            readers::keep_packing(&mut draft, &described);
+        }
         if options.fill_value.is_none() {
             version_2::mask_by_fill_value(&mut draft)?;
         }
@@ -385,7 +394,8 @@ impl Planner<'_> {
             if options.codecs.is_some() {
                 refuse_packed(&draft.codecs, "--codecs")?;
             }
-            change::drop_fixed_scale_offset(options, draft);
+            change::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET]);
+            change::refuse_lossy_filters(options, draft)?;
             change::refuse_bound_codecs(options, draft, [quantization.source, quantization.target])?;
             let asked = options.quantize.as_ref().filter(|asked| asked.form == QuantizeForm::Codecs);
             if asked.is_some_and(QuantizeOptions::knows_missing) {
@@ -398,6 +408,8 @@ impl Planner<'_> {
             changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
+            change::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET, "numcodecs.quantize"]);
+            change::refuse_lossy_filters(options, draft)?;
             let (kernel, rounding) = keep_bits::apply(source, &mut changed.absent, (keep, container), draft)?;
             changed.change = changed.change.then(kernel, 1);
             changed.rounding = Some(rounding);
