@@ -52,7 +52,8 @@ pub(super) struct ApplyCodecArguments {
     shape: Option<Extents>,
 
     /// Fill value of the decoded array, as JSON
-    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true, help_heading = "Data")]
+    #[arg(short, long, value_name = "JSON", value_parser = value::scalar, allow_hyphen_values = true,
+          conflicts_with = "chunk", help_heading = "Data")]
     fill_value: Option<Json>,
 
     /// Do not stop if the chain changes the fill value

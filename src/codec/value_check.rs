@@ -1,11 +1,14 @@
-//! Checks of elements whose bytes may not be values, and that no codec checks: `bool`, and structs with fields of it.
+//! Checks of elements whose bytes may not be values, and that no codec checks: `bool`, and structs with fields of it. Also
+//! numbers that do not use all bits of their primitive, if the chain has no codec that gives bytes and checks them.
 //! Elements beyond the edge of the array are padding, with any bytes.
 
 use super::chain::BoundChain;
 use super::fault::{ChainFault, CodecError};
 use crate::data_type::DataType;
+use crate::element::{element_bits, is_of_type};
 use crate::grid::unravel;
 use crate::kernel::{ElementFault, FaultKind};
+use crate::pipeline::Representation;
 
 impl BoundChain {
     /// Returns true if decoded elements may be invalid although no codec has failed.
@@ -13,10 +16,19 @@ impl BoundChain {
         bool_offsets(&self.decoded().data_type).is_some()
     }
 
-    /// Fails for the first byte of a decoded bool other than 0 and 1. `elements` are those of an array of `shape` in C
+    /// Fails for the first byte of a decoded bool other than 0 and 1, or the first number that is not of its type if no
+    /// codec checks it. `elements` are those of an array of `shape` in C
     /// order. Only those in the box of shape `valid` at the origin are checked. The position in the error is relative
     /// to that origin.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+        if let (DataType::Number(number_type), Representation::Array(_)) = (&self.decoded().data_type, self.encoded()) {
+            let mut all = elements.chunks_exact(number_type.size()).map(element_bits).enumerate();
+            let Some((index, bits)) = all.find(|(_, bits)| !is_of_type(*bits, *number_type)) else { return Ok(()) };
+            let (fault, types) =
+                (ElementFault { kind: FaultKind::NotOfType, index }, Some((*number_type, *number_type)));
+            let position = Some(unravel(index as u64, shape).into_boxed_slice());
+            return Err(ChainFault::new("-", number_type.name(), CodecError::Element { fault, position, bits, types }));
+        }
         let Some((offsets, size)) = bool_offsets(&self.decoded().data_type) else { return Ok(()) };
         // The bitwise OR of all bytes is at most 1 only if each byte is.
         if size == 1 && elements.iter().fold(0, |joined, byte| joined | byte) <= 1 {

@@ -17,7 +17,7 @@ use crate::kernel::transpose::swap;
 use crate::metadata::v2;
 
 /// The first bytes of every file.
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,9 +38,6 @@ fn malformed(reason: impl Display) -> String {
 }
 
 /// True if bytes begin like a `.npy` file.
-pub fn is_npy(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC)
-}
 
 /// Reads a file.
 pub fn read(file: &[u8]) -> Result<NpyArray, String> {

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this module owns the file system")]
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::local::{self, io_error};
@@ -49,6 +49,11 @@ pub fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
     read_stream(io::stdin().lock(), Path::new("stdin"), limit)
 }
 
+/// Returns true if the next bytes of stdin are these. They stay there.
+pub fn standard_input_begins_with(bytes: &[u8]) -> bool {
+    io::stdin().lock().fill_buf().is_ok_and(|found| found.starts_with(bytes))
+}
+
 fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more than allowed shows that the file is too large.
@@ -56,6 +61,9 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     StoreError::check_size(bytes.len() as u64, limit, || path.display().to_string())?;
     Ok(bytes)
 }
+
+/// Most links that are followed from a path to a file.
+const MOST_LINKS: usize = 40;
 
 /// Writes a file under a temporary name in the same folder, then renames it. Without `bytes` the temporary file is only
 /// created and removed.
@@ -69,8 +77,10 @@ fn replace(path: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
         let mut device = fs::OpenOptions::new().write(true).open(path)?;
         return device.write_all(bytes.unwrap_or_default());
     }
-    // A link stays a link: its target is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A link stays a link: its target is replaced, or created.
+    let linked = |path: &PathBuf| Some(path.parent()?.join(fs::read_link(path).ok()?));
+    let target = std::iter::successors(Some(path.to_owned()), linked).take(MOST_LINKS).last();
+    let target = target.unwrap_or_else(|| path.to_owned());
     let mut temporary_name = std::ffi::OsString::from(".");
     temporary_name.push(name);
     temporary_name.push(format!(".{}.partial", std::process::id()));

@@ -27,14 +27,12 @@ pub(super) struct Input {
     npy: Option<(DataType, Vec<u64>)>,
 }
 
-/// Reads INPUT if it is a `.npy` file: by its name, or on stdin if no option contains the type and the shape.
+/// Reads INPUT if it is a `.npy` file: by its name, or on stdin by its first bytes.
 pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
     let Some(stream) = &options.input else { return Ok(None) };
     let tells_itself = match stream {
         Stream::File(_) => stream.has_extension("npy"),
-        Stream::Standard => {
-            options.like.is_none() && options.data_type.is_none() && options.shape.is_none() && !options.decode
-        }
+        Stream::Standard => file::standard_input_begins_with(npy::MAGIC),
     };
     if !tells_itself {
         return Ok(None);
@@ -47,9 +45,6 @@ pub(super) fn read_early(options: &ApplyCodecOptions) -> Result<Option<Input>> {
         OperationError::environment(format!("INPUT `{name}` is larger than the memory budget, {limit}"))
             .with_help("give a larger `--max-memory`")
     })?;
-    if *stream == Stream::Standard && !npy::is_npy(&contents) {
-        return Err(needs_type_and_shape());
-    }
     let NpyArray { data_type, shape, elements } = npy::read(&contents)
         .map_err(|error| OperationError::data(format!("INPUT `{name}` is not read as .npy")).because(error))?;
     Ok(Some(Input { name, file_bytes: contents.len() as u64, bytes: elements, npy: Some((data_type, shape)) }))
