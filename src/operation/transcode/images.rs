@@ -75,12 +75,12 @@ fn variable_in<'a>(group: &GroupReading, level: &str, path: &'a str) -> Option<&
 /// Returns the paths of the levels of each image in the attributes.
 fn levels(attributes: &Object) -> Vec<Vec<&str>> {
     let inside = attributes.get("ome").and_then(|ome| ome.get("multiscales"));
-    // OME-Zarr 0.4 and earlier have a list here, 0.5 has it below `ome`. GeoZarr has an object in one of two forms.
+    // OME-Zarr 0.4 and earlier have a list here, 0.5 has it below `ome`. GeoZarr has an object in one of three forms.
     match attributes.get("multiscales").or(inside) {
         Some(Json::Array(images)) => images.iter().map(|image| listed(image.get("datasets"))).collect(),
         Some(image @ Json::Object(_)) => match image.get("tile_matrix_limits").and_then(Json::as_object) {
             Some(limits) => vec![limits.names().collect()],
-            None => vec![listed(image.get("layout"))],
+            None => vec![listed(image.get("layout").or_else(|| image.get("tile_matrix_set")?.get("tileMatrices")))],
         },
         _ => Vec::new(),
     }
@@ -88,7 +88,7 @@ fn levels(attributes: &Object) -> Vec<Vec<&str>> {
 
 fn listed(levels: Option<&Json>) -> Vec<&str> {
     let levels = levels.and_then(Json::as_array).unwrap_or_default();
-    let names = ["path", "asset", "group"];
+    let names = ["path", "asset", "group", "id"];
     let paths = levels.iter().filter_map(|level| names.iter().find_map(|name| level.get(name)?.as_str()));
     paths.map(|path| path.trim_start_matches("./").trim_matches('/')).collect()
 }
