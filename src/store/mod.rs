@@ -246,6 +246,9 @@ pub trait Network: Send + Sync {
     /// Returns true if refused objects count as absent.
     fn refused_is_absent(&self) -> bool;
 
+    /// Makes later reads of an object fail if it has another version than at the first of them.
+    fn keep_version(&self, key: &Key<'_>);
+
     /// Returns the number of the next write. Writes continue after the call that starts them.
     fn next_write(&self) -> u64;
 

@@ -152,6 +152,18 @@ impl Node {
         Ok(Relation::new(lies_in(&own, &other), lies_in(&other, &own)))
     }
 
+    /// Returns true if this node is in a bucket and a web server shows it as SOURCE or one of its targets, inside it or
+    /// around it. Writes an object for a moment.
+    pub fn is_shown_by(&self, source: &Node, targets: &[Node]) -> Result<bool> {
+        #[cfg(feature = "remote")]
+        return super::remote::is_shown(self, source, targets);
+        #[cfg(not(feature = "remote"))]
+        {
+            let _ = (source, targets);
+            Ok(false)
+        }
+    }
+
     /// Returns true if the local folder of the node is a mount point.
     pub fn is_mount_point(&self) -> bool {
         self.is_local() && self.local_path().is_some_and(|path| local::is_mount_point(&path))
@@ -467,6 +479,13 @@ impl Node {
     /// Returns the capabilities of the store.
     pub fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
+    }
+
+    /// Makes later reads of the object at the node's own key fail if it is remote and its version changes.
+    pub(super) fn keep_version(&self) {
+        if let Some(network) = self.store.network() {
+            network.keep_version(&self.prefix);
+        }
     }
 
     /// Returns the size of an object in bytes, or `None` if it is absent.

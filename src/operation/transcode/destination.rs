@@ -30,6 +30,8 @@ pub(super) struct Output {
     destination: Destination,
     existing: Existing,
     overwrites: bool,
+    /// SOURCE, and the objects elsewhere that it reads.
+    source: (Node, Vec<Node>),
     /// Whether it continues an unfinished run.
     resumes: bool,
     /// Whether an earlier run has replaced DEST already, and only cleaning up is left.
@@ -119,6 +121,14 @@ impl Output {
                 .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
         }
         let clears = self.overwrites && !is_begun && self.existing != Existing::Nothing;
+        if clears && self.data().is_shown_by(&self.source.0, &self.source.1).map_err(cannot_write)? {
+            let help = "choose another path for DEST, or name SOURCE by its address in the bucket";
+            return Err(OperationError::environment(format!(
+                "`{}` is SOURCE, contains it or is inside it: the web server of SOURCE shows its objects",
+                self.shown
+            ))
+            .with_help(help));
+        }
         // While old objects remain, no checkpoint says that DEST is ready. A later run then removes the rest first.
         journal.begin(!clears).map_err(failed)?;
         if clears {

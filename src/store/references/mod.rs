@@ -215,7 +215,11 @@ impl ReferenceStore {
     /// error of this key alone.
     fn target<'d>(&self, document: &'d Document, index: usize, key: &Key<'_>) -> Result<&'d Node> {
         let (text, node) = &document.targets[index];
-        node.get_or_init(|| self.open_target(text)).as_ref().map_err(|(why, help)| {
+        let open = || {
+            // Many references name parts of one file. Parts of two versions must not be mixed.
+            self.open_target(text).inspect(Node::keep_version)
+        };
+        node.get_or_init(open).as_ref().map_err(|(why, help)| {
             let (object, why, help) = (self.shown(key), why.clone(), (*help).to_owned());
             let refused = RemoteError { action: "read", object, why, help, is_refused: true, ..RemoteError::default() };
             StoreError::remote(refused)

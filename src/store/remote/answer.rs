@@ -53,11 +53,12 @@ impl StoreResponse {
         header(&self.headers, HeaderName::from_static(name))
     }
 
-    /// Returns the version of the object: its tag, else its date. The date is marked as a weak tag, as it is compared
-    /// like one.
+    /// Returns the version of the object: its tag, else its date, else its size. The last two are marked as weak tags, as
+    /// they are compared like them.
     pub(super) fn version(&self) -> Option<String> {
         let date = || Some(format!("W/{}", self.header("last-modified")?));
-        self.header("etag").map(str::to_owned).or_else(date)
+        let size = || Some(format!("W/{} bytes", self.object_bytes?));
+        self.header("etag").map(str::to_owned).or_else(date).or_else(size)
     }
 
     /// Returns `length` bytes from an offset in the object, if they have arrived.
@@ -182,6 +183,7 @@ impl Body {
         };
         let length = (last - first).saturating_add(1);
         let is_end = total.is_none_or(|total| total == last + 1);
+        let is_bounded = matches!(range, Some(GetRange::Bounded(_)));
         let is_asked_for = match range {
             Some(GetRange::Bounded(range)) => first == range.start && last < range.end,
             Some(GetRange::Suffix(wanted)) if length != wanted.min(last + 1) || !is_end => {
@@ -194,7 +196,8 @@ impl Body {
             return Err(Failure::passing(format!("the server sent bytes {first} to {last}, which were not requested")));
         }
         (self.most, self.announced, self.answer.offset) = (length, Some(length), first);
-        self.answer.object_bytes = Some(total.unwrap_or(last + 1));
+        // Only a part that was not bounded ends where the object ends.
+        self.answer.object_bytes = total.or_else(|| (!is_bounded).then_some(last + 1));
         Ok(())
     }
 
@@ -218,7 +221,7 @@ impl Body {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.answer.object_bytes.is_some() && self.answer.body.len() as u64 >= self.most
+        self.announced.is_some() && self.answer.body.len() as u64 >= self.most
     }
 
     /// Adds the next bytes of the body.
@@ -235,12 +238,15 @@ impl Body {
         Ok(())
     }
 
-    /// Returns the answer with the requested bytes and the size of the object. Fails if the body is too short.
+    /// Returns the answer with the requested bytes, and the size of the object if the server gave it or sent all of the
+    /// object. Fails if the body is too short.
     pub(super) fn finish(mut self) -> Answer {
         if let Some(announced) = self.announced.filter(|announced| self.come < *announced && !self.is_done()) {
             return Err(Failure::passing(format!("only {} of {announced} bytes arrived", self.come)));
         }
-        self.answer.object_bytes.get_or_insert(self.come);
+        if self.answer.status != StatusCode::PARTIAL_CONTENT {
+            self.answer.object_bytes.get_or_insert(self.come);
+        }
         Ok(self.answer)
     }
 }
@@ -325,6 +331,13 @@ mod tests {
         assert_eq!(come(part(2..5), "bytes 2-4/9"), Some((b"234".to_vec(), 9)));
         for range in ["bytes 3-5/9", "bytes 2-7/9", "items 2-4/9"] {
             assert_eq!(come(part(2..5), range), None);
+        }
+        // The end of a part with bounds is not that of the object.
+        let headers = HeaderMap::from_iter([("content-range".parse().unwrap(), "bytes 2-4/*".parse().unwrap())]);
+        for (range, size) in [(part(2..5).0, None), (last(3).0, Some(5))] {
+            let mut body = Body::new(range, 9, StatusCode::PARTIAL_CONTENT, headers.clone()).unwrap();
+            body.take(b"234").unwrap();
+            assert_eq!(body.finish().unwrap().object_bytes, size);
         }
         assert_eq!(come(last(3), "bytes 2-4/5"), Some((b"234".to_vec(), 5)));
         assert_eq!(come(last(3), "bytes 2-4/6"), None);

@@ -1,6 +1,6 @@
 //! Client of a bucket or a web server. Its calls are asynchronous and use whole keys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +65,8 @@ pub(super) struct Client {
     /// True if the server copies objects. Empty until the first copy.
     pub(super) copies: OnceCell<bool>,
     pub(super) sizes: Mutex<Sizes>,
+    /// Objects of which many parts are read, and their versions. The version is empty until the first answer.
+    versions: Mutex<HashMap<String, Option<String>>>,
     /// Announced parts, in the order of their requests.
     pub(super) prefetched: Mutex<Vec<Prefetched>>,
     pub(super) writes: Arc<InFlightWrites>,
@@ -119,6 +121,7 @@ impl Client {
             deletes_together: AtomicBool::new(address.kind != Kind::Google),
             copies: OnceCell::new(),
             sizes: Mutex::default(),
+            versions: Mutex::default(),
             refused: Mutex::default(),
             unlisted: Mutex::default(),
         })
@@ -204,6 +207,13 @@ impl Client {
         if wanted.version.zip(answer.version()).is_some_and(|(wanted, found)| wanted != found) {
             return Err(self.changed(wanted.key));
         }
+        if let Some(kept) = held(&self.versions).get_mut(wanted.key) {
+            let found = answer.version();
+            if kept.is_some() && found.is_some() && *kept != found {
+                return Err(self.changed(wanted.key));
+            }
+            *kept = kept.take().or(found);
+        }
         let encoding = answer.header("content-encoding").unwrap_or_default();
         if encoding.split(',').any(|name| ENCODINGS.contains(&name.trim().to_ascii_lowercase().as_str())) {
             let why = format!("it is sent with `Content-Encoding: {encoding}`, which was not requested");
@@ -224,7 +234,10 @@ impl Client {
             Ok(answer) => self.found(wanted, answer)?,
             Err(failure) => return self.not_read(wanted, failure),
         };
-        let object_bytes = answer.object_bytes.unwrap_or(0);
+        let object_bytes = match answer.object_bytes {
+            Some(bytes) => bytes,
+            None => self.size(wanted.key).await?.ok_or_else(|| self.changed(wanted.key))?,
+        };
         if object_bytes == answer.body.len() as u64 {
             return Ok(Some(answer));
         }
@@ -241,7 +254,11 @@ impl Client {
             Err(failure) if !matches!(failure.status(), Some(400 | 403 | 405 | 501)) => failure,
             // Some servers do not support HEAD, or give no reason for refusing it.
             _ => match self.get(key, u64::MAX, of_version(Some(GetRange::Bounded(0..1)), None)).await {
-                Ok(answer) => return Ok(answer.object_bytes),
+                Ok(answer) => {
+                    let why = "the server does not tell its size";
+                    let untold = || self.error("look at", key, why, "report it to whoever runs the server");
+                    return answer.object_bytes.map(Some).ok_or_else(untold);
+                }
                 Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => {
                     return Ok(Some(answer.object_bytes.unwrap_or(0)));
                 }
@@ -268,6 +285,11 @@ impl Client {
             }
         }
         Err(self.failed(action, key, failure))
+    }
+
+    /// Remembers the version of the first answer for an object. Later reads of another version fail.
+    pub(super) fn keep_version(&self, key: &str) {
+        held(&self.versions).entry(key.to_owned()).or_default();
     }
 
     fn changed(&self, key: &str) -> StoreError {

@@ -1,7 +1,7 @@
 //! Copies inside a bucket by the server itself, without a download. Also checks whether a web address shows objects of
 //! a bucket. As a bucket has many addresses, the objects are compared.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use object_store::list::PaginatedListOptions;
@@ -9,7 +9,9 @@ use object_store::{GetOptions, GetRange, ObjectStoreExt};
 
 use super::change::MOST_ANSWER;
 use super::{Call, Client, Failure, GetRequest, Kind, RemoteStore, path, percent_decoded};
-use crate::store::{Key, Node, Part, Relation, Result, Store, StoreError, held};
+use crate::store::{
+    Key, Network, Node, Part, Put, RUN_FOLDER, Relation, Result, Store, StoreError, Tree, held, machine,
+};
 
 /// Largest object that every server copies with one request: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -72,6 +74,16 @@ impl RemoteStore {
         let base = percent_decoded(&self.address.path).unwrap_or_default();
         let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
         format!("{base}{separator}{}", key.as_str())
+    }
+
+    /// Returns true if an object has this text.
+    fn is_text(&self, key: &Key<'_>, text: &str) -> Result<bool> {
+        let client = self.client()?;
+        match client.wait(client.get(key.as_str(), text.len() as u64, GetOptions::default())) {
+            Ok(answer) => Ok(answer.body == text.as_bytes()),
+            Err(Failure::Answered(_) | Failure::TooLarge { .. }) => Ok(false),
+            Err(failure) => Err(client.failed("look at", key.as_str(), failure)),
+        }
     }
 
     /// Requests the description of an object. Returns `None` if the server answers with an error status.
@@ -184,27 +196,80 @@ const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 /// Size, tag and date of an object, if the server sends them.
 type Description = [Option<String>; 3];
 
+/// Returns the store of a node in a bucket, and that of another one on a web server with the outermost file that
+/// contains it. Returns `None` unless there is one of each.
+fn bucket_and_web<'n>(node: &'n Node, other: &'n Node) -> Option<(&'n RemoteStore, &'n RemoteStore, &'n Node)> {
+    let file = std::iter::successors(Some(other), |node| node.store.container()).last()?;
+    let (bucket, web) = (node.store.network()?.as_remote(), file.store.network()?.as_remote());
+    (web.address.kind == Kind::Http && bucket.address.kind != Kind::Http).then_some((bucket, web, file))
+}
+
 /// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
 pub(crate) fn relation(node: &Node, other: &Node) -> Result<Option<Relation>> {
-    let file = std::iter::successors(Some(other), |node| node.store.container()).last().unwrap_or(other);
-    let (Some(bucket), Some(web)) = (node.store.network(), file.store.network()) else { return Ok(None) };
-    let (bucket, web) = (bucket.as_remote(), web.as_remote());
-    if web.address.kind != Kind::Http || bucket.address.kind == Kind::Http {
-        return Ok(None);
-    }
+    let Some((bucket, web, file)) = bucket_and_web(node, other) else { return Ok(None) };
     for (below_web, below_own) in pairs(&web.path_of(&file.prefix), node.prefix.as_str()) {
         for name in DOCUMENTS.into_iter().chain([""]) {
             let web_key = below(&file.prefix, [&below_web, name])?;
             let own_key = below(&node.prefix, [&below_own, name])?;
-            let Some(found) = web.describe(&web_key)? else { continue };
-            // No known property may differ.
-            let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
-            if bucket.describe(&own_key)?.is_some_and(is_same) {
+            if is_same_object((web, &web_key), (bucket, &own_key))? {
                 return Ok(Some(Relation::new(below_own.is_empty(), below_web.is_empty())));
             }
         }
     }
     Ok(Some(Relation::Apart))
+}
+
+/// Returns true if two objects exist and none of their known properties differs.
+fn is_same_object(
+    (web, web_key): (&RemoteStore, &Key<'_>),
+    (bucket, own_key): (&RemoteStore, &Key<'_>),
+) -> Result<bool> {
+    let Some(found) = web.describe(web_key)? else { return Ok(false) };
+    let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
+    Ok(bucket.describe(own_key)?.is_some_and(is_same))
+}
+
+/// Returns true if a web server shows a node of a bucket under any path, as SOURCE or a target of it, inside it or
+/// around it. Their root documents are compared. Then an object is written in the node for a moment, and searched on
+/// the server.
+pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<bool> {
+    let Some(bucket) = node.store.network().map(Network::as_remote) else { return Ok(false) };
+    let mut places = BTreeMap::new();
+    for (index, other) in std::iter::once(source).chain(targets).enumerate() {
+        let Some((_, web, file)) = bucket_and_web(node, other) else { continue };
+        // Only SOURCE can contain nodes. The others are files.
+        let is_folder = index == 0 && std::ptr::eq(file, other);
+        for name in DOCUMENTS.iter().filter(|_| is_folder) {
+            let keys = (below(&file.prefix, ["", name])?, below(&node.prefix, ["", name])?);
+            if is_same_object((web, &keys.0), (bucket, &keys.1))? {
+                return Ok(true);
+            }
+        }
+        let own = node.prefix.as_str();
+        let ends = std::iter::once(0).chain(own.match_indices('/').map(|(slash, _)| slash + 1));
+        for inside in ends.map(|start| &own[start..]).filter(|inside| is_folder && !inside.is_empty()) {
+            places.extend(file.child(inside).map(|place| (place.name(), place)));
+        }
+        let folders = web.address.path.rmatch_indices('/').map(|(slash, _)| &web.address.path[..slash]);
+        let folders = folders.chain([""]).map(|path| super::node(&web.address.with_path(path), &web.options));
+        let around = std::iter::successors(Some(file.clone()), Node::parent).chain(folders);
+        places.extend(around.skip(usize::from(!is_folder)).map(|place| (place.name(), place)));
+    }
+    if places.is_empty() {
+        return Ok(false);
+    }
+    let name = machine::unique_name();
+    let probe = RUN_FOLDER.join(&name)?;
+    let key = node.prefix.below(&probe);
+    bucket.put(&key, name.as_bytes(), Put::Durable)?;
+    let mut shown = places.values().map(|place| {
+        let remote = place.store.network().map(Network::as_remote);
+        remote.map_or(Ok(false), |remote| remote.is_text(&place.prefix.below(&probe), &name))
+    });
+    let found = shown.find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
+    bucket.remove(&key, Tree::Object)?;
+    bucket.sync(&key)?;
+    found
 }
 
 /// Returns the possible nestings of two paths with common names. Each is the rest of the web server's path, and the

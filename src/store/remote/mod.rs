@@ -42,7 +42,7 @@ use service::{Call, CallResult, Caller, Connector, Service, client_builder, seco
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use configuration::{Address, has_effect, is_setting};
-pub(super) use copy::relation;
+pub(super) use copy::{is_shown, relation};
 
 /// Number of attempts to create an object that the server refuses although it is absent.
 const ATTEMPTS: usize = 3;
@@ -175,7 +175,12 @@ impl Store for RemoteStore {
     fn open(&self, key: &Key<'_>, most: u64) -> Result<Option<ObjectReader>> {
         let client = self.client()?;
         let come = client.take(key.as_str(), None);
-        let Some(fetched) = come.unwrap_or_else(|| self.fetch(key, Part::Last(FIRST), most))? else { return Ok(None) };
+        let Some(mut fetched) = come.unwrap_or_else(|| self.fetch(key, Part::Last(FIRST), most))? else {
+            return Ok(None);
+        };
+        if fetched.object_bytes.is_none() {
+            fetched.object_bytes = client.wait(client.size(key.as_str()))?;
+        }
         Ok(Some(Box::new(RemoteReader::new(client.clone(), key.as_str().to_owned(), fetched))))
     }
 
@@ -337,6 +342,12 @@ impl Network for RemoteStore {
             && !self.options.anonymous
             && !self.options.refused_is_absent
             && self.used().is_none_or(|client| client.copies.get() != Some(&false))
+    }
+
+    fn keep_version(&self, key: &Key<'_>) {
+        if let Ok(client) = self.client() {
+            client.keep_version(key.as_str());
+        }
     }
 
     fn next_write(&self) -> u64 {

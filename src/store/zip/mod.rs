@@ -41,6 +41,7 @@ impl ZipStore {
     /// Returns the open file. `None` means that it is missing, and `Some(None)` that it is not a zip file.
     fn opened(&self) -> Result<Option<&Option<Arc<Archive>>>> {
         get_or_open(&self.opened, || {
+            self.outer.keep_version();
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object, &self.name)?;
             let name = self.name.clone();

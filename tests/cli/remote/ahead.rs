@@ -252,23 +252,48 @@ fn part_of(object: &[u8], request: &super::server::Request, (header, version): (
 }
 
 #[test]
+fn parts_of_two_versions_of_a_target_are_never_put_together() {
+    let mut objects = array("/w");
+    objects.insert("/w/data".to_owned(), vec![1; 640]);
+    let reads = AtomicUsize::new(0);
+    let changing = move |_, request: &super::server::Request| {
+        let version =
+            if reads.fetch_add(usize::from(request.path == "/w/data"), Ordering::SeqCst) > 2 { "new" } else { "old" };
+        (request.path == "/w/data").then(|| part_of(&[1; 640], request, ("etag", version))).flatten()
+    };
+    let document = String::from_utf8(objects["/w/zarr.json"].clone()).unwrap();
+    let (test, server) = (CliTest::new(), Server::start(objects, Manner::Ranges, Box::new(changing)));
+    let target = format!("{}/w/data", server.address);
+    let refs = (0..40).map(|chunk| (format!("c/{chunk}"), serde_json::json!([target, 16 * chunk, 16])));
+    let refs: serde_json::Map<_, _> = refs.chain([("zarr.json".to_owned(), document.into())]).collect();
+    test.write("refs.json", serde_json::json!({"version": 1, "refs": refs}).to_string());
+    run(&test, &server, &["transcode", "refs.json", "made"]).fails(3, &["w/data", "changed while it was read"]);
+}
+
+#[test]
 fn parts_of_two_versions_of_a_shard_are_never_put_together() {
     let dates = ["Tue, 24 Nov 2026 09:00:00 GMT", "Tue, 24 Nov 2026 09:00:01 GMT"];
-    for (header, [version, new_version]) in
-        [("etag", ["\"old\"", "\"new\""]), ("etag", ["W/\"old\"", "W/\"new\""]), ("last-modified", dates)]
-    {
+    for (header, [version, new_version]) in [
+        ("etag", ["\"old\"", "\"new\""]),
+        ("etag", ["W/\"old\"", "W/\"new\""]),
+        ("last-modified", dates),
+        // Only the size differs.
+        ("x-none", ["old", "new"]),
+    ] {
         for more in [&[][..], &["--compress", "zstd:1"], &["--shard-shape", "none"]] {
             let test = CliTest::new();
             // More bytes than one request returns.
             let objects = shards(&test, 1 << 17, 40, 40);
             let shard = objects["/bucket/a/c/0"].clone();
+            let longer = [&shard[..], b"x"].concat();
             // From the second request on, the parts are of the new version, whatever the request's conditions are.
             let reads = AtomicUsize::new(0);
             let changing = move |_, request: &super::server::Request| {
                 let is_read = request.path == "/bucket/a/c/0" && request.headers.contains_key("range");
                 let is_new = is_read && reads.fetch_add(1, Ordering::SeqCst) > 0;
                 let version = if is_new { new_version } else { version };
-                is_read.then(|| part_of(&shard, request, (header, version))).flatten()
+                let shard = if is_new && header == "x-none" { &longer } else { &shard };
+                is_read.then(|| part_of(shard, request, (header, version))).flatten()
             };
             let server = Server::start(objects, Manner::Ranges, Box::new(changing));
             let url = format!("{}/bucket/a", server.address);

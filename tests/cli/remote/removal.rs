@@ -105,6 +105,31 @@ fn targets_of_a_reference_file_on_a_web_server_lie_beside_it() {
     assert!(server.requests().iter().all(|request| request.query == "token=1"));
 }
 
+/// The web server is seen by an object that is written in DEST for a moment.
+#[test]
+fn source_is_not_removed_if_a_web_server_shows_it_under_another_path() {
+    let objects: Objects = array("/bucket/b").into_iter().chain(array("/bucket/b/in/a")).collect();
+    let lead = |_, request: &Request| {
+        let rest = request.path.strip_prefix("/cdn/x")?;
+        Some(Answer::new(302, "").with("location", format!("/bucket/b{rest}")))
+    };
+    let server = Server::start(objects.clone(), Manner::Bucket { page: 1000 }, Box::new(lead));
+    let test = CliTest::new();
+    let web = format!("{}/cdn/x", server.address);
+    test.write("web.json", references(&web));
+    let inner = format!("{web}/in/a");
+    for (source, destination) in [
+        (web.as_str(), "s3://bucket/b"),
+        (&inner, "s3://bucket/b"),
+        ("web.json", "s3://bucket/b"),
+        (&web, "s3://bucket/b/in/a"),
+    ] {
+        let command = ["transcode", source, destination, "--overwrite"];
+        run(&test, &server, &command).fails(3, &[&format!("`{destination}` is SOURCE"), "web server"]);
+        assert!(server.objects() == objects, "{source} {destination}: {:?}", server.objects().keys());
+    }
+}
+
 #[test]
 fn source_is_not_removed_by_whatever_address_it_is_read() {
     let objects: Objects = array("/bucket/b").into_iter().chain(array("/bucket/b/in/a")).collect();

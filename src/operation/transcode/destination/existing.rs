@@ -81,7 +81,8 @@ impl Output {
         let destination = if has_taken_place { destination.in_its_place() } else { destination };
         // Files and folders get the permissions that `cp` would give them.
         let (destination, overwrites) = (destination.with_permissions_of(source, document), run.overwrite);
-        Ok(Output { shown, destination, existing, overwrites, resumes, has_taken_place, warnings })
+        let source = (source.clone(), targets);
+        Ok(Output { shown, destination, existing, overwrites, source, resumes, has_taken_place, warnings })
     }
 }
 
