@@ -76,8 +76,10 @@ impl ValidateArguments {
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
         self.common.check_settings(stores.iter().chain(&other))?;
-        let all_list = stores.iter().all(|store| store.node().capabilities().lists);
-        let level = self.level.unwrap_or(if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata });
+        let level = self.level.unwrap_or_else(|| {
+            let all_list = stores.iter().all(|store| store.node().lists());
+            if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata }
+        });
         if self.partition.is_some() && !matches!(level, ValidateLevel::Data | ValidateLevel::Index) {
             let message = "--partition needs --level data or index: at other levels no stored objects are read";
             return Err(OperationError::usage(message).with_help("add `--level data`, or leave --partition out"));

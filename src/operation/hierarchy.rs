@@ -176,6 +176,16 @@ fn read_from(start: &NodePath, root: Node, documents: Option<Documents>, driver:
         _ => root,
     };
     let mut hierarchy = walk(start, &root, documents, driver);
+    // A bucket that refuses to list is read as a web server is.
+    if !hierarchy.failures.is_empty()
+        && root.capabilities().lists
+        && let Ok(folder) = start.below(&root)
+        && !folder.tells_keys()
+        && let Ok(Some(documents)) = read_documents(&folder)
+    {
+        let root = with_copies(start, root, &documents, ConsolidatedScope::Listings);
+        hierarchy = walk(start, &root, Some(documents), driver);
+    }
     check_copies(&mut hierarchy.nodes);
     hierarchy
 }

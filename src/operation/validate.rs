@@ -18,7 +18,7 @@ use crate::array::ChunkSet;
 use crate::diagnostic::{Code, Diagnostic, Profile, Severity, code};
 use crate::engine::Driver;
 use crate::store::Location;
-use array::ArrayCheck;
+use array::{ArrayCheck, UNLISTED};
 
 /// The result, and the STOREs that could not be checked.
 #[derive(Debug)]
@@ -233,6 +233,9 @@ fn verdict(result: &ValidateResult, level: ValidateLevel) -> String {
             ValidateLevel::Keys => "no errors in metadata and keys; chunks were not decoded",
             ValidateLevel::Index => "no errors in metadata, keys and shard indexes; chunks were not decoded",
             ValidateLevel::Data if result.unchecked.is_empty() => "valid",
+            ValidateLevel::Data if result.unchecked.iter().all(|unchecked| unchecked.reason == UNLISTED) => {
+                "no errors in metadata and chunks; other keys were not looked at"
+            }
             ValidateLevel::Data => "no errors in what could be decoded; not everything could",
         }
     };

@@ -476,6 +476,12 @@ impl Node {
         self.store.network().map_or_else(|| self.capabilities().lists, |network| network.tells_keys(&self.prefix))
     }
 
+    /// Returns true if the store can list the objects of the node. A bucket is asked, as it may refuse.
+    pub fn lists(&self) -> bool {
+        let Capabilities { lists, is_remote } = self.capabilities();
+        lists && (!is_remote || self.is_empty().is_ok() || self.tells_keys())
+    }
+
     /// Returns the capabilities of the store.
     pub fn capabilities(&self) -> Capabilities {
         self.store.capabilities()

@@ -19,6 +19,10 @@ use crate::store::{Node, StoreError};
 /// The number of objects per thread whose findings are collected before they are sorted.
 const BATCH: u64 = 64;
 
+/// Why keys that are no chunk's were not searched.
+pub(super) const UNLISTED: &str =
+    "arrays in which only the keys of chunks were looked at: the store cannot list others";
+
 /// The chain of an array, and that of its innermost chunks if it is sharded.
 type Chains<'a> = (&'a BoundChain, Option<BoundChain>);
 
@@ -89,6 +93,7 @@ impl ArrayCheck<'_> {
         }
         // A chunk that exists and counts as absent was not checked.
         gathered.leave_out("objects not read: the store refused access", reading.node.num_refused());
+        gathered.leave_out(UNLISTED, u64::from(!reading.node.tells_keys()));
         Ok(own.len())
     }
 
@@ -118,11 +123,12 @@ impl ArrayCheck<'_> {
         let (node_path, node) = (&reading.node_path, &reading.node);
         let check = ObjectCheck { node_path, node, metadata, chain, subchunk, decodes, sizes };
         let allowed = check.threads(Budget::new(&self.options.common), &reading.store)?;
-        // The listing has only the sum of all sizes, so a share counts by its number of objects.
+        // The listing has only the sum of all sizes, so a share counts by its number of objects. So does an array of
+        // unknown sizes.
         let share = u128::from(listing.present_bytes) * u128::from(own.len());
         let share = share / u128::from(listing.present.len().max(1));
-        let length = u64::try_from(share).unwrap_or(u64::MAX);
-        self.progress.start(&reading.store, Some(length).filter(|_| !listing.is_presumed));
+        let length = if sizes.is_some() { own.len() } else { u64::try_from(share).unwrap_or(u64::MAX) };
+        self.progress.start(&reading.store, Some(length));
         let absent = self.run_objects(&narrowed(self.driver, allowed)?, &check, &readable, gathered);
         let has_checksum = reading.pipeline.as_ref().is_none_or(Pipeline::has_checksum);
         if decodes && !has_checksum && absent.len() < listing.present.len() {
@@ -151,7 +157,7 @@ impl ArrayCheck<'_> {
             // An old value does no harm: `append` drops what exceeds the capacity.
             let mut part = Findings::new(self.options, capacity.load(Ordering::Relaxed));
             let bytes = check.run(buffers, position(index, check.metadata), &mut part)?;
-            self.progress.advance(bytes.unwrap_or(0));
+            self.progress.advance(if check.sizes.is_some() { 1 } else { bytes.unwrap_or(0) });
             Ok((part, bytes.is_none()))
         };
         let batch = BATCH.saturating_mul(driver.num_threads() as u64);
@@ -211,6 +217,7 @@ fn fault_finding(fault: Fault, check: &ObjectCheck, (chunk, key): (Vec<u64>, &st
         Fault::Store(StoreError::Damaged { .. } | StoreError::Unsupported { .. } | StoreError::TooShort { .. }) => {
             code::CHUNK_CORRUPT
         }
+        Fault::Store(StoreError::TooLarge { .. }) => code::OBJECT_TOO_LARGE,
         Fault::Store(error) if error.is_data_fault() => code::OBJECT_NOT_A_FILE,
         Fault::Interrupted(_) => return Err(OperationError::interrupted()),
         Fault::Store(_) => return Err(keys::cannot_read(check.node_path, &chunk, key).because(fault)),

@@ -86,7 +86,7 @@ impl ObjectCheck<'_> {
         // A rule for sizes is given if the store does not list its keys: opening shows whether the object exists. A
         // listed object has to exist.
         let open = if self.sizes.is_some() { Node::open } else { Node::open_listed };
-        let Some(reader) = open(self.node, &key, u64::MAX)? else { return Ok(None) };
+        let Some(reader) = open(self.node, &key, self.chain.max_encoded_bytes())? else { return Ok(None) };
         let length = reader.length();
         if let Some(rule) = self.sizes.map(|sizes| sizes(&chunk)).filter(|rule| !rule.allows(length)) {
             let found = self.node_path.holds(size_finding(length, rule).at_chunk(chunk));

@@ -426,6 +426,9 @@ fn body_that_never_ends_is_read_as_far_as_a_chunk_may_go() {
         };
         let (test, server) = (CliTest::new(), faulty(Box::new(endless)));
         run(&test, &server, command).fails(1, &["a/c/2", "at most"]);
+        let found = run(&test, &server, &["validate", "--level", "data", "s3://bucket/a"]);
+        let text = String::from_utf8(found.output).unwrap();
+        assert!(found.status == 1 && text.contains("ZK213"), "{text}");
         assert!(!test.exists("copy/zarr.json"));
     }
 }

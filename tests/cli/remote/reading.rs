@@ -184,7 +184,11 @@ fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_
     let url = format!("{}/a", server.address);
     run(&test, &server, &["validate", &url]).succeeds();
     assert!(server.lines().iter().all(|line| !line.contains("/c/")));
-    run(&test, &server, &["validate", &url, "--level", "data"]).succeeds();
+    let decoded = run(&test, &server, &["validate", &url, "--level", "data", "--json", "-v"]);
+    assert!(decoded.error.contains("24 B in"), "{}", decoded.error);
+    let decoded = decoded.json();
+    assert_eq!(decoded["verdict"], "no errors in metadata and chunks; other keys were not looked at");
+    assert_eq!(decoded["unchecked"][0]["count"], 1);
     assert!(server.lines().contains(&"GET /a/c/5".to_owned()));
     for (key, bytes) in array("plain") {
         test.write(&key, bytes);
@@ -355,6 +359,10 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
             run(&test, &server, &[command, option].concat()).succeeds();
         }
         assert!(is_copy(&test, "copy", &array("/bucket/a"), "/bucket/a"));
+        let server = start();
+        let validated = run(&test, &server, &["validate", "--json", "s3://bucket/a"]).succeeds().json();
+        assert_eq!(validated["verdict"], "no errors in metadata; keys and chunks were not looked at");
+        assert!(server.lines().iter().all(|line| !line.contains("/c/")));
         if absent == 403 {
             run(&test, &start(), &["transcode", "s3://bucket/a", "other"]).fails(3, &["c/5", "--missing-status 403"]);
         }
@@ -362,11 +370,21 @@ fn array_in_a_bucket_that_refuses_to_list_is_read_key_by_key() {
     // The server does not list the nodes.
     let refuse =
         |_, request: &super::server::Request| request.query.contains("list-type").then(|| Answer::new(403, ""));
-    let group = br#"{"zarr_format":3,"node_type":"group","attributes":{}}"#.to_vec();
-    let objects: Objects =
-        array("/bucket/g/a").into_iter().chain([("/bucket/g/zarr.json".to_owned(), group)]).collect();
-    let server = Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(refuse));
-    run(&CliTest::new(), &server, &["inspect", "s3://bucket/g"]).fails(3, &["cannot list"]);
+    let group = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
+    let document = String::from_utf8(array("")["/zarr.json"].clone()).unwrap();
+    let copies = format!(
+        r#""consolidated_metadata":{{"kind":"inline","must_understand":false,"metadata":{{"a":{document}}}}}}}"#
+    );
+    let consolidated = group.replace("{}}", &format!("{{}},{copies}"));
+    for (group, status) in [(group, 3), (&consolidated, 0)] {
+        let group = ("/bucket/g/zarr.json".to_owned(), group.as_bytes().to_vec());
+        let objects: Objects = array("/bucket/g/a").into_iter().chain([group]).collect();
+        let server = Server::start(objects, Manner::Bucket { page: 1000 }, Box::new(refuse));
+        for command in [&["inspect", "s3://bucket/g"][..], &["validate", "--level", "data", "s3://bucket/g"]] {
+            let found = run(&CliTest::new(), &server, command);
+            assert!(found.status == status && found.error.contains("cannot list") == (status == 3), "{}", found.error);
+        }
+    }
 }
 
 /// Returns an array of floats whose last chunk is missing.
