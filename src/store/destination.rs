@@ -142,6 +142,12 @@ pub fn has_run_folder(node: &Node) -> bool {
     matches!(node.below(&RUN_FOLDER).kind(), Ok(Some(EntryKind::Folder)))
 }
 
+/// Returns true if a run or a job in parts has begun in a node: its folder has a journal or a plan.
+pub fn has_begun(node: &Node) -> Result<bool> {
+    let run = node.below(&RUN_FOLDER);
+    Ok(run.kind_of(JOURNAL.as_str())?.is_some() || run.kind_of(PLAN)?.is_some())
+}
+
 /// Relation of two nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {

@@ -4,7 +4,9 @@ use super::Output;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::NodeKind;
 use crate::operation::{OperationError, Result, TranscodeOptions, absent, document, hierarchy};
-use crate::store::{Destination, EntryKind, JOURNAL, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_run_folder};
+use crate::store::{
+    Destination, EntryKind, JOURNAL, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_begun, has_run_folder,
+};
 
 /// The existing node, file or folder at the path of DEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +57,7 @@ impl Output {
         if run.overwrite {
             refuse_unreplaceable(existing, (&destination.target, source), &shown)?;
         } else if run.partitions.is_some() {
-            let folder = destination.run();
-            let has = |key| matches!(folder.kind_of(key), Ok(Some(_)));
-            if existing == Existing::Unfinished && !has(PLAN) && !has(JOURNAL.as_str()) {
+            if existing == Existing::Unfinished && !has_begun(&destination.target).map_err(unreadable)? {
                 // There is only the folder of a plan that was not sealed, or of late parts: it counts as empty.
                 existing = Existing::EmptyFolder;
             }
@@ -193,11 +193,17 @@ fn check_hierarchy_above(node: &Node, format: u64, shown: &str) -> Result<Vec<Di
     let (mut warnings, mut between) = (Vec::new(), Vec::new());
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
-        let Ok(Some(found)) = document::read_documents(&folder) else {
+        let found = document::read_documents(&folder);
+        let is_run = !matches!(found, Ok(Some(_))) && has_begun(&folder).map_err(unreadable)?;
+        // The folder before `..` does not contain it.
+        if is_run && node.relation(&folder).map_err(unreadable)? == Relation::Nested {
+            return Err(OperationError::environment(format!("`{shown}` would be inside the unfinished run `{name}`"))
+                .with_help("complete that run first, or choose another path"));
+        }
+        let Ok(Some(found)) = found else {
             between.push(name);
             continue;
         };
-        // The folder before `..` does not contain it.
         if node.relation(&folder).map_err(unreadable)? != Relation::Nested {
             continue;
         }
@@ -254,7 +260,14 @@ fn existing(destination: &Destination) -> Result<Existing> {
         return Ok(if is_node { node } else { Existing::Other });
     }
     if is_left {
-        return Ok(Existing::Unfinished);
+        // A folder of this name alone is no run: `--overwrite` would remove files that are beside it.
+        let mut is_alone = true;
+        node.each_entry("", |key, _, _| is_alone &= key == RUN_FOLDER.as_str()).map_err(unreadable)?;
+        return Ok(if is_alone || has_begun(node).map_err(unreadable)? {
+            Existing::Unfinished
+        } else {
+            Existing::Other
+        });
     }
     Ok(if node.is_empty().map_err(unreadable)? { Existing::EmptyFolder } else { Existing::Other })
 }
