@@ -296,7 +296,7 @@ impl Contents<'_> {
         result.stats = figures.filter(|_| options.stats);
         if let (Some(request), Some(quantization), Some(error)) = (request, &quantization, error) {
             result.suggestion = Some(suggestion(request, &options.access, quantization, &error).map_err(Stop::Error)?);
-            result.warnings.extend(quantization.warnings.iter().cloned());
+            result.warnings.extend(quantization.fill_value_warning());
         }
         Ok(())
     }

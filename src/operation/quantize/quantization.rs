@@ -56,8 +56,6 @@ pub(crate) struct Quantization {
     /// An entry of `scalar_map.encode` only for some readers: the encoded 0 as bits of the float type, and a code. No
     /// element has this value.
     pub reader_workaround: Option<(u64, i64)>,
-    #[serde(skip)]
-    pub warnings: Vec<Diagnostic>,
 }
 
 /// Returns the value nearest to `decode(encode(fill))` that survives the cast and the whole chain bit for bit. It is
@@ -125,7 +123,6 @@ impl Quantization {
             is_open: false,
             is_target_open: false,
             reader_workaround: None,
-            warnings: Vec::new(),
         }
     }
 
@@ -146,6 +143,20 @@ impl Quantization {
         let Some((lo, hi)) = self.range.filter(|(lo, hi)| lo < hi && !self.is_open) else { return false };
         // Halves: the difference of two float64 may overflow.
         self.max_error.is_some_and(|error| hi / 2.0 - lo / 2.0 <= error)
+    }
+
+    /// Returns a warning if absent elements have another value in DEST, or are written. It is known once the range is.
+    pub(crate) fn fill_value_warning(&self) -> Option<Diagnostic> {
+        let [old, new] = [self.absent_bits, self.fill_value].map(|bits| FloatType(self.source).value(bits));
+        let message = if self.writes_absent {
+            let becomes = "missing chunks are written, and the fill value becomes NaN";
+            format!("the integers can store no value near the fill value {old}: {becomes}")
+        } else {
+            format!("the fill value {old} becomes {new}, which the integers can store exactly")
+        };
+        // Without absent elements it becomes NaN, which changes no element.
+        let is_moved = self.writes_absent || (old != new && !new.is_nan());
+        (is_moved && self.is_resolved()).then(|| Diagnostic::new(code::QUANTIZE_FILL_VALUE_MOVED, message))
     }
 
     /// Returns a warning if a step leaves few codes in use.

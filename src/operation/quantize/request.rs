@@ -8,7 +8,6 @@ use super::range::{Fitted, Grid, RangeFault, ScaleSearch};
 use super::{Codes, FloatType, Quantization, RangeFinder, Scaling};
 use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::quantity::{self, counted};
-use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
 use crate::kernel::statistics::Extent;
 use crate::kernel::unpack::Unpack;
@@ -138,7 +137,6 @@ impl<'a> Request<'a> {
         };
         quantization.is_open = self.quantize.finds_range() || self.fits_error();
         quantization.is_target_open = self.quantize.data_type.is_none();
-        quantization.warnings.clear();
         Ok(quantization)
     }
 
@@ -173,19 +171,12 @@ impl<'a> Request<'a> {
         }
         if let Some(moved) = surviving_fill(&quantization, fill) {
             quantization.fill_value = self.float.bits(moved);
-            if moved != fill {
-                let message = format!("the fill value {fill} becomes {moved}, which the integers can store exactly");
-                quantization.warnings.push(Diagnostic::new(code::QUANTIZE_FILL_VALUE_MOVED, message));
-            }
             return Ok(quantization);
         }
         // The NaN code may take the place of a number's code, so the scaling is computed again.
         let mut quantization = self.with_codes((target, true), range, Some(fill), fit)?;
         quantization.fill_value = self.float.bits(f64::NAN);
         quantization.writes_absent = true;
-        let becomes = "missing chunks are written, and the fill value becomes NaN";
-        let message = format!("the integers can store no value near the fill value {fill}: {becomes}");
-        quantization.warnings.push(Diagnostic::new(code::QUANTIZE_FILL_VALUE_MOVED, message));
         Ok(quantization)
     }
 

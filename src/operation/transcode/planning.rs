@@ -98,17 +98,22 @@ impl JobPlan<'_> {
         let (run, cache) = (&self.options.run, &self.cache);
         let own_cache = cache.part(opened.node.prefetch_limit().is_some());
         let (least_parts, is_in_tree) = (self.least_parts(opened), self.is_tree);
+        let asked = array.change.clone();
         let search = Search::new(&mut array.change);
         let mut planner = Planner { array, target, is_in_tree, run, least_parts, budget, driver, cache, own_cache };
         let mut plan = planner.plan(progress)?;
-        // For a job in parts it is chosen at the start of the job.
+        let is_open = plan.changed.quantization.as_ref().is_some_and(|quantization| !quantization.is_resolved());
+        let open = |goal: CompressionGoal| CompressionResult { goal: goal.name().to_owned(), ..Default::default() };
         if run.dry_run && run.partitions.is_none() && !run.estimate {
-            let open = |goal: CompressionGoal| CompressionResult { goal: goal.name().to_owned(), ..Default::default() };
             plan.compression = search.goal.map(open);
         } else if search.goal.is_some() || search.predicts {
             let result = Sampler { budget, driver }.choose(search, &plan, &mut planner.array.change)?;
             plan = planner.assemble(plan.listing, plan.changed.quantization)?;
             plan.compression = result;
+            if run.partitions.is_some() && is_open {
+                // Parts choose with the results of the first pass, as one run does. Until then the chain is a forecast.
+                (plan.change, plan.compression) = (asked, search.goal.map(open));
+            }
         } else {
             plan.compression = planner.array.compression.take();
         }

@@ -17,8 +17,8 @@ use crate::operation::quantize::request::refuse_packed;
 use crate::operation::transcode::format::version_2;
 use crate::operation::transcode::{DestinationMetadata, NodeDocument, NodeDocuments, Repacking, quality, repack};
 use crate::operation::{
-    Budget, ChangeOptions, Compression, Documents, Draft, FirstPass, KeepBits, OpenedArray, OperationError, Predict,
-    Quantization, QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
+    Budget, ChangeOptions, Compression, Documents, Draft, FaultClass, FirstPass, KeepBits, OpenedArray, OperationError,
+    Predict, Quantization, QuantizeForm, QuantizeOptions, Request, Result, codec_words, draft, new_driver, stored,
 };
 use crate::store::Node;
 
@@ -112,10 +112,14 @@ impl Planner<'_> {
             return open.map(Some);
         }
         // A budget that is too small is an error before anything is read.
-        let Ok(sketch) = open.and_then(|open| self.assemble(listing.clone(), Some(open))) else {
-            // Without the sketch it is not known what the passes leave of the budget, so no chunk is kept.
-            self.cache.limit(0);
-            return resolve(self.budget, ArrayCache::default());
+        let sketch = match open.and_then(|open| self.assemble(listing.clone(), Some(open))) {
+            Ok(sketch) => sketch,
+            Err(error) if error.class() == FaultClass::Environment => return Err(error),
+            Err(_) => {
+                // Without the sketch it is not known what the passes leave of the budget, so no chunk is kept.
+                self.cache.limit(0);
+                return resolve(self.budget, ArrayCache::default());
+            }
         };
         let memory = sketch.allot(self.budget, self.run.verify)?;
         if self.run.quality {
@@ -206,7 +210,7 @@ impl Planner<'_> {
         if let Some(quantization) = &changed.quantization {
             // A type that may not be chosen needs no warning.
             warnings.retain(|known| !quantization.is_target_open || !known.is(code::CAST_VALUE_LOSSY));
-            warnings.extend(quantization.warnings.iter().cloned());
+            warnings.extend(quantization.fill_value_warning());
             warnings.extend(quantization.few_codes_warning(self.is_in_tree));
             if let Some(packed) = packed_warning(quantization) {
                 // `packed` also says that the codes' type is not registered.
@@ -404,8 +408,9 @@ impl Planner<'_> {
             quantization.apply(draft)?;
             let kernel = ValueStep::Quantize(Box::new(quantization.bind()));
             changed.change = changed.change.then(kernel, quantization.num_codecs());
-            // In an open plan it is not known yet whether the fill value survives.
-            changed.absent = (!quantization.is_open).then(|| quantization.absent_value());
+            // In an open plan it is not known yet whether the fill value survives, unless another one is given.
+            let is_known = !quantization.is_open || options.fill_value.is_some();
+            changed.absent = is_known.then(|| quantization.absent_value());
             changed.quantization = Some(quantization);
         } else if let Some(keep) = options.keep_bits {
             change::drop_filters(options, draft, &[draft::FIXED_SCALE_OFFSET, "numcodecs.quantize"]);
