@@ -72,14 +72,18 @@ pub(crate) fn convert(source: &OpenedArray, options: &ChangeOptions, draft: &mut
     draft::follow(draft);
     convert_masks(draft, &cast)?;
     let bits = source.fill_value.as_ref().and_then(|fill| fill.to_bits(&source.data_type)).unwrap_or(0);
-    let converted = cast.convert_one(bits).map_err(|kind| {
-        let fill = value_to_json(from, bits).to_string();
-        OperationError::data(format!("the fill value {fill} cannot be converted to {to}"))
-            .with_help(fault::element_help(kind).unwrap_or("choose a type that can store it"))
-    })?;
-    let converted = FillValue::from_bits(to, converted);
-    draft.set_fill_value(converted.clone())?;
-    Ok((ValueConversion::of(ValueStep::Convert(Box::new(cast))), Some(converted)))
+    let converted = match cast.convert_one(bits) {
+        Ok(converted) => Some(FillValue::from_bits(to, converted)),
+        // It matters only if an element is absent.
+        Err(_) if options.fill_value.is_some() => None,
+        Err(kind) => {
+            let message = format!("the fill value {} cannot be converted to {to}", value_to_json(from, bits));
+            let help = fault::element_help(kind).unwrap_or("choose a type that can store it");
+            return Err(OperationError::data(message).with_help(help));
+        }
+    };
+    draft.set_fill_value(converted.clone().unwrap_or(FillValue::from_bits(to, 0)))?;
+    Ok((ValueConversion::of(ValueStep::Convert(Box::new(cast))), converted))
 }
 
 /// Converts the attributes that mask values in the same way as the values, in their present form (SEMANTICS: D5).
@@ -92,10 +96,13 @@ fn convert_masks(draft: &mut Draft, cast: &Cast) -> Result<()> {
             let Some(old) = xarray::scalar(from, element) else { return Ok(element.clone()) };
             let of_xarray =
                 |number, bits| xarray::encode(&DataType::Number(number), &FillValue::from_bits(number, bits));
-            let is_of_xarray = name == FILL_VALUE && of_xarray(from, old).as_ref() == Some(element);
+            let is_base64 = element.as_str().is_some() && value_from_json(from, element).is_err();
+            let is_of_xarray = is_base64 || (name == FILL_VALUE && of_xarray(from, old).as_ref() == Some(element));
+            // A literal that float32 rounds, such as 1e20, is another number in float64.
+            let means = |new| xarray::scalar(to, element).is_none_or(|read| read == new);
             match cast.convert_one(old) {
                 Ok(new) if is_of_xarray => Ok(of_xarray(to, new).unwrap_or_else(|| value_to_json(to, new))),
-                Ok(new) if is_same_number((from, old), (to, new)) => Ok(element.clone()),
+                Ok(new) if is_same_number((from, old), (to, new)) && means(new) => Ok(element.clone()),
                 // With all its digits, because readers parse it as a float64.
                 Ok(new) if to.is_float() => Ok(value_to_json(double, FloatType(to).value(new).to_bits())),
                 Ok(new) => Ok(value_to_json(to, new)),

@@ -58,6 +58,12 @@ impl<'a> RouteChoice<'a> {
             let help = "`--unpack --quantize TYPE` quantises the values again";
             return Err(OperationError::data(message).with_help(help));
         }
+        let is_lost = changed.absent.is_none() && planner.array.change.fill_value.is_some();
+        if is_lost && !changed.change.is_none() && !self.is_whole() {
+            let (store, to) = (&self.source().store, &destination.pipeline.input.data_type);
+            let message = format!("chunks of `{store}` are missing, and their fill value cannot be converted to {to}");
+            return Err(OperationError::data(message).with_help("choose a type that can store it"));
+        }
         if self.is_copy(keeps_fill) {
             return Ok(Job::Copy(Box::new(self.copy())));
         }
