@@ -104,7 +104,8 @@ impl Source {
             let at = if first == "/" { store.clone() } else { format!("{}{first}", store.trim_end_matches('/')) };
             return Err(refusal(&format!("the metadata of `{at}` has errors"), &errors));
         }
-        let FolderListing { files: mut other_keys, links, unnamed, .. } = rest;
+        let FolderListing { files: mut other_keys, folders: runs, links, unnamed, .. } = rest;
+        warnings.extend(uncopied_run(&store, &runs));
         warnings.extend(uncopied_links(&store, &links));
         warnings.extend(stored::not_keys(&unnamed).map(|found| found.in_store(store.as_str())));
         let to_be_written = |reading: ArrayReading| {
@@ -224,11 +225,12 @@ fn coordinates(arrays: &[SourceArray], groups: &[GroupReading]) -> Coordinates {
 }
 
 /// Adds keys that belong to no node: of a listing, and of the folders in it. Entries that are not files are listed as
-/// links.
+/// links. Folders of runs are listed as folders: a copy of one would be a second run.
 fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing) -> Result<()> {
     let mut folders = Vec::new();
     listing.folders.reverse();
     loop {
+        all.folders.extend(listing.folders.extract_if(.., |key| is_run_folder(key)));
         folders.append(&mut listing.folders);
         all.files.append(&mut listing.files);
         all.links.append(&mut listing.links);
@@ -238,6 +240,18 @@ fn collect_keys(root: &Node, mut listing: FolderListing, all: &mut FolderListing
         let failed = || OperationError::environment(format!("`{folder}` of SOURCE cannot be listed"));
         listing = root.list(&folder).map_err(|error| failed().because(error))?;
     }
+}
+
+/// Returns whether a folder is that of a run: `.zarrcast`, or `.NAME.zarrcast` next to a hierarchy.
+fn is_run_folder(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|name| name.starts_with('.') && name.ends_with(".zarrcast"))
+}
+
+fn uncopied_run(store: &str, runs: &[String]) -> Option<Diagnostic> {
+    let first = runs.first()?;
+    let message = format!("`{first}` belongs to an unfinished run, and is not copied");
+    let found = Diagnostic::new(code::KEY_TEMPORARY, message).in_store(store).at_key(first.as_str());
+    Some(found.with_help("complete the run first, or remove its folder"))
 }
 
 /// Links may point anywhere, also out of a store that other people have written.

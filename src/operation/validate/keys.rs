@@ -13,7 +13,7 @@ use crate::operation::coordinates::describes_others;
 use crate::operation::hierarchy::HierarchyNode;
 use crate::operation::{NodePath, OperationError};
 use crate::pipeline::{BytesSize, Pipeline, Representation};
-use crate::store::Node;
+use crate::store::{Node, has_begun};
 
 /// The maximum bytes of an array's object if its codecs set no limit: that of a file system.
 const NO_BOUND: u64 = u64::MAX;
@@ -148,6 +148,10 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
             let help = "its command with `--resume`, or `--finish` of a job in parts, removes it; or remove it by hand \
                 when nobody writes there";
             (code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it", help)
+        }
+        UnexpectedKeyKind::Folder if root.child(key).is_ok_and(|node| has_begun(&node).is_ok_and(|begun| begun)) => {
+            let help = "its command with `--resume`, or `--finish` of a job in parts, completes it";
+            (code::KEY_TEMPORARY, "an unfinished run of zarrcast: readers ignore it", help)
         }
         UnexpectedKeyKind::Folder => {
             let help = "readers ignore it: remove it, or add the missing metadata";
