@@ -192,10 +192,14 @@ pub(super) fn strip(codecs: &[CodecMetadata], names: &[&str]) -> Vec<CodecMetada
     kept
 }
 
-/// Replaces all bytes->bytes codecs by the compressor of `--compress`.
+/// Replaces all bytes->bytes codecs by the compressor of `--compress`. Those before an unknown codec stay, because its
+/// output cannot be decoded.
 pub(super) fn compress(chain: &mut Vec<CodecMetadata>, codecs: &[CodecMetadata], element_size: usize) {
     let is_of = |codec: &CodecMetadata, kind| codec_kind(&codec.name) == Some(kind);
-    chain.retain(|codec| !is_of(codec, CodecKind::BytesToBytes));
+    let replaced = chain.iter().rposition(|codec| codec_kind(&codec.name).is_none()).map_or(0, |last| last + 1);
+    let mut tail = chain.split_off(replaced);
+    tail.retain(|codec| !is_of(codec, CodecKind::BytesToBytes));
+    chain.append(&mut tail);
     // `--compress auto:any` may choose `numcodecs.pcodec`, which turns the array into bytes itself and takes the place
     // of `bytes`.
     if codecs.iter().any(|codec| is_of(codec, CodecKind::ArrayToBytes)) {
