@@ -216,10 +216,10 @@ impl ValueProgram {
         for (number, (source, target)) in source_tiles.zip(target_tiles).enumerate() {
             let count = source.len() / self.source_size;
             let [mut current, mut spare] = tiles.0.each_mut();
-            for (number, step) in before.iter().enumerate() {
+            for (place, step) in before.iter().enumerate() {
                 let (kernel, _, after) = step;
                 spare.resize(count * after, 0);
-                let input: &[u8] = if number == 0 { source } else { current };
+                let input: &[u8] = if place == 0 { source } else { current };
                 let ran = kernel.run(input, spare, figures.as_deref_mut());
                 ran.map_err(|fault| Self::fault(step, fault, input, number * TILE))?;
                 std::mem::swap(&mut current, &mut spare);
