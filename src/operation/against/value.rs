@@ -150,7 +150,10 @@ impl Comparer {
                     return;
                 }
                 let difference = distance(a, b);
-                let length = distance(b, [Real::Integer(0); 2]).map_or(f64::NAN, Difference::to_f64);
+                // A component that is infinite or NaN on both sides is equal. The other one is measured by itself.
+                let zero = Real::Integer(0);
+                let measured = [0, 1].map(|part| if is_special(a[part], b[part]) { zero } else { b[part] });
+                let length = distance(measured, [zero; 2]).map_or(f64::NAN, Difference::to_f64);
                 if difference.is_some_and(|difference| self.is_within(difference, length)) {
                     return;
                 }
@@ -172,7 +175,10 @@ impl Comparer {
 
     /// True if the tolerance allows a difference from an element of OTHER with this absolute value.
     fn is_within(&self, difference: Difference, length: f64) -> bool {
-        let bound = (self.tolerance.atol + self.tolerance.rtol * length).min(f64::MAX);
+        let Tolerance { rtol, atol } = self.tolerance;
+        // The length may be infinite, and then its product with 0 would be NaN.
+        let relative = if rtol == 0.0 { 0.0 } else { rtol * length };
+        let bound = (atol + relative).min(f64::MAX);
         match difference {
             // The cast rounds the bound down. An integer difference is within the bound if it is within its whole part.
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded down, saturating")]
@@ -291,20 +297,27 @@ fn is_equal(a: Real, b: Real) -> bool {
     }
 }
 
+/// True if two are the same infinity, or both are NaN.
+fn is_special(a: Real, b: Real) -> bool {
+    matches!(b, Real::Float(float) if !float.is_finite()) && is_equal(a, b)
+}
+
 /// Returns a float without a fraction as an integer. `None` if it has a fraction or does not fit.
 #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is in range")]
 fn whole(float: f64) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < WHOLE).then_some(float as i128)
 }
 
-/// Returns `|a - b|`. `None` if a component is NaN.
+/// Returns `|a - b|`. `None` if a component is NaN on one side.
 fn distance(a: [Real; 2], b: [Real; 2]) -> Option<Difference> {
-    let real = difference(a[0], b[0])?;
-    if is_equal(a[1], b[1]) {
-        return Some(real);
+    match [0, 1].map(|part| is_equal(a[part], b[part])) {
+        [_, true] => difference(a[0], b[0]),
+        [true, _] => difference(a[1], b[1]),
+        _ => {
+            let [real, imaginary] = [difference(a[0], b[0])?, difference(a[1], b[1])?];
+            Some(Difference::Float(real.to_f64().hypot(imaginary.to_f64())))
+        }
     }
-    let imaginary = difference(a[1], b[1])?;
-    Some(Difference::Float(real.to_f64().hypot(imaginary.to_f64())))
 }
 
 fn difference(a: Real, b: Real) -> Option<Difference> {
