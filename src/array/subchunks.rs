@@ -89,6 +89,11 @@ pub struct OpenedObject<'a> {
 }
 
 impl OpenedObject<'_> {
+    /// Returns true for a shard that is absent.
+    pub fn is_absent(&self) -> bool {
+        self.layout.is_some() && self.reader.is_none()
+    }
+
     /// Returns the offset and the length in bytes of an inner chunk, or `None` if it is absent.
     pub fn entry(&self, subchunk: &[u64], buffers: &mut ReadBuffers) -> Result<IndexEntry> {
         let (Some(layout), Some(reader)) = (&self.layout, &self.reader) else { return Ok(None) };
