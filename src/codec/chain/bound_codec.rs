@@ -40,6 +40,10 @@ impl BoundCodec {
                 let size = match self.decoded {
                     // The memory limit then replaces the missing limit of the chain.
                     Representation::Bytes(BytesSize::Unbounded) if ws.limit.is_some() => BytesSize::Bounded(u64::MAX),
+                    // The bound is that of a writer without gaps. Others leave gaps in a shard.
+                    Representation::Bytes(BytesSize::Bounded(most)) => {
+                        BytesSize::Bounded(most.saturating_mul(2).saturating_add(1 << 20))
+                    }
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
                 };
