@@ -7,6 +7,8 @@ mod array;
 mod keys;
 mod object;
 
+use std::collections::BTreeSet;
+
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::validate_result::{AbsentChunks, CheckedStore, Unchecked};
@@ -44,7 +46,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         }
         // A STORE that could not be opened is already reported.
         let other = other.filter(|_| !gathered.result.checked.is_empty() && !gathered.failures.is_interrupted());
-        other.map(|other| other.compare(progress)).transpose()
+        other.map(|other| other.compare(progress, &mut gathered.failures)).transpose()
     });
     gathered.result.against = compared.unwrap_or_else(|error| {
         let other = options.against.as_ref().map(|against| against.other.display().to_string());
@@ -59,7 +61,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     [result.infos, result.warnings, result.errors] = findings.counts;
     result.valid = result.errors == 0 && failures.named.is_empty();
     result.truncated = findings.counts.iter().sum::<u64>() > findings.kept.len() as u64;
-    (result.findings, result.failures) = (findings.kept, failures.named);
+    (result.findings, result.cut, result.failures) = (findings.kept, findings.cut, failures.named);
     result.verdict = verdict(&result, options.level);
     ValidateOutcome { result, failures: failures.errors }
 }
@@ -140,7 +142,7 @@ struct ValidateReport<'a> {
 
 /// Read errors: as results name them, and with their causes and the next step, in the same order.
 #[derive(Debug, Default)]
-struct Failures {
+pub(super) struct Failures {
     named: Vec<Failure>,
     errors: Vec<OperationError>,
 }
@@ -197,7 +199,7 @@ impl Failures {
     }
 
     /// Adds what happened to a STORE, or to no one of them; to a node of it, or a key.
-    fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
+    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work. One error is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;
@@ -265,6 +267,8 @@ struct Findings<'a> {
     options: &'a ValidateOptions,
     capacity: usize,
     kept: Vec<Diagnostic>,
+    /// The stores and nodes of errors that were not kept.
+    cut: BTreeSet<(Option<String>, Option<String>)>,
     /// The counts by severity, from infos to errors.
     counts: [u64; 3],
     /// The number of chunks with an error that is allowed.
@@ -273,7 +277,7 @@ struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     fn new(options: &'a ValidateOptions, capacity: usize) -> Self {
-        Findings { options, capacity, kept: Vec::new(), counts: [0; 3], allowed_chunks: 0 }
+        Findings { options, capacity, kept: Vec::new(), cut: BTreeSet::new(), counts: [0; 3], allowed_chunks: 0 }
     }
 
     /// Returns how many more findings can be kept.
@@ -289,13 +293,21 @@ impl<'a> Findings<'a> {
             return;
         };
         self.counts[severity as usize] += 1;
+        found.severity = severity;
         if self.kept.len() < self.capacity {
-            found.severity = severity;
             // Only kept findings get a help: there may be millions of others, which are only counted.
             if found.help.is_none() {
                 found.help = code::of(found.code).map(Code::first_step);
             }
             self.kept.push(found);
+        } else {
+            self.cut(found);
+        }
+    }
+
+    fn cut(&mut self, found: Diagnostic) {
+        if found.is_error() {
+            self.cut.insert((found.location.store, found.location.node));
         }
     }
 
@@ -304,8 +316,11 @@ impl<'a> Findings<'a> {
         // A chunk may have several allowed errors but is one chunk.
         self.allowed_chunks += part.allowed_chunks.min(1);
         self.counts.iter_mut().zip(part.counts).for_each(|(all, part)| *all += part);
+        self.cut.extend(part.cut);
         let capacity = self.capacity_left();
-        self.kept.extend(part.kept.into_iter().take(capacity));
+        let mut found = part.kept.into_iter();
+        self.kept.extend(found.by_ref().take(capacity));
+        found.for_each(|found| self.cut(found));
     }
 }
 

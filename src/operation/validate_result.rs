@@ -1,5 +1,7 @@
 //! The result of `validate`: the members of its `--json`, by their names.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::array::ChunkSet;
@@ -35,6 +37,9 @@ pub struct ValidateResult {
     pub truncated: bool,
     /// The first `--max-findings` findings, in stable order: store, node, documents, keys, chunks.
     pub findings: Vec<Diagnostic>,
+    /// The stores and nodes with errors that are not shown. Only for the formats of test runners.
+    #[serde(skip)]
+    pub cut: BTreeSet<(Option<String>, Option<String>)>,
     /// The comparison, if it was requested.
     pub against: Option<AgainstResult>,
     /// The completed checks. Shown only in text and in the formats of test runners.

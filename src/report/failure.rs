@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
 
-use super::formats::{first_shown, path_of};
+use super::formats::{SHOWS_ALL, first_shown, path_of};
 use super::quantity;
 use super::table::{wrap, wrapped, write_hanging};
 use super::terminal::{Role, Style, one_line};
@@ -129,7 +129,7 @@ pub(super) fn write_found(found: &[Diagnostic], is_cut: bool, style: Style, outp
         }
     }
     if is_cut {
-        let line = format!("... {}; --max-findings 0 shows all", first_shown(found.len()));
+        let line = format!("... {}; {SHOWS_ALL}", first_shown(found.len()));
         writeln!(page.output, "{}", style.paint(Role::Faint, &line))?;
     }
     if !found.is_empty() && style.width.is_some() { writeln!(page.output) } else { Ok(()) }

@@ -25,6 +25,9 @@ use crate::operation::{Failure, ValidateResult};
 /// The address of the published schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
+/// What to do about findings that are not shown.
+pub(super) const SHOWS_ALL: &str = "--max-findings 0 shows all";
+
 /// Returns `only the first 3 findings are shown`.
 pub(super) fn first_shown(shown: usize) -> String {
     match shown {
@@ -42,7 +45,12 @@ pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     let rules: Vec<Value> = used.keys().filter_map(|used| code::of(used)).map(descriptor).collect();
     let results: Vec<Value> = findings.iter().map(|finding| result(finding, used.get(finding.code).copied())).collect();
     let notification = |failure: &Failure| json!({ "level": "error", "message": { "text": failure.message } });
-    let notifications: Vec<Value> = outcome.result.failures.iter().map(notification).collect();
+    let mut notifications: Vec<Value> = outcome.result.failures.iter().map(notification).collect();
+    let is_successful = notifications.is_empty();
+    if outcome.result.truncated {
+        let text = format!("{}; {SHOWS_ALL}", first_shown(outcome.result.findings.len()));
+        notifications.push(json!({ "level": "note", "message": { "text": text } }));
+    }
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -53,7 +61,7 @@ pub fn write_sarif(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
                 "rules": rules,
             }},
             "invocations": [{
-                "executionSuccessful": notifications.is_empty(),
+                "executionSuccessful": is_successful,
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
@@ -112,8 +120,11 @@ fn location(location: &Location) -> Option<Value> {
     is_any.then(|| object(json!({ "physicalLocation": uri, "logicalLocations": logical })))
 }
 
-/// The nodes, each with its findings.
-type Cases = Vec<(String, Vec<Diagnostic>)>;
+/// The findings of a node that are shown, and whether it has errors that are not.
+type Case = (Vec<Diagnostic>, bool);
+
+/// The nodes of a store.
+type Cases = Vec<(String, Case)>;
 
 /// Writes a `JUnit` report.
 pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Result<()> {
@@ -125,7 +136,7 @@ pub fn write_junit(outcome: &ValidateOutcome, output: &mut dyn Write) -> io::Res
     writeln!(output, "<testsuites {}>", attributes("zarrcast", [tests, failures, errors]))?;
     for (store, cases) in &suites {
         writeln!(output, "  <testsuite {}>", attributes(store, [cases.len(), num_failures(cases), 0]))?;
-        cases.iter().try_for_each(|(node, findings)| write_case(store, node, findings, output))?;
+        cases.iter().try_for_each(|(node, case)| write_case(store, node, case, output))?;
         writeln!(output, "  </testsuite>")?;
     }
     if errors > 0 {
@@ -149,7 +160,7 @@ fn attributes(name: &str, [tests, failures, errors]: [usize; 3]) -> String {
 
 /// Returns the number of nodes with an error.
 fn num_failures(cases: &Cases) -> usize {
-    cases.iter().filter(|(_, findings)| findings.iter().any(Diagnostic::is_error)).count()
+    cases.iter().filter(|(_, (findings, is_cut))| *is_cut || findings.iter().any(Diagnostic::is_error)).count()
 }
 
 /// Returns the findings by store and node. Nodes without findings are included.
@@ -159,16 +170,22 @@ fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
     let cases = |CheckedStore { store, nodes, .. }: &CheckedStore| {
         let store = Some(store.clone());
         let read = nodes.iter().filter(|node| !unread.contains(&(&store, &Some((*node).clone()))));
-        read.map(|node| (node.clone(), Vec::new())).collect()
+        read.map(|node| (node.clone(), Case::default())).collect()
     };
     let mut suites: Vec<(String, Cases)> =
         result.checked.iter().map(|checked| (checked.store.clone(), cases(checked))).collect();
     for finding in result.findings_and_differences() {
         let Location { store, node, .. } = &finding.location;
-        let cases = entry(&mut suites, store.as_deref().unwrap_or("(no store)"));
-        entry(cases, node.as_deref().unwrap_or("/")).push(finding);
+        case_of(&mut suites, store, node).0.push(finding);
+    }
+    for (store, node) in &result.cut {
+        case_of(&mut suites, store, node).1 = true;
     }
     suites
+}
+
+fn case_of<'a>(suites: &'a mut Vec<(String, Cases)>, store: &Option<String>, node: &Option<String>) -> &'a mut Case {
+    entry(entry(suites, store.as_deref().unwrap_or("(no store)")), node.as_deref().unwrap_or("/"))
 }
 
 /// Returns the entry of a name, and adds it if it is missing. Findings are in the order of the nodes, so the last entry
@@ -181,9 +198,9 @@ fn entry<'a, T: Default>(entries: &'a mut Vec<(String, T)>, name: &str) -> &'a m
     &mut entries[index].1
 }
 
-fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn Write) -> io::Result<()> {
+fn write_case(store: &str, node: &str, (findings, is_cut): &Case, output: &mut dyn Write) -> io::Result<()> {
     let open = format!(r#"<testcase classname="{}" name="{}""#, escape(store), escape(node));
-    if findings.is_empty() {
+    if findings.is_empty() && !is_cut {
         return writeln!(output, "    {open}/>");
     }
     writeln!(output, "    {open}>")?;
@@ -192,6 +209,9 @@ fn write_case(store: &str, node: &str, findings: &[Diagnostic], output: &mut dyn
         let kind = escape(&format!("{} {}", finding.code, finding.name));
         let (message, text) = (escape(&finding.message), escape(&describe(finding)));
         writeln!(output, r#"      <failure type="{kind}" message="{message}">{text}</failure>"#)?;
+    }
+    if *is_cut {
+        writeln!(output, r#"      <failure type="not shown" message="errors are left out; {SHOWS_ALL}"/>"#)?;
     }
     let others: Vec<String> = others.iter().map(|finding| format!("{finding}\n{}", describe(finding))).collect();
     if !others.is_empty() {
@@ -321,7 +341,7 @@ mod tests {
         let failure = Failure { store: Some(store.clone()), node, key: None, message };
         let checked = vec![CheckedStore { store, nodes, ..CheckedStore::default() }];
         let result = ValidateResult { failures: vec![failure], checked, ..ValidateResult::default() };
-        assert_eq!(suites(&result), [("s".to_owned(), vec![("/".to_owned(), Vec::new())])]);
+        assert_eq!(suites(&result), [("s".to_owned(), vec![("/".to_owned(), Case::default())])]);
     }
 
     #[test]

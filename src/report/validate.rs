@@ -184,6 +184,7 @@ mod tests {
             failures: Vec::new(),
             truncated: false,
             findings,
+            cut: std::collections::BTreeSet::default(),
             against: None,
             checked: vec![CheckedStore { store: "s.zarr".to_owned(), level: "keys", nodes, objects: 12 }],
         }

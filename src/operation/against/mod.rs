@@ -11,11 +11,12 @@ use super::budget::{BASE_BYTES, comparing_bytes};
 use super::cf::{CfDecoding, float_type};
 use super::coordinates::describes_rounding;
 use super::document::below;
-use super::hierarchy::{HierarchyNode, NodeContent, compare_paths, read_hierarchy};
+use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, compare_paths, read_hierarchy};
 use super::open::open_array;
 use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
+use super::validate::Failures;
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
@@ -44,8 +45,14 @@ pub struct Comparison<'a> {
     others: Arrays,
 }
 
-/// Arrays by path below the node, with the bytes of their elements (0 if they cannot be read).
-type Arrays = BTreeMap<String, u64>;
+/// The arrays of a store by path below the node.
+#[derive(Debug)]
+struct Arrays {
+    /// The bytes of their elements, 0 if their documents are broken.
+    bytes: BTreeMap<String, u64>,
+    /// The folders that could not be read. There may be arrays in them.
+    unread: Vec<UnreadFolder>,
+}
 
 /// Opens OTHER, if the options request a comparison. An error if there is nothing to compare with.
 pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Result<Option<Comparison<'a>>> {
@@ -58,9 +65,11 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
 /// Returns the arrays below the node, and unreadable nodes that may be arrays. An array that only describes the rounding
 /// of others has no values: `--keep-bits` adds one.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
-    // Arrays in a folder that cannot be read would count as missing, so this is an error.
-    let nodes = read_hierarchy(store, node, driver)?.complete()?;
+    let Hierarchy { nodes, failures: mut unread } = read_hierarchy(store, node, driver)?;
     let start = NodePath::new(store, node)?;
+    if let Some(own) = unread.iter().position(|folder| folder.path == start.path) {
+        return Err(unread.swap_remove(own).error);
+    }
     let bytes = |node: &HierarchyNode| match &node.content {
         NodeContent::Array(reading) if reading.metadata.as_ref().is_some_and(describes_rounding) => None,
         NodeContent::Array(reading) => Some(reading.decoded_bytes()),
@@ -70,38 +79,54 @@ fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Array
     let path = |node: &HierarchyNode| {
         Some(below(&node.node_path.path, &start.path)).filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
     };
-    Ok(nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect())
+    let bytes = nodes.iter().filter_map(|node| Some((path(node), bytes(node)?))).collect();
+    Ok(Arrays { bytes, unread })
 }
 
 impl Comparison<'_> {
     /// Compares each array of the first STORE with that of OTHER at the same path below the node.
     ///
-    /// An error only if a store cannot be read. An array that cannot be decoded, or has no counterpart, is not equal.
-    pub fn compare(&self, progress: &dyn Progress) -> Result<AgainstResult> {
-        let (own, other) = (arrays(self.store, self.options.node.as_deref(), &self.driver)?, &self.others);
+    /// An error only if a store cannot be opened. An array that cannot be decoded, or has no counterpart, is not equal.
+    /// Neither is one that cannot be read, which is also a failure.
+    pub(super) fn compare(self, progress: &dyn Progress, failures: &mut Failures) -> Result<AgainstResult> {
+        let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
+        let sides = [&own, &self.others];
+        let [own, other] = sides.map(|arrays| &arrays.bytes);
         let others_alone = other.keys().filter(|path| !own.contains_key(*path));
         let mut paths: Vec<&String> = own.keys().chain(others_alone).collect();
         paths.sort_by(|a, b| compare_paths(a, b));
         let pairs = own.iter().filter(|(path, _)| other.contains_key(*path));
         progress.start("compare", Some(pairs.map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)));
-        let missing = |store: &Location| not_compared(format!("no such array in {}", store.display()));
+        let missing = |side: usize, path: &str| {
+            let path = format!("/{}/", self.in_store(path));
+            let unread = sides[side].unread.iter().find(|folder| path.starts_with(&format!("{}/", folder.path)));
+            let no_such = || format!("no such array in {}", self.store_of(side).display());
+            not_compared(unread.map_or_else(no_such, |folder| folder.error.in_one_line()))
+        };
         let mut nodes = Vec::new();
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
-                (Some(bytes), true) => self.node(path, &SubProgress::new(progress, *bytes, 1)).or_else(no_data)?,
-                (Some(_), false) => missing(&self.against.other),
-                (None, _) => missing(self.store),
+                (Some(bytes), true) => {
+                    let share = SubProgress::new(progress, *bytes, 1);
+                    self.node(path, &share).or_else(|unread| self.not_read(path, unread, failures))?
+                }
+                (Some(_), false) => missing(1, path),
+                (None, _) => missing(0, path),
             };
             nodes.push(AgainstNode { path: path.clone(), ..node });
         }
         progress.finish();
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
+        // The check of STORE has reported its own.
+        for UnreadFolder { path, error } in self.others.unread {
+            failures.push(Some(&other), Some(&path), None, error);
+        }
         Ok(AgainstResult { other, equal, nodes })
     }
 
     /// Compares the arrays at a path. An error of the data if one cannot be read or decoded.
-    fn node(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode> {
-        let arrays = [&self.open(self.store, path)?, &self.open(&self.against.other, path)?];
+    fn node(&self, path: &str, progress: &dyn Progress) -> Result<AgainstNode, Unread> {
+        let arrays = [&self.open(0, path)?, &self.open(1, path)?];
         let [shape, other] = arrays.map(|array| &array.metadata.shape);
         if shape != other {
             return Ok(not_compared(format!("the shape is {shape:?}, there {other:?}")));
@@ -118,17 +143,63 @@ impl Comparison<'_> {
         pair.compare(&pair.bind(self.against)?, progress)
     }
 
-    fn open(&self, store: &Location, path: &str) -> Result<OpenedArray> {
+    /// Returns STORE (0) or OTHER (1).
+    fn store_of(&self, side: usize) -> &Location {
+        if side == 0 { self.store } else { &self.against.other }
+    }
+
+    /// Returns the path of an array in the stores.
+    fn in_store(&self, path: &str) -> String {
         let below = self.options.node.as_deref().unwrap_or_default().trim_matches('/');
-        let node = format!("{below}{path}");
-        let node = node.trim_matches('/');
-        open_array(store, (!node.is_empty()).then_some(node), Profile::Read)
+        format!("{below}{path}").trim_matches('/').to_owned()
+    }
+
+    fn open(&self, side: usize, path: &str) -> Result<OpenedArray, Unread> {
+        let node = self.in_store(path);
+        let array = open_array(self.store_of(side), (!node.is_empty()).then_some(node.as_str()), Profile::Read);
+        array.map_err(|error| Unread::of(side, error))
+    }
+
+    /// Returns data that cannot be read or compared as not equal. What a store cannot read is a failure, too. An error
+    /// that is of neither stays an error.
+    fn not_read(
+        &self,
+        path: &str,
+        Unread { side, key, error }: Unread,
+        failures: &mut Failures,
+    ) -> Result<AgainstNode> {
+        let reason = error.in_one_line();
+        match (error.class(), side) {
+            (FaultClass::Data, _) => {}
+            (FaultClass::Environment, Some(side)) => {
+                let store = self.store_of(side);
+                let node_path = NodePath::new(store, Some(&self.in_store(path)))?;
+                let key = key.map(|key| node_path.key(&key));
+                failures.push(Some(&store.display().to_string()), Some(&node_path.path), key, error);
+            }
+            _ => return Err(error),
+        }
+        Ok(not_compared(reason))
     }
 }
 
-/// Returns data that cannot be read or compared as not equal. An error of another class stays an error.
-fn no_data(error: OperationError) -> Result<AgainstNode> {
-    if error.class() == FaultClass::Data { Ok(not_compared(error.in_one_line())) } else { Err(error) }
+/// The reason why an array has no comparison: the side that cannot be read, if it is one of them, and the key.
+struct Unread {
+    side: Option<usize>,
+    key: Option<String>,
+    error: OperationError,
+}
+
+impl Unread {
+    fn of(side: usize, error: OperationError) -> Self {
+        Unread { side: Some(side), key: None, error }
+    }
+}
+
+impl From<OperationError> for Unread {
+    fn from(error: OperationError) -> Self {
+        Unread { side: None, key: None, error }
+    }
 }
 
 fn not_compared(reason: String) -> AgainstNode {
@@ -190,41 +261,42 @@ struct ArrayPair<'a> {
 
 impl ArrayPair<'_> {
     /// Returns a fault of the data as a reason why arrays are not equal. A fault of the machine is an error.
-    fn fault(&self, ChunkFault { index, fault }: ChunkFault) -> Result<AgainstNode> {
-        let [a, b] = self.arrays;
-        let (array, index, fault) = match fault {
-            Fault::At { of: ObjectOf::Destination, index, fault } => (b, index, *fault),
-            Fault::At { index, fault, .. } => (a, index, *fault),
-            fault => (a, index, fault),
+    fn fault(&self, ChunkFault { index, fault }: ChunkFault) -> Result<AgainstNode, Unread> {
+        let (side, index, fault) = match fault {
+            Fault::At { of: ObjectOf::Destination, index, fault } => (1, index, *fault),
+            Fault::At { index, fault, .. } => (0, index, *fault),
+            fault => (0, index, fault),
         };
+        let array = self.arrays[side];
+        let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
         if !fault.is_of_data() {
-            return Err(explain(ChunkFault { index, fault }, &array.metadata, &array.store, None));
+            let is_of_store = matches!(fault, Fault::Store(_));
+            let error = explain(ChunkFault { index, fault }, &array.metadata, &array.store, None);
+            return Err(if is_of_store { Unread { key: Some(key), ..Unread::of(side, error) } } else { error.into() });
         }
         let cause = match &fault {
             // The position is already that in the array.
             Fault::Chain(fault) => fault.sentence_at(&vec![0; array.metadata.shape.len()]),
             fault => fault.to_string(),
         };
-        let key = array.metadata.chunk_key_encoding.key(&position(index, &array.metadata));
         Ok(not_compared(format!("chunk {key} of {}: {cause}", array.store)))
     }
 
     /// Binds and lists both arrays. An error of the data if they cannot be compared.
-    fn bind(&self, AgainstOptions { cf, rtol, atol, .. }: &AgainstOptions) -> Result<ArrayComparison> {
+    fn bind(&self, AgainstOptions { cf, rtol, atol, .. }: &AgainstOptions) -> Result<ArrayComparison, Unread> {
         // If one side has floats, packed integers of the other side are unpacked to that type.
         let (cf, [a, b]) = ((*cf, self.arrays.into_iter().find_map(float_type)), self.arrays);
         let values = [Values::new(a, cf)?, Values::new(b, cf)?];
         let tolerance = Tolerance { rtol: *rtol, atol: *atol };
         let comparer = Comparer::new(&values[0].data_type, &values[1].data_type, tolerance);
         let comparer = comparer.map_err(OperationError::data)?;
-        let bound =
-            |array| Ok::<_, OperationError>(stored_array(array)?.with_present(listed(array, self.driver)?.known()));
-        let transfer = Transfer { source: bound(a)?, destination: bound(b)?, absent_element: None, origin: None };
+        let (source, destination) = (self.opened(0)?, self.opened(1)?);
+        let transfer = Transfer { source, destination, absent_element: None, origin: None };
         Ok(ArrayComparison { transfer, values, comparer })
     }
 
     /// Compares all elements. A chunk that cannot be decoded makes the arrays unequal. Machine faults are errors.
-    fn compare(&self, comparison: &ArrayComparison, progress: &dyn Progress) -> Result<AgainstNode> {
+    fn compare(&self, comparison: &ArrayComparison, progress: &dyn Progress) -> Result<AgainstNode, Unread> {
         let ArrayPair { arrays, elements, budget, driver } = *self;
         let mut all = Tally::default();
         if elements == 0 {
@@ -266,10 +338,11 @@ impl ArrayPair<'_> {
         Ok(comparison.result(elements, all))
     }
 
-    /// Opens an array whose elements are read one by one, with its stored chunks.
-    fn opened(&self, array: &OpenedArray) -> Result<StoredArray> {
+    /// Opens an array, with its stored chunks. Elements of variable length are read one by one.
+    fn opened(&self, side: usize) -> Result<StoredArray, Unread> {
+        let array = self.arrays[side];
         let OpenedArray { node, metadata, pipeline, store, .. } = array;
-        let listing = listed(array, self.driver)?;
+        let listing = listed(array, self.driver).map_err(|error| Unread::of(side, error))?;
         let is_opaque = array.data_type.is_variable_length();
         let opaque = || opaque_array(node.clone(), metadata.clone(), pipeline, store);
         Ok((if is_opaque { opaque()? } else { stored_array(array)? }).with_present(listing.known()))
@@ -277,11 +350,11 @@ impl ArrayPair<'_> {
 
     /// Compares elements of any length, on at least one side. A chunk that cannot be decoded makes them unequal.
     /// Machine faults are errors.
-    fn compare_any_length(&self, data_type: &DataType) -> Result<AgainstNode> {
+    fn compare_any_length(&self, data_type: &DataType) -> Result<AgainstNode, Unread> {
         let ArrayPair { arrays, elements, budget, driver } = *self;
         let memory_share = budget.memory_share(BASE_BYTES + BETWEEN_SUBCHUNKS);
         let memory_share = memory_share.map_err(|least| budget.too_small(least, "to compare chunks"))?;
-        let (source, destination) = (self.opened(arrays[0])?, self.opened(arrays[1])?);
+        let (source, destination) = (self.opened(0)?, self.opened(1)?);
         let transfer = Transfer { source, destination, absent_element: None, origin: None };
         let Transfer { source, destination, .. } = &transfer;
         // The objects with elements that either side stores.
