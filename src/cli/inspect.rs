@@ -12,7 +12,7 @@ use super::value::{self, When};
 use super::{ExitStatus, require, require_one};
 use crate::diagnostic::Diagnostic;
 use crate::operation::inspect::inspect;
-use crate::operation::inspect_result::InspectedStores;
+use crate::operation::inspect_result::{InspectedStores, UnreadNode};
 use crate::operation::options::{ChunkOptions, PictureSize, PreviewOptions};
 use crate::operation::{
     CfOptions, Failure, FaultClass, HistogramOptions, InspectOptions, InspectResult, Missing, OperationError, Suggest,
@@ -166,6 +166,7 @@ impl InspectArguments {
             // A damaged node shows what it can.
             let is_damaged = result.warnings().iter().any(Diagnostic::is_error);
             status = status.max(if is_damaged { ExitStatus::DataFault } else { ExitStatus::Done });
+            status = status.max(report_unread(&result, session));
             if let Some(path) = &image {
                 write_image(&result, path)?;
             }
@@ -248,6 +249,16 @@ fn write_all(outcomes: &[Result<InspectResult, Failure>], output: &mut dyn Write
     let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).cloned().collect();
     let warnings = results().flat_map(InspectResult::warnings).cloned().collect();
     json::write("inspect", &InspectedStores { stores, failures, warnings }, output)
+}
+
+/// Reports the nodes that could not be read. Returns the exit status.
+fn report_unread(result: &InspectResult, session: &Session) -> ExitStatus {
+    let report = |unread: &UnreadNode| {
+        let error = OperationError::environment(unread.message.as_str());
+        let error = unread.help.iter().fold(error, |error, help| error.with_help(help.as_str()));
+        session.report_error(&error.into())
+    };
+    result.failures().iter().map(report).fold(ExitStatus::Done, ExitStatus::max)
 }
 
 /// Returns the findings with the store before the node, as stderr shows them for several STOREs.

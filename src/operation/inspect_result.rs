@@ -7,7 +7,7 @@ pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
 use serde::Serialize;
 
 use super::transcode_result::SampleResult;
-use super::{ArrayDrawing, Failure, figure};
+use super::{ArrayDrawing, Failure, OperationError, figure};
 use crate::diagnostic::Diagnostic;
 use crate::metadata::Json;
 
@@ -23,6 +23,14 @@ pub enum InspectResult {
 }
 
 impl InspectResult {
+    /// Returns the nodes that could not be read. Their errors are of [`FaultClass::Environment`](super::FaultClass).
+    pub fn failures(&self) -> &[UnreadNode] {
+        match self {
+            InspectResult::Array(_) => &[],
+            InspectResult::Group(group) => &group.failures,
+        }
+    }
+
     /// Returns its findings.
     pub fn warnings(&self) -> &[Diagnostic] {
         match self {
@@ -68,6 +76,26 @@ pub struct GroupResult {
     pub nodes: Vec<NodeResult>,
     /// Findings, including those of the nodes below it.
     pub warnings: Vec<Diagnostic>,
+    /// The nodes that could not be read, and those whose chunks could not.
+    #[serde(skip)]
+    pub failures: Vec<UnreadNode>,
+}
+
+/// The reason why a node could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnreadNode {
+    /// The error with its causes, on one line.
+    pub message: String,
+    /// The next step.
+    pub help: Option<String>,
+}
+
+impl UnreadNode {
+    /// Returns what an error says.
+    pub fn new(error: &OperationError) -> Self {
+        UnreadNode { message: error.in_one_line(), help: error.help().map(str::to_owned) }
+    }
 }
 
 /// Sums over arrays.

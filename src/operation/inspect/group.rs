@@ -11,13 +11,13 @@ use crate::metadata::Object;
 use crate::metadata::array::num_elements;
 use crate::operation::description::describe_members;
 use crate::operation::document::below;
-use crate::operation::hierarchy::{HierarchyNode, NodeContent, read_hierarchy_by_copies};
-use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult};
+use crate::operation::hierarchy::{HierarchyNode, NodeContent, UnreadFolder, read_hierarchy_by_copies};
+use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode};
 use crate::operation::quantize::request::is_packed;
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, InspectOptions, Interrupt, Member, NodePath, OperationError, Result,
-    new_driver,
+    ArrayReading, Coordinates, Documents, FaultClass, InspectOptions, Interrupt, Member, NodePath, OperationError,
+    Result, new_driver,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
@@ -29,8 +29,8 @@ pub(super) fn inspect_group(
     interrupt: &Interrupt,
 ) -> Result<GroupResult> {
     let driver = &new_driver(options.common.num_threads(), interrupt)?;
-    let all = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?.complete()?;
     let root = NodePath::new(&options.store, options.node.as_deref())?;
+    let (all, mut failures) = read_nodes(options, documents, &root, driver)?;
     let (mut own, mut nodes, mut warnings) = (NodeMembers::default(), Vec::new(), Vec::new());
     let (mut consolidated, mut arrays) = (false, Vec::new());
     let coordinates = coordinates(&all);
@@ -46,7 +46,7 @@ pub(super) fn inspect_group(
         warnings.extend(not_keys(&node.rest.unnamed).map(|found| found.at_node(node.node_path.path.as_str())));
         let mut described = describe(&node);
         if let (NodeContent::Array(array), true) = (&node.content, options.storage) {
-            warnings.extend(describe_storage(array, &mut described, driver)?);
+            describe_storage(array, &mut described, (&mut warnings, &mut failures), driver)?;
         }
         if depth == 0 {
             consolidated = node.group().is_some_and(|group| group.consolidated.is_some());
@@ -71,28 +71,53 @@ pub(super) fn inspect_group(
         totals: totals(&nodes),
         nodes,
         warnings,
+        failures,
     };
     let is_tried = |(_, array): &(usize, Box<ArrayReading>)| has_ways(array, &coordinates);
     if options.suggest.is_some() && !arrays.iter().any(is_tried) {
         return Err(OperationError::data(format!("`{}` has no float array for --suggest", root.name()))
             .with_help("coordinates and quantised arrays are left out; name one array to try it"));
     }
-    if !arrays.is_empty() {
-        figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
-    }
+    figures(arrays, &coordinates, options, (progress, interrupt), &mut result)?;
     Ok(result)
 }
 
-/// Describes what is stored of an array. Returns its findings.
-fn describe_storage(array: &ArrayReading, described: &mut NodeResult, driver: &Driver) -> Result<Vec<Diagnostic>> {
-    let mut found = Vec::new();
-    if let Some(listing) = listed(array, driver)? {
-        described.bytes_stored = Some(listing.present_bytes);
-        found.extend(unread(&listing));
-        array.node_path.locate(&mut found, array.documents.key);
+/// Reads the nodes as far as possible. An error if the group itself cannot be read.
+fn read_nodes(
+    options: &InspectOptions,
+    documents: Documents,
+    root: &NodePath,
+    driver: &Driver,
+) -> Result<(Vec<HierarchyNode>, Vec<UnreadNode>)> {
+    let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
+    let failure = |UnreadFolder { path, error }| if path == root.path { Err(error) } else { failure(error) };
+    Ok((hierarchy.nodes, hierarchy.failures.into_iter().map(failure).collect::<Result<_>>()?))
+}
+
+/// Returns the failure of one node. An interrupt stays an error.
+fn failure(error: OperationError) -> Result<UnreadNode> {
+    if error.class() == FaultClass::Environment { Ok(UnreadNode::new(&error)) } else { Err(error) }
+}
+
+/// Describes what is stored of an array, and adds its findings. Chunks that cannot be listed are a failure.
+fn describe_storage(
+    array: &ArrayReading,
+    described: &mut NodeResult,
+    (warnings, failures): (&mut Vec<Diagnostic>, &mut Vec<UnreadNode>),
+    driver: &Driver,
+) -> Result<()> {
+    match listed(array, driver) {
+        Ok(Some(listing)) => {
+            described.bytes_stored = Some(listing.present_bytes);
+            let mut found: Vec<_> = unread(&listing).into_iter().collect();
+            array.node_path.locate(&mut found, array.documents.key);
+            warnings.append(&mut found);
+        }
+        Ok(None) => {}
+        Err(error) => failures.push(failure(error)?),
     }
     described.chunks_refused = Some(array.node.num_refused());
-    Ok(found)
+    Ok(())
 }
 
 /// Adds the statistics of each array, which is given with its index among the nodes. All have one progress bar. An
@@ -104,6 +129,9 @@ fn figures(
     (progress, interrupt): (&dyn Progress, &Interrupt),
     result: &mut GroupResult,
 ) -> Result<()> {
+    if arrays.is_empty() {
+        return Ok(());
+    }
     // `describe_storage` has counted the stored chunks already.
     let options = InspectOptions { storage: false, ..options.clone() };
     progress.start("values", Some(result.totals.bytes_logical));
@@ -123,6 +151,7 @@ fn figures(
                 result.warnings.extend(read.warnings.drain(of_documents..));
                 (node.stats, node.ways, node.chunks_refused) = (read.stats, read.ways, read.chunks_refused);
             }
+            Err(error) if error.class() != FaultClass::Data => result.failures.push(failure(error)?),
             Err(error) => {
                 let code = if is_decoded { code::CHUNK_CORRUPT } else { code::GRID_FEW_READERS };
                 let mut found = Profile::Values.judged(vec![finding(error, code)?.at_node(node_path.path.as_str())]);
