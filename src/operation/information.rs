@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::budget::BASE_BYTES;
-use super::draft::{edit_innermost, innermost};
+use super::draft::{chains, edit_innermost, innermost};
 use super::stored::bound_array;
 use super::{Budget, Numbers, OpenedArray, Result};
 use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
@@ -240,6 +240,12 @@ pub(super) fn codes(source: &OpenedArray, present: Option<&ChunkSet>) -> Result<
     // They are before the shards or inside the innermost ones.
     let is_inside = !outer.stages.first().is_some_and(|stage| of_values(&stage));
     let chain = if is_inside { innermost(outer) } else { outer };
+    // Codecs around the shards that change values cannot run on codes.
+    if is_inside
+        && chains(outer).any(|around| !std::ptr::eq(around, chain) && around.stages.iter().any(|s| of_values(&s)))
+    {
+        return Ok(None);
+    }
     let leading: Vec<&Stage> = chain.stages.iter().take_while(of_values).collect();
     let Some(Some(Representation::Array(encoded))) = leading.last().map(|stage| &stage.output) else {
         return Ok(None);

@@ -46,7 +46,7 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
         }
         // A STORE that could not be opened is already reported.
         let other = other.filter(|_| !gathered.result.checked.is_empty() && !gathered.failures.is_interrupted());
-        other.map(|other| other.compare(progress, &mut gathered.failures)).transpose()
+        other.map(|other| other.compare(progress, &mut gathered)).transpose()
     });
     gathered.result.against = compared.unwrap_or_else(|error| {
         let other = options.against.as_ref().map(|against| against.other.display().to_string());
@@ -131,11 +131,11 @@ const MAX_RANGES: usize = 100;
 const MAX_CHUNK_FAILURES: u64 = 100;
 
 /// All results about the STOREs.
-struct ValidateReport<'a> {
+pub(super) struct ValidateReport<'a> {
     findings: Findings<'a>,
     /// The other members, so far.
     result: ValidateResult,
-    failures: Failures,
+    pub(super) failures: Failures,
     /// The number of checked arrays.
     arrays: u64,
 }
@@ -149,7 +149,7 @@ pub(super) struct Failures {
 
 impl ValidateReport<'_> {
     /// Counts what no rule could check.
-    fn leave_out(&mut self, reason: &str, count: u64) {
+    pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
         let unchecked = &mut self.result.unchecked;
         match unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
             Some(unchecked) => unchecked.count = unchecked.count.saturating_add(count),

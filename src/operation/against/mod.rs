@@ -16,7 +16,7 @@ use super::open::open_array;
 use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
-use super::validate::Failures;
+use super::validate::ValidateReport;
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
@@ -88,7 +88,7 @@ impl Comparison<'_> {
     ///
     /// An error only if a store cannot be opened. An array that cannot be decoded, or has no counterpart, is not equal.
     /// Neither is one that cannot be read, which is also a failure.
-    pub(super) fn compare(self, progress: &dyn Progress, failures: &mut Failures) -> Result<AgainstResult> {
+    pub(super) fn compare(self, progress: &dyn Progress, gathered: &mut ValidateReport) -> Result<AgainstResult> {
         let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
         let sides = [&own, &self.others];
         let [own, other] = sides.map(|arrays| &arrays.bytes);
@@ -108,7 +108,7 @@ impl Comparison<'_> {
             let node = match (own.get(path), other.contains_key(path)) {
                 (Some(bytes), true) => {
                     let share = SubProgress::new(progress, *bytes, 1);
-                    self.node(path, &share).or_else(|unread| self.not_read(path, unread, failures))?
+                    self.node(path, &share).or_else(|unread| self.not_read(path, unread, gathered))?
                 }
                 (Some(_), false) => missing(1, path),
                 (None, _) => missing(0, path),
@@ -117,9 +117,11 @@ impl Comparison<'_> {
         }
         progress.finish();
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
+        let refused = [0, 1].map(|side| self.store_of(side).node().num_refused());
+        gathered.leave_out("objects compared as absent: the store refused access", refused.iter().sum());
         // The check of STORE has reported its own.
         for UnreadFolder { path, error } in self.others.unread {
-            failures.push(Some(&other), Some(&path), None, error);
+            gathered.failures.push(Some(&other), Some(&path), None, error);
         }
         Ok(AgainstResult { other, equal, nodes })
     }
@@ -166,7 +168,7 @@ impl Comparison<'_> {
         &self,
         path: &str,
         Unread { side, key, error }: Unread,
-        failures: &mut Failures,
+        gathered: &mut ValidateReport,
     ) -> Result<AgainstNode> {
         let reason = error.in_one_line();
         match (error.class(), side) {
@@ -175,7 +177,7 @@ impl Comparison<'_> {
                 let store = self.store_of(side);
                 let node_path = NodePath::new(store, Some(&self.in_store(path)))?;
                 let key = key.map(|key| node_path.key(&key));
-                failures.push(Some(&store.display().to_string()), Some(&node_path.path), key, error);
+                gathered.failures.push(Some(&store.display().to_string()), Some(&node_path.path), key, error);
             }
             _ => return Err(error),
         }

@@ -2,7 +2,7 @@
 
 use super::{finding, inspect_reading};
 use crate::array::{Listing, Purpose};
-use crate::data_type::DataType;
+use crate::data_type::{DataType, value_from_json};
 use crate::diagnostic::{Diagnostic, Profile, Severity, code};
 use crate::element::NumberType;
 use crate::engine::listing::scan;
@@ -16,8 +16,8 @@ use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, No
 use crate::operation::quantize::request::is_packed;
 use crate::operation::stored::{not_keys, unread};
 use crate::operation::{
-    ArrayReading, Coordinates, Documents, FaultClass, InspectOptions, Interrupt, Member, NodePath, OperationError,
-    Result, new_driver,
+    ArrayReading, CfOptions, Coordinates, Documents, FaultClass, InspectOptions, Interrupt, Member, Missing, NodePath,
+    OperationError, Result, new_driver,
 };
 
 /// Reads a group and the nodes below it, down to the requested depth. With `--stats` it reads the values of each array.
@@ -142,7 +142,7 @@ fn figures(
         if !options.stats && suggest.is_none() {
             continue;
         }
-        let options = InspectOptions { suggest, ..options.clone() };
+        let options = InspectOptions { suggest, cf: possible(&options.cf, &array), ..options.clone() };
         let (node_path, key, is_decoded) = (array.node_path.clone(), array.documents.key, array.pipeline.is_some());
         // The findings of the documents are first, and are already among those of the group.
         let of_documents = array.diagnostics.iter().filter(|found| !found.is(code::V2_FILL_VALUE_NULL)).count();
@@ -165,6 +165,17 @@ fn figures(
     }
     progress.finish();
     Ok(())
+}
+
+/// Leaves out the numbers of `--missing` that the type of an array does not have. They are meant for other arrays.
+fn possible(cf: &CfOptions, array: &ArrayReading) -> CfOptions {
+    let mut cf = cf.clone();
+    if let (Some(Missing::Values(values)), Some(number)) =
+        (&mut cf.missing, array.data_type.as_ref().and_then(DataType::number))
+    {
+        values.retain(|json| json.as_number().is_none() || value_from_json(number, json).is_ok());
+    }
+    cf
 }
 
 /// Returns the coordinates of a hierarchy.

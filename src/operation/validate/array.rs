@@ -45,7 +45,9 @@ impl ArrayCheck<'_> {
         let chain = reading.pipeline.as_ref().ok_or_else(unknown).and_then(BoundChain::bind_to_check);
         if self.options.level == ValidateLevel::Metadata {
             if let Err(error) = &chain {
-                gathered.leave_out(&format!("arrays not decoded: {error}"), 1);
+                let has_chunks = reading.metadata.is_some() || reading.data_type.is_none();
+                let why = if has_chunks { error.to_string() } else { "the chunk grid is not known".to_owned() };
+                gathered.leave_out(&format!("arrays not decoded: {why}"), 1);
             }
             return Ok(0);
         }
@@ -112,6 +114,9 @@ impl ArrayCheck<'_> {
             Err(error) => {
                 let what = if decodes { "its chunks" } else { "its shard indexes" };
                 gathered.findings.push(not_checked(reading, what, &error.to_string()));
+                if listing.present.is_empty() {
+                    gathered.leave_out(&format!("arrays not decoded: {error}"), 1);
+                }
                 return Ok(ChunkSet::default());
             }
         };

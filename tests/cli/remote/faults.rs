@@ -137,6 +137,11 @@ fn refused_chunks_of_a_web_server_are_counted_by_every_command() {
         assert_eq!(found["unchecked"][0]["count"], 2, "{level}");
         assert!(found["verdict"] != "valid", "{level}");
     }
+    let compared = result(&["validate", "--level", "metadata", "--against", &url]);
+    assert_eq!(
+        compared["unchecked"],
+        serde_json::json!([{"reason": "objects compared as absent: the store refused access", "count": 4}])
+    );
     for option in [["--storage", "always"], ["--histogram", "3"]] {
         let found = result(&[&["inspect"][..], &option].concat());
         assert_eq!(found["chunks_refused"], 2, "{option:?}");
