@@ -88,8 +88,8 @@ pub enum LocationError {
     /// A store inside another one, of a kind that this build does not support. Contains the text after the `|`.
     #[error("this build does not open stores by `|{0}`")]
     Adapter(String),
-    /// The path inside a zip file is not a valid key.
-    #[error("{0:?} is not a path inside a zip file")]
+    /// The path inside a zip file or a reference file is not a valid key.
+    #[error("{0:?} is not a path inside a zip file or a reference file")]
     Inside(String),
     /// A `file://` URL that does not name a local path.
     #[error("{0}")]
@@ -111,6 +111,13 @@ impl Location {
         let Some(unicode) = text.to_str() else { return Ok(Self::from(text)) };
         let (store, adapters) = split_adapters(unicode);
         let target = Target::parse(store)?;
+        if let Target::Folder(path) = &target {
+            let is_file = |path: &&Path| (name_is(path, is_zip) || name_is(path, is_reference_file)) && path.is_file();
+            let rest = path.ancestors().filter(is_file).last().and_then(|file| path.strip_prefix(file).ok()?.to_str());
+            if let Some(rest) = rest.filter(|rest| !rest.is_empty() && Key::new(rest).is_err()) {
+                return Err(LocationError::Inside(rest.to_owned()));
+            }
+        }
         let inside = adapters.into_iter().map(path_in_zip).collect::<Result<_, _>>()?;
         let text = match &target {
             #[cfg(feature = "remote")]
