@@ -273,6 +273,8 @@ mod part_tests {
         assert_eq!(keys, ["c/1/1", "c/2/2"]);
         assert_eq!(part.chunk_key_encoding.linear_index("c/2/2", &[2, 2]), Some(3));
         assert_eq!(part.chunk_key_encoding.chunk_indices("c/2/2", 2), Some(vec![1, 1]));
+        let wide = [1 << 40, 1 << 40, 0];
+        assert_eq!(part.chunk_key_encoding.linear_index("c/1099511627775/1099511627775/0", &wide), None);
         for outside in ["c/0/1", "c/1/0", "c/3/1", "c/1/3"] {
             assert_eq!(part.chunk_key_encoding.linear_index(outside, &[2, 2]), None, "{outside}");
         }

@@ -104,7 +104,8 @@ impl ChunkKeyEncoding {
         let mut lengths = grid_shape.iter();
         let linear = self.indices(key)?.try_fold(0_u64, |linear, index| {
             let (length, index) = (lengths.next()?, index?);
-            (index < *length).then(|| linear * length + index)
+            // Only the indices of a grid that has chunks fit into 64 bits for certain.
+            if index < *length { linear.checked_mul(*length)?.checked_add(index) } else { None }
         })?;
         lengths.next().is_none().then_some(linear)
     }

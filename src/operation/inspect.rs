@@ -93,7 +93,10 @@ fn contents(
         Err(error) => return if has_errors || !options.asks_for_values() { Ok(()) } else { Err(error) },
     };
     let driver = new_driver(options.common.num_threads(), interrupt)?;
-    let stored = stored_array(&array);
+    // The indexes of shards are read for any content of the inner chunks. Text is shown as the bytes of a chunk.
+    let opaque = || opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store);
+    let is_text = array.data_type.is_variable_length() && options.chunk.is_some();
+    let stored = if is_text { opaque() } else { stored_array(&array) };
     let listing = listing(&array, options, &driver)?;
     if let Some(listing) = &listing {
         result.warnings.extend(stored::dangling_links(listing));
@@ -101,9 +104,7 @@ fn contents(
         result.warnings.extend(stored::unread(listing));
     }
     if let (true, Some(listing)) = (options.storage, &listing) {
-        // The indexes of shards are read for any content of the inner chunks.
-        let opaque = || opaque_array(array.node.clone(), array.metadata.clone(), &array.pipeline, &array.store).ok();
-        let unread = if stored.is_err() { opaque() } else { None };
+        let unread = if stored.is_err() { opaque().ok() } else { None };
         let (counts, damaged) = stored::census(&array, listing, stored.as_ref().ok().or(unread.as_ref()), &driver)?;
         result.storage = Some(counts);
         result.warnings.extend(damaged);

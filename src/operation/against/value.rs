@@ -88,7 +88,9 @@ impl Comparer {
         let forms = (form(a), form(b));
         let are_raw = a.raw_size().is_some() && a.raw_size() == b.raw_size();
         let steps = steps(a, b);
-        let are_alike = a == b || are_raw || are_padded(a, b) || steps.is_some();
+        // `structured` is the old name of `struct`.
+        let are_structs = matches!((a, b), (DataType::Struct(a), DataType::Struct(b)) if a.fields == b.fields);
+        let are_alike = a == b || are_raw || are_structs || are_padded(a, b) || steps.is_some();
         if (forms.0.is_none() || forms.1.is_none()) && !are_alike {
             return Err(not_compared());
         }

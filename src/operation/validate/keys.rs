@@ -153,6 +153,10 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
             let help = "its command with `--resume`, or `--finish` of a job in parts, completes it";
             (code::KEY_TEMPORARY, "an unfinished run of zarrcast: readers ignore it", help)
         }
+        UnexpectedKeyKind::Folder if sizes.is_some() => {
+            let help = "move or remove it: an array contains no other nodes, and readers do not look there";
+            (code::FOLDER_UNKNOWN, "a folder in an array that has none of its chunks", help)
+        }
         UnexpectedKeyKind::Folder => {
             let help = "readers ignore it: remove it, or add the missing metadata";
             (code::FOLDER_UNKNOWN, "a folder without arrays, groups or chunks", help)
