@@ -33,7 +33,8 @@ pub fn init(result: &InitResult) -> Report<'_> {
     let last = result.partitions.saturating_sub(1);
     let names: Vec<&str> = result.passes.iter().map(|pass| pass.name).collect();
     let each = if names.len() > 1 { format!(" once for each pass ({})", names.join(", ")) } else { String::new() };
-    members.push(("next", format!("run `--partition 0` to `{last}`{each}, then `--finish`")));
+    let to = if last > 0 { format!(" to `{last}`") } else { String::new() };
+    members.push(("next", format!("run `--partition 0`{to}{each}, then `--finish`")));
     report(format!("{} -> {}", result.source, result.destination), (Role::Good, state), members)
 }
 

@@ -31,7 +31,9 @@ pub fn report<'a>(result: &'a TranscodeResult, compared: &'a [ComparedArray], is
     if let [node] = result.nodes.as_slice() {
         let done = if result.dry_run { "the plan" } else { "what was done" };
         blocks.push(Block::Page(vec![heading(2, done)]));
-        blocks.push(Block::Members(node_members(node, result.dry_run)));
+        let mut members = node_members(node, result.dry_run);
+        members.extend(other_keys(result).map(|keys| ("other keys", keys)));
+        blocks.push(Block::Members(members));
         blocks.extend(quantization(node, None, compared));
         blocks.extend(node.verify.as_ref().map(|verify| verified(String::new(), verify, &[node])));
     } else {
@@ -234,11 +236,15 @@ fn with_long_numbers(name: &str) -> String {
     name.as_bytes().chunk_by(is_same).map(run).collect()
 }
 
+fn other_keys(result: &TranscodeResult) -> Option<String> {
+    let others = result.totals.other_keys;
+    (others > 0).then(|| format!("{}, copied", count(others)))
+}
+
 /// Returns the sums of a hierarchy with their labels.
 fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
     let groups = result.nodes.len() - arrays.len();
     let nodes = format!("{}, {}", counted(arrays.len() as u64, "array"), counted(groups as u64, "group"));
-    let others = result.totals.other_keys;
     let spared = result.spared.iter().map(|path| path.trim_start_matches('/')).collect::<Vec<_>>().join(", ");
     let [before, after] = bytes_of_all(result);
     let estimates: Vec<&EstimateResult> = arrays.iter().filter_map(|(node, ..)| node.estimate.as_ref()).collect();
@@ -249,7 +255,7 @@ fn sums(result: &TranscodeResult, arrays: &[Array<'_>]) -> Members<'static> {
     let open = compressed.find(|compression| compression.chosen.is_none());
     let members = [
         ("nodes", Some(nodes)),
-        ("other keys", (others > 0).then(|| format!("{}, copied", count(others)))),
+        ("other keys", other_keys(result)),
         ("unchanged", (!spared.is_empty()).then(unchanged)),
         ("removed codecs", by_count(dropped, "of")),
         ("compressor", open.map(inspect_values::chosen).or_else(|| by_count(chosen, "for"))),

@@ -327,8 +327,12 @@ impl LockedDestination {
         }
         // Objects without a journal entry are written again.
         let _ = journal.flush();
+        let next = |error: OperationError| match error.class() {
+            FaultClass::Interrupted => error.with_help(left),
+            _ => with_next_step(error, &left),
+        };
         if !is_whole {
-            return with_next_step(error, &left);
+            return next(error);
         }
         if journal.is_lost() {
             return error;
@@ -337,10 +341,7 @@ impl LockedDestination {
         if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
             return output.give_up(error, true);
         }
-        if error.class() == FaultClass::Interrupted {
-            return error.with_help(left);
-        }
-        with_next_step(error, &left)
+        next(error)
     }
 }
 

@@ -45,9 +45,20 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 /// Fails if an option applies to no array: a name is probably misspelt.
 pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
     let given = || std::iter::once(&options.change).chain(options.rules.iter().map(|rule| &rule.change));
-    for (option, name) in given().flat_map(named_dimensions) {
-        if !arrays.iter().any(|array| dimension_names(&array.opened).any(|own| own == name)) {
-            let message = format!("{option} names the dimension `{name}`, which no array of `{store}` has");
+    let of_all = named_dimensions(&options.change).map(|named| (named, None));
+    let of_rules =
+        options.rules.iter().flat_map(|rule| named_dimensions(&rule.change).map(|named| (named, Some(&rule.pattern))));
+    for ((option, name), pattern) in of_all.chain(of_rules) {
+        // `--select` cuts arrays that `--include` leaves out, too.
+        let is_changed = |array: &&SourceArray| match pattern {
+            // It has to fit anyway.
+            Some(pattern) => pattern.ends_with_a_name() || pattern.matches(&array.path),
+            None => option == "--select" || is_left(options, &array.path),
+        };
+        let mut changed = arrays.iter().filter(is_changed);
+        if !changed.any(|array| dimension_names(&array.opened).any(|own| own == name)) {
+            let what = if arrays.iter().all(|array| is_changed(&array)) { "" } else { " that it may change" };
+            let message = format!("{option} names the dimension `{name}`, which no array of `{store}`{what} has");
             let help = "`zarrcast inspect` shows the names of an array's dimensions";
             return Err(OperationError::data(message).with_help(help));
         }

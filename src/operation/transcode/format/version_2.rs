@@ -4,6 +4,7 @@
 
 use super::from_v2::{keep_members, leave_quantize};
 use crate::data_type::{DataType, FillValue};
+use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::edit::{codecs_json, set_chunk_shape, set_member};
 use crate::metadata::v2::{
@@ -217,15 +218,31 @@ fn named(draft: &Draft) -> Option<&[Json]> {
     names.filter(|names| names.is_empty() || !names.iter().all(Json::is_null))
 }
 
-/// Keeps members that are no attributes in v3, or were none in v2, when all attributes are replaced.
-pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &OpenedArray) {
-    let mut attributes = draft.attributes();
-    let is_given = draft.zarr_format == 2 && attributes.get(DIMENSIONS) != before.get(DIMENSIONS);
-    if (is_given || source.documents.zarr_format == 2)
-        && let Some(names) = xarray::dimension_names(&attributes, source.metadata.shape.len())
-    {
-        attributes.remove(DIMENSIONS);
-        set_member(&mut draft.document, "dimension_names", Json::Array(names));
+/// Keeps members that are no attributes in v3, or were none in v2, when all attributes are replaced. Fails if given
+/// attributes do not name each dimension.
+pub(crate) fn keep_described(
+    draft: &mut Draft,
+    before: &Object,
+    source: &OpenedArray,
+    options: &ChangeOptions,
+) -> Result<()> {
+    let (mut attributes, rank) = (draft.attributes(), source.metadata.shape.len());
+    let is_v2 = draft.zarr_format == 2 || source.documents.zarr_format == 2;
+    let given = attributes.get(DIMENSIONS).filter(|given| is_v2 && Some(*given) != before.get(DIMENSIONS)).cloned();
+    match (given, xarray::dimension_names(&attributes, rank)) {
+        // `--dimension-names` gives other names.
+        (Some(_), _) if options.dimension_names.is_some() => drop(attributes.remove(DIMENSIONS)),
+        (Some(given), None) => {
+            let message =
+                format!("`{DIMENSIONS}` of the given attributes is {}, not the names of all", given.excerpt());
+            return Err(OperationError::data(format!("{message} {}", counted(rank as u64, "dimension")))
+                .with_help("give a name for each dimension, in their order, or use `--dimension-names`"));
+        }
+        (given, Some(names)) if given.is_some() || source.documents.zarr_format == 2 => {
+            attributes.remove(DIMENSIONS);
+            set_member(&mut draft.document, "dimension_names", Json::Array(names));
+        }
+        _ => {}
     }
     if let Some(mask) = before.get(FILL_VALUE).filter(|_| mask(source).is_some())
         && !attributes.contains(FILL_VALUE)
@@ -235,6 +252,7 @@ pub(crate) fn keep_described(draft: &mut Draft, before: &Object, source: &Opened
     if attributes != draft.attributes() {
         draft.set_attributes(attributes);
     }
+    Ok(())
 }
 
 /// Returns the `.zarray` of SOURCE with every literal as written. `None` for a v3 array.

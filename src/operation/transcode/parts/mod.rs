@@ -20,7 +20,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::engine::Progress;
 use crate::operation::open::open_documents;
 use crate::operation::parts_result::PassStatus;
-use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions};
+use crate::operation::{NodePath, OperationError, Result, StatusResult, TranscodeOptions, new_driver};
 use crate::store::{EntryKind, Location, Node, RUN_FOLDER};
 use done::DoneParts;
 pub use finish::{Finished, finish};
@@ -84,6 +84,12 @@ impl<'a> PartsJob<'a> {
         let mut job = PartsJob { plan, done, options, progress, interrupt };
         job.resolve()?;
         Ok(job)
+    }
+
+    /// Fails if SOURCE's documents have changed since the plan was sealed.
+    fn check_documents(&self) -> Result<()> {
+        let apply = |source: &mut Source| self.plan.apply(source, BTreeMap::new());
+        Source::taken(&self.options, apply, &new_driver(1, self.interrupt)?).map(drop)
     }
 
     /// Plans the arrays with some numbers again. The result must be the sealed plan.

@@ -71,10 +71,11 @@ pub fn partition(
     (result.complete, result.pass) = (false, Some(pass.name.name()));
     result.partitions = pass.partitions();
     // Another pass may have more parts than this one.
-    let Some(bounds) = pass.part(wanted.index) else { return Ok(result) };
-    if job.done.parts(pass)?.contains(wanted.index) {
+    let done = job.done.parts(pass)?;
+    let Some(bounds) = pass.part(wanted.index).filter(|_| !done.contains(wanted.index)) else {
+        job.check_documents()?;
         return Ok(result);
-    }
+    };
     let part = Part { pass: pass.name, index: wanted.index, bounds };
     result.was_done = false;
     let mut all = ObjectReport::default();

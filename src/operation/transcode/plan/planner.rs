@@ -6,7 +6,7 @@ use super::{BlockShapes, Memory, Plan, Planner, SourceArray, keep_bits, losses, 
 use crate::array::{ArrayCache, Listing};
 use crate::codec::{ValueConversion, ValueStep};
 use crate::data_type::registered_types;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::element::NumberType;
 use crate::engine::{Job, ObjectJob, Progress, Route, listing};
 use crate::metadata::edit::set_member;
@@ -299,7 +299,7 @@ impl Planner<'_> {
         // `--attributes` may remove the attribute that masks values in v3. It is restored from this copy.
         let described = draft.attributes();
         draft.describe(options, source.metadata.shape.len())?;
-        version_2::keep_described(&mut draft, &described, source);
+        version_2::keep_described(&mut draft, &described, source, options)?;
         if options.form() == Some(QuantizeForm::Cf) {
             readers::keep_packing(&mut draft, &described);
         }
@@ -427,13 +427,13 @@ impl Planner<'_> {
         let ChangeOptions { nan_value, fill_value, .. } = &self.array.change;
         let data_type = &draft.data_type;
         let nan_value = nan_value.as_ref().and_then(|json| data_type.fill_value_from_json(json).ok());
-        warnings.extend(nan_value.into_iter().flat_map(|read| read.notes));
+        warnings.extend(nan_value.into_iter().flat_map(|read| Profile::Read.judged(read.notes)));
         let Some(json) = fill_value else { return Ok(()) };
         let read = data_type.fill_value_from_json(json);
         let read = read.map_err(|error| OperationError::not_a_value("--fill-value", json, data_type, error))?;
         // Like that of a new chain, a new fill value must survive the chain bit for bit.
         draft.new_chain = true;
-        warnings.extend(read.notes);
+        warnings.extend(Profile::Read.judged(read.notes));
         draft.set_fill_value(read.value)
     }
 }

@@ -110,7 +110,8 @@ fn check_divides(inner: &[u64], shard: &[u64], options: &ChangeOptions, shape: &
         let message = format!("--shard-shape {shard:?} does not contain whole chunks {of} {inner:?}");
         (message, nearest_multiple, "--shard-shape", other)
     } else {
-        let message = format!("--chunk-shape {inner:?} does not divide the shard shape of SOURCE, {shard:?}");
+        let of = if options.codecs.is_some() { "--codecs" } else { "SOURCE" };
+        let message = format!("--chunk-shape {inner:?} does not divide the shard shape of {of}, {shard:?}");
         (message, nearest_divisor, "--chunk-shape", "give --shard-shape, too")
     };
     let nearest: Vec<u64> = inner.iter().zip(shard).map(|(inner, shard)| nearest(*inner, *shard)).collect();
