@@ -23,7 +23,7 @@ pub struct InitResult {
     pub bytes: u64,
     /// Maximum number of stored objects in DEST.
     pub objects: u64,
-    /// The choices of `--compress auto`, per array.
+    /// The choices of `--compress auto`, per array. The parts choose for arrays that have a first pass.
     pub compressors: Vec<ChosenCompressor>,
     /// True if the same plan existed already.
     pub was_there: bool,

@@ -1,11 +1,14 @@
 //! The existing content of DEST, and what is refused before anything is written.
 
+use std::ops::ControlFlow;
+
 use super::Output;
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::NodeKind;
 use crate::operation::{OperationError, Result, TranscodeOptions, absent, document, hierarchy};
 use crate::store::{
-    Destination, EntryKind, JOURNAL, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_begun, has_run_folder,
+    Depth, Destination, Entry, EntryKind, JOURNAL, Node, PLAN, RUN_FOLDER, Relation, StoreError, has_begun,
+    has_run_folder,
 };
 
 /// The existing node, file or folder at the path of DEST.
@@ -194,7 +197,7 @@ fn check_hierarchy_above(node: &Node, format: u64, shown: &str) -> Result<Vec<Di
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
         let found = document::read_documents(&folder);
-        let is_run = !matches!(found, Ok(Some(_))) && has_begun(&folder).map_err(unreadable)?;
+        let is_run = !matches!(found, Ok(Some(_))) && has_begun(&folder).is_ok_and(|begun| begun);
         // The folder before `..` does not contain it.
         if is_run && node.relation(&folder).map_err(unreadable)? == Relation::Nested {
             return Err(OperationError::environment(format!("`{shown}` would be inside the unfinished run `{name}`"))
@@ -259,15 +262,19 @@ fn existing(destination: &Destination) -> Result<Existing> {
         let node = if is_left { Existing::LeftNode } else { Existing::Node };
         return Ok(if is_node { node } else { Existing::Other });
     }
-    if is_left {
-        // A folder of this name alone is no run: `--overwrite` would remove files that are beside it.
-        let mut is_alone = true;
-        node.each_entry("", |key, _, _| is_alone &= key == RUN_FOLDER.as_str()).map_err(unreadable)?;
-        return Ok(if is_alone || has_begun(node).map_err(unreadable)? {
-            Existing::Unfinished
-        } else {
-            Existing::Other
-        });
+    if is_left && has_begun(node).map_err(unreadable)? {
+        return Ok(Existing::Unfinished);
     }
-    Ok(if node.is_empty().map_err(unreadable)? { Existing::EmptyFolder } else { Existing::Other })
+    // A folder of this name alone is no run: `--overwrite` would remove the files beside it.
+    let mut has_others = false;
+    let look = |entry: Entry<'_>| {
+        has_others |= !(is_left && entry.name == RUN_FOLDER.as_str());
+        if has_others { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    node.walk("", Depth::Folder, look).map_err(unreadable)?;
+    Ok(match (has_others, is_left) {
+        (true, _) => Existing::Other,
+        (false, true) => Existing::Unfinished,
+        (false, false) => Existing::EmptyFolder,
+    })
 }
