@@ -105,7 +105,10 @@ impl CommonArguments {
         stores: impl IntoIterator<Item = &'a Location>,
     ) -> Result<(), OperationError> {
         let stores: Vec<_> = stores.into_iter().collect();
-        let is_used = |(name, value): &&(String, String)| stores.iter().any(|store| store.uses_setting(name, value));
+        let is_used = |(name, value): &&(String, String)| {
+            let is_sent = !self.remote.anonymous || !RemoteOptions::is_credential(name);
+            is_sent && stores.iter().any(|store| store.uses_setting(name, value))
+        };
         let Some((name, _)) = self.remote.storage_options.iter().find(|setting| !is_used(setting)) else {
             return Ok(());
         };

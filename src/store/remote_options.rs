@@ -42,6 +42,13 @@ impl RemoteOptions {
         return !(name.is_empty() || value.is_empty());
     }
 
+    /// Returns true if a setting serves only to sign requests.
+    pub fn is_credential(name: &str) -> bool {
+        const SIGNING: [&str; 6] = ["access_key_id", "access_key", "account_key", "sas_key", "token", "client_secret"];
+        let name = name.to_ascii_lowercase();
+        SIGNING.iter().any(|end| name.ends_with(end))
+    }
+
     /// Returns true if a setting is a switch, and its value neither on nor off.
     pub fn is_bad_switch(name: &str, value: &str) -> bool {
         const SWITCHES: [&str; 12] = [

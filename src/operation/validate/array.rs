@@ -20,8 +20,7 @@ use crate::store::{Node, StoreError};
 const BATCH: u64 = 64;
 
 /// Why keys that are no chunk's were not searched.
-pub(super) const UNLISTED: &str =
-    "arrays in which only the keys of chunks were looked at: the store cannot list others";
+pub(super) const UNLISTED: &str = "arrays with other keys not searched: the store cannot list";
 
 /// The chain of an array, and that of its innermost chunks if it is sharded.
 type Chains<'a> = (&'a BoundChain, Option<BoundChain>);
