@@ -41,8 +41,8 @@ class InspectStorage:
     #: Size of all elements in bytes.
     bytes_logical: Optional[int]
     bytes_stored: int
-    #: Keys that belong to no chunk.
-    unknown_keys: tuple[str, ...]
+    #: Keys that belong to no chunk. Null if the store cannot list its keys.
+    unknown_keys: Optional[tuple[str, ...]]
     #: Members that this version of the module does not know.
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -254,8 +254,8 @@ pub struct StorageResult {
     pub bytes_logical: Option<u64>,
     /// Bytes of the stored objects.
     pub bytes_stored: u64,
-    /// Keys that are not the key of any chunk, at most 100.
-    pub unknown_keys: Vec<String>,
+    /// Keys that are not the key of any chunk, at most 100. `None` if the store cannot list its keys.
+    pub unknown_keys: Option<Vec<String>>,
     /// Number of these keys.
     #[serde(skip)]
     pub num_unknown: u64,

@@ -186,7 +186,7 @@ pub(super) fn census(
         shards_present: is_sharded.then(|| present.len()),
         bytes_logical: elements.zip(element).and_then(|(n, size)| n.checked_mul(size as u64)),
         bytes_stored: bytes,
-        unknown_keys: listing.unknown_keys(),
+        unknown_keys: array.node.tells_keys().then(|| listing.unknown_keys()),
         num_unknown: listing.num_unknown,
     };
     Ok((storage, findings))

@@ -51,8 +51,8 @@ fn array(array: &ArrayResult) -> Report<'_> {
         Block::Page(vec![heading(2, "metadata and storage")]),
         Block::Members(members(array)),
     ];
-    let others =
-        array.storage.as_ref().and_then(|storage| storage.unknown_keys.get(1..)).unwrap_or_default().join(", ");
+    let unknown = array.storage.as_ref().and_then(|storage| storage.unknown_keys.as_ref()?.get(1..));
+    let others = unknown.unwrap_or_default().join(", ");
     blocks.extend((!others.is_empty()).then(|| Block::Page(vec![Block::Note(format!("also: {others}"))])));
     blocks.extend(array.members.attributes.as_ref().map(Block::Attributes));
     if let Some(stages) = &array.pipeline {
@@ -131,7 +131,7 @@ fn members(result: &ArrayResult) -> Members<'_> {
         words.map(|(before, word, after)| [before, &word, after].concat()).collect::<String>()
     };
     let unknown = |storage: &StorageResult| {
-        let first = storage.unknown_keys.first()?;
+        let first = storage.unknown_keys.as_ref()?.first()?;
         Some(format!("{}, the first `{first}`", quantity::count(storage.num_unknown)))
     };
     let members = [

@@ -238,7 +238,11 @@ fn parts_of_a_chunk_that_blocks_need_are_asked_for_once() {
 }
 
 /// Returns the answer to a range request.
-fn part_of(object: &[u8], request: &super::server::Request, (header, version): (&'static str, &str)) -> Option<Answer> {
+pub(super) fn part_of(
+    object: &[u8],
+    request: &super::server::Request,
+    (header, version): (&'static str, &str),
+) -> Option<Answer> {
     let range = request.headers.get("range")?.strip_prefix("bytes=")?;
     let (first, last) = range.split_once('-')?;
     let end = object.len() - 1;

@@ -190,6 +190,9 @@ fn web_server_is_validated_by_its_documents_and_by_the_grid_where_that_is_asked_
     assert_eq!(decoded["verdict"], "no errors in metadata and chunks; other keys were not looked at");
     assert_eq!(decoded["unchecked"][0]["count"], 1);
     assert!(server.lines().contains(&"GET /a/c/5".to_owned()));
+    let inspected = run(&test, &server, &["inspect", "--json", "--storage", "always", &url]).succeeds().json();
+    assert_eq!(inspected["storage"]["chunks_present"], 5);
+    assert!(inspected["storage"]["unknown_keys"].is_null());
     for (key, bytes) in array("plain") {
         test.write(&key, bytes);
     }

@@ -1,6 +1,9 @@
 //! Remote zip files: read by ranges, never as a whole.
 
-use super::{Manner, Objects, array, is_copy, run, sound};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::server::Request;
+use super::{Manner, Objects, Server, array, is_copy, run, sound};
 use crate::support::CliTest;
 use crate::support::zip::{Member, zip};
 
@@ -36,6 +39,19 @@ fn zip_behind_a_network_is_read_by_ranges() {
         let requests = server.requests();
         assert!(requests.iter().all(|request| request.method != "GET" || request.headers.contains_key("range")));
     }
+}
+
+#[test]
+fn parts_of_two_versions_of_a_zip_are_never_put_together() {
+    let (zip, _) = zipped();
+    let (file, reads) = (zip["/bucket/x.zip"].clone(), AtomicUsize::new(0));
+    let changing = move |_, request: &Request| {
+        let is_new = request.method == "GET" && reads.fetch_add(1, Ordering::SeqCst) > 2;
+        super::ahead::part_of(&file, request, ("etag", if is_new { "new" } else { "old" }))
+    };
+    let (test, server) = (CliTest::new(), Server::start(zip, Manner::Ranges, Box::new(changing)));
+    let url = format!("{}/bucket/x.zip/a", server.address);
+    run(&test, &server, &["transcode", &url, "copy"]).fails(3, &["x.zip", "changed while it was read"]);
 }
 
 #[test]
