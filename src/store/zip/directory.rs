@@ -147,7 +147,7 @@ impl Directory {
         let mut entries = archive.entries(&mut buffer);
         let mut count = 0_u64;
         while let Some(entry) = entries.next_entry().map_err(|error| source.unread(error))? {
-            directory.push(&entry);
+            directory.push(&entry).map_err(|reason| source.damaged(reason))?;
             count += 1;
         }
         let claimed = archive.entries_hint();
@@ -161,18 +161,25 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Adds a member, or its name where that is no key.
-    fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) {
+    /// Adds a member. An error describes a fault of the file.
+    fn push(&mut self, entry: &ZipFileHeaderRecord<'_>) -> Result<(), String> {
         let path = entry.file_path();
         let bytes: &[u8] = path.as_bytes();
+        let shown = String::from_utf8_lossy(bytes);
         let name = std::str::from_utf8(bytes).unwrap_or_default();
         let is_folder = name.ends_with('/');
         let name = name.strip_suffix('/').unwrap_or(name);
+        if bytes.starts_with(b"/") {
+            return Err(format!("the name of its member {shown:?} is an absolute path"));
+        }
+        if bytes.split(|byte| *byte == b'/').any(|part| part == b"..") {
+            return Err(format!("the name of its member {shown:?} points outside of it"));
+        }
         if Key::new(name).is_err() {
             if self.unnamed.len() < MOST_UNNAMED {
-                self.unnamed.push(String::from_utf8_lossy(bytes).into_owned());
+                self.unnamed.push(shown.into_owned());
             }
-            return;
+            return Ok(());
         }
         let (name, header, crc32) = (name.into(), entry.local_header_offset(), entry.crc32());
         let (stored_bytes, bytes) = (entry.compressed_size_hint(), entry.uncompressed_size_hint());
@@ -180,6 +187,7 @@ impl Directory {
         let is_double = false;
         let member = Member { name, header, stored_bytes, bytes, crc32, method, is_encrypted, is_folder, is_double };
         self.members.push(member);
+        Ok(())
     }
 
     /// Fails if members overlap. With overlaps a zip bomb can expand few bytes to very many. No honest writer makes
