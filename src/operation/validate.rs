@@ -9,6 +9,7 @@ mod object;
 
 use std::collections::BTreeSet;
 
+use super::against::{AgainstOutcome, UnreadPart};
 use super::hierarchy::{Hierarchy, HierarchyNode, NodeContent, UnreadFolder, read_hierarchy};
 use super::progress::{Progress, SubProgress};
 use super::validate_result::{AbsentChunks, CheckedStore, Unchecked};
@@ -38,18 +39,27 @@ pub fn validate(options: &ValidateOptions, progress: &dyn Progress, interrupt: &
     let result = ValidateResult { partition: options.partition, ..ValidateResult::default() };
     let mut gathered =
         ValidateReport { findings: Findings::new(options, capacity), result, failures: Failures::default(), arrays: 0 };
-    let compared = new_driver(options.common.num_threads(), interrupt).and_then(|driver| {
-        let other = against::open_other(options, interrupt)?;
+    let of_other = |error| (options.against.as_ref().map(|against| against.other.display().to_string()), error);
+    let of_none = |error| (None, error);
+    let driver = new_driver(options.common.num_threads(), interrupt).map_err(of_none);
+    let compared = driver.and_then(|driver| {
+        let other = against::open_other(options, interrupt).map_err(of_other)?;
         for store in &options.stores {
             let checked = check_store(store, options, &driver, progress, &mut gathered);
             gathered.result.checked.extend(checked);
         }
         // A STORE that could not be opened is already reported.
         let other = other.filter(|_| !gathered.result.checked.is_empty() && !gathered.failures.is_interrupted());
-        other.map(|other| other.compare(progress, &mut gathered)).transpose()
+        let outcome = other.map(|other| other.compare(progress)).transpose().map_err(of_none)?;
+        Ok(outcome.map(|AgainstOutcome { result, failures, refused }| {
+            gathered.leave_out("objects compared as absent: the store refused access", refused);
+            for UnreadPart { store, node, key, error } in failures {
+                gathered.failures.push(Some(&store), Some(&node), key, error);
+            }
+            result
+        }))
     });
-    gathered.result.against = compared.unwrap_or_else(|error| {
-        let other = options.against.as_ref().map(|against| against.other.display().to_string());
+    gathered.result.against = compared.unwrap_or_else(|(other, error)| {
         gathered.failures.push(other.as_deref(), None, None, error);
         None
     });
@@ -131,25 +141,25 @@ const MAX_RANGES: usize = 100;
 const MAX_CHUNK_FAILURES: u64 = 100;
 
 /// All results about the STOREs.
-pub(super) struct ValidateReport<'a> {
+struct ValidateReport<'a> {
     findings: Findings<'a>,
     /// The other members, so far.
     result: ValidateResult,
-    pub(super) failures: Failures,
+    failures: Failures,
     /// The number of checked arrays.
     arrays: u64,
 }
 
 /// Read errors: as results name them, and with their causes and the next step, in the same order.
 #[derive(Debug, Default)]
-pub(super) struct Failures {
+struct Failures {
     named: Vec<Failure>,
     errors: Vec<OperationError>,
 }
 
 impl ValidateReport<'_> {
     /// Counts what no rule could check.
-    pub(super) fn leave_out(&mut self, reason: &str, count: u64) {
+    fn leave_out(&mut self, reason: &str, count: u64) {
         let unchecked = &mut self.result.unchecked;
         match unchecked.iter_mut().find(|unchecked| unchecked.reason == reason) {
             Some(unchecked) => unchecked.count = unchecked.count.saturating_add(count),
@@ -199,7 +209,7 @@ impl Failures {
     }
 
     /// Adds what happened to a STORE, or to no one of them; to a node of it, or a key.
-    pub(super) fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
+    fn push(&mut self, store: Option<&str>, node: Option<&str>, key: Option<String>, error: OperationError) {
         // A signal stops every part of the work. One error is enough.
         if error.class() == FaultClass::Interrupted && self.is_interrupted() {
             return;

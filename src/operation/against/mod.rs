@@ -16,7 +16,6 @@ use super::open::open_array;
 use super::options::AgainstOptions;
 use super::progress::{Progress, SubProgress};
 use super::stored::{listed, opaque_array};
-use super::validate::ValidateReport;
 use super::validate_result::{AgainstNode, AgainstResult};
 use super::{
     Budget, FaultClass, Interrupt, NodePath, OpenedArray, OperationError, Result, ValidateOptions, explain, narrowed,
@@ -43,6 +42,24 @@ pub struct Comparison<'a> {
     driver: Driver,
     /// The arrays of OTHER.
     others: Arrays,
+}
+
+/// A comparison, and what could not be read for it.
+#[derive(Debug)]
+pub struct AgainstOutcome {
+    pub result: AgainstResult,
+    pub failures: Vec<UnreadPart>,
+    /// The number of refused objects that were compared as absent.
+    pub refused: u64,
+}
+
+/// A node or a chunk of STORE or OTHER that could not be read.
+#[derive(Debug)]
+pub struct UnreadPart {
+    pub store: String,
+    pub node: String,
+    pub key: Option<String>,
+    pub error: OperationError,
 }
 
 /// The arrays of a store by path below the node.
@@ -88,7 +105,7 @@ impl Comparison<'_> {
     ///
     /// An error only if a store cannot be opened. An array that cannot be decoded, or has no counterpart, is not equal.
     /// Neither is one that cannot be read, which is also a failure.
-    pub(super) fn compare(self, progress: &dyn Progress, gathered: &mut ValidateReport) -> Result<AgainstResult> {
+    pub fn compare(self, progress: &dyn Progress) -> Result<AgainstOutcome> {
         let own = arrays(self.store, self.options.node.as_deref(), &self.driver)?;
         let sides = [&own, &self.others];
         let [own, other] = sides.map(|arrays| &arrays.bytes);
@@ -103,12 +120,12 @@ impl Comparison<'_> {
             let no_such = || format!("no such array in {}", self.store_of(side).display());
             not_compared(unread.map_or_else(no_such, |folder| folder.error.in_one_line()))
         };
-        let mut nodes = Vec::new();
+        let (mut nodes, mut failures) = (Vec::new(), Vec::new());
         for path in paths {
             let node = match (own.get(path), other.contains_key(path)) {
                 (Some(bytes), true) => {
                     let share = SubProgress::new(progress, *bytes, 1);
-                    self.node(path, &share).or_else(|unread| self.not_read(path, unread, gathered))?
+                    self.node(path, &share).or_else(|unread| self.not_read(path, unread, &mut failures))?
                 }
                 (Some(_), false) => missing(1, path),
                 (None, _) => missing(0, path),
@@ -118,12 +135,15 @@ impl Comparison<'_> {
         progress.finish();
         let (other, equal) = (self.against.other.display().to_string(), nodes.iter().all(|node| node.equal));
         let refused = [0, 1].map(|side| self.store_of(side).node().num_refused());
-        gathered.leave_out("objects compared as absent: the store refused access", refused.iter().sum());
         // The check of STORE has reported its own.
-        for UnreadFolder { path, error } in self.others.unread {
-            gathered.failures.push(Some(&other), Some(&path), None, error);
-        }
-        Ok(AgainstResult { other, equal, nodes })
+        let folders = self.others.unread.into_iter();
+        failures.extend(folders.map(|UnreadFolder { path: node, error }| UnreadPart {
+            store: other.clone(),
+            node,
+            key: None,
+            error,
+        }));
+        Ok(AgainstOutcome { result: AgainstResult { other, equal, nodes }, failures, refused: refused.iter().sum() })
     }
 
     /// Compares the arrays at a path. An error of the data if one cannot be read or decoded.
@@ -168,16 +188,15 @@ impl Comparison<'_> {
         &self,
         path: &str,
         Unread { side, key, error }: Unread,
-        gathered: &mut ValidateReport,
+        failures: &mut Vec<UnreadPart>,
     ) -> Result<AgainstNode> {
         let reason = error.in_one_line();
         match (error.class(), side) {
             (FaultClass::Data, _) => {}
             (FaultClass::Environment, Some(side)) => {
-                let store = self.store_of(side);
-                let node_path = NodePath::new(store, Some(&self.in_store(path)))?;
+                let node_path = NodePath::new(self.store_of(side), Some(&self.in_store(path)))?;
                 let key = key.map(|key| node_path.key(&key));
-                gathered.failures.push(Some(&store.display().to_string()), Some(&node_path.path), key, error);
+                failures.push(UnreadPart { store: node_path.store, node: node_path.path, key, error });
             }
             _ => return Err(error),
         }
