@@ -114,9 +114,8 @@ fn contents(
     }
     let bound = stored.and_then(|stored| {
         let stored = stored.with_present(listing.as_ref().and_then(Listing::known));
-        let purpose = || format!("for the chunks of `{}`", array.store);
-        let needed = needed_bytes(&stored, listing.as_ref(), options);
-        Ok((stored, Budget::new(&options.common).threads_of(needed, purpose)?))
+        let threads = threads(&array, &stored, listing.as_ref(), options)?;
+        Ok((stored, threads))
     });
     let (stored, threads) = match bound {
         Ok(bound) => bound,
@@ -153,6 +152,37 @@ fn listing(array: &OpenedArray, options: &InspectOptions, driver: &Driver) -> Re
         return Ok(None);
     };
     listing.map(Some).map_err(|error| OperationError::cannot_list(&array.store, error))
+}
+
+/// Returns the number of threads for which there is memory. The error names enough for `--information`, too.
+fn threads(
+    array: &OpenedArray,
+    stored: &StoredArray,
+    listing: Option<&Listing>,
+    options: &InspectOptions,
+) -> Result<usize> {
+    let (budget, purpose) = (Budget::new(&options.common), || format!("for the chunks of `{}`", array.store));
+    budget.threads_of(needed_bytes(stored, listing, options), purpose).map_err(|error| {
+        let survey = if options.information { survey(array, stored, options).ok().flatten() } else { None };
+        survey.and_then(|(_, survey)| survey.threads_of(Budget::new(&options.common)).err()).unwrap_or(error)
+    })
+}
+
+/// Returns the survey of `--information`, and what its bits are those of. `None` for a type without numbers.
+fn survey(
+    array: &OpenedArray,
+    stored: &StoredArray,
+    options: &InspectOptions,
+) -> Result<Option<(&'static str, BitSurvey)>> {
+    if let Some(survey) = codes(array, stored.present.as_ref())? {
+        return Ok(Some(("codes", survey)));
+    }
+    let Some(numbers) = Numbers::new(&array.data_type) else { return Ok(None) };
+    // No value of `bool` counts as missing.
+    let missing = options.cf.missing.as_ref().filter(|_| array.data_type.number().is_some());
+    let missing = cf::missing_values(array, numbers.number_type(), missing)?;
+    let fill_bits = numbers.fill_bits(array);
+    Ok(Some(("values", BitSurvey::new(stored.clone(), numbers, &missing, fill_bits, false))))
 }
 
 /// Returns the bytes that a thread needs at a time.
@@ -304,16 +334,7 @@ impl Contents<'_> {
 
     /// Makes one pass over all chunks. A chunk that cannot be read is a finding.
     fn information(&self, options: &InspectOptions, result: &mut ArrayResult) -> Result<Option<InformationResult>> {
-        let (of, survey) = if let Some(survey) = codes(self.source, self.stored.present.as_ref())? {
-            ("codes", survey)
-        } else {
-            let Some(numbers) = Numbers::new(&self.source.data_type) else { return Ok(None) };
-            // No value of `bool` counts as missing.
-            let missing = options.cf.missing.as_ref().filter(|_| self.source.data_type.number().is_some());
-            let missing = cf::missing_values(self.source, numbers.number_type(), missing)?;
-            let fill_bits = numbers.fill_bits(self.source);
-            ("values", BitSurvey::new(self.stored.clone(), numbers, &missing, fill_bits, false))
-        };
+        let Some((of, survey)) = survey(self.source, self.stored, options)? else { return Ok(None) };
         let driver = narrowed(self.driver, survey.threads_of(Budget::new(&options.common))?)?;
         match survey.run(&driver, self.progress) {
             Ok(found) => Ok(Some(self.described(survey.number_type(), of, &found))),
