@@ -395,10 +395,13 @@ impl Writer<'_> {
         // An attribute that was never the fill value does not follow it.
         let said = xarray::decode(&source.data_type, &literal).zip(source.fill_value.as_ref());
         let is_fill = said.is_none_or(|(value, fill)| xarray::is_same_mask(&source.data_type, &value, fill));
+        // Beside a null fill value it is what masks, and is converted with the values.
+        let is_mask = self.original.and_then(|original| original.get("fill_value")).is_some_and(Json::is_null);
+        let is_other = !is_fill && (!is_mask || draft.data_type == source.data_type);
         // `--as plain` does not change attributes.
         let is_plain = form == Some(QuantizeForm::Plain);
         let is_packed = form.is_some() || options.unpack;
-        Some((literal, is_plain || (!is_packed && (is_untouched || !is_fill))))
+        Some((literal, is_plain || (!is_packed && (is_untouched || is_other))))
     }
 
     fn array(&self, is_null: bool) -> Result<Json, NotInV2> {
