@@ -28,8 +28,11 @@ pub(super) fn no_node(node: &Node, name: &str) -> OperationError {
 fn reason(node: &Node, name: &str) -> Result<OperationError, StoreError> {
     let (existing, missing) = nearest_existing(node)?;
     let found = existing.name();
-    Ok(match existing.kind_behind_links()? {
-        None if node.capabilities().is_remote => {
+    // A web server has no folders. It may answer for one with a page.
+    let is_page = !missing.is_empty() && !existing.capabilities().lists;
+    let kind = if is_page { None } else { existing.kind_behind_links()? };
+    Ok(match kind {
+        None if existing.capabilities().is_remote => {
             OperationError::environment(format!("nothing Zarr at `{name}`: the server has no metadata there"))
                 .with_help(format!("check the address; {A_STORE}"))
         }
@@ -76,6 +79,7 @@ fn of_file(file: &Node, name: &str) -> Result<OperationError, StoreError> {
         let (what, help) = match (format, ending) {
             (Some(format), _) => (format.name, format.help),
             (None, Some("zip")) => ("no zip file", "copy it again, or name another one"),
+            (None, _) if is_document(&name) => ("a document of a node", "name its folder"),
             (None, Some("json")) => ("no reference file", "name a kerchunk file, or a folder with `zarr.json`"),
             (None, _) => ("a file, not a folder", A_STORE),
         };

@@ -286,8 +286,12 @@ fn what_is_not_there_is_named_with_what_is_near() {
     let (test, server) = (CliTest::new(), sound(array("/bucket/dir/array"), Manner::Bucket { page: 1000 }));
     run(&test, &server, &["inspect", "s3://bucket/dir/aray"]).fails(3, &["does not exist", "s3://bucket/dir/array"]);
     let server = sound(array("/a"), Manner::Ranges);
-    let url = format!("{}/b", server.address);
-    run(&test, &server, &["inspect", &url]).fails(3, &["/b"]);
+    for path in ["b", "x.json", "x.json/y"] {
+        let url = format!("{}/{path}", server.address);
+        run(&test, &server, &["inspect", &url]).fails(3, &[&url, "the server has no metadata there"]);
+    }
+    let url = format!("{}/a/zarr.json", server.address);
+    run(&test, &server, &["inspect", &url]).fails(3, &["is a document of a node", "name its folder"]);
 }
 
 #[test]
