@@ -135,7 +135,7 @@ impl ApplyCodecArguments {
         }
         let node = self.node.as_deref();
         let like = self.like.map(|store| self.common.location("--like", store)).transpose()?;
-        self.common.check_settings(&like)?;
+        self.common.check_settings(&like, None)?;
         let like = like.map(|store| value::node_of(store, node));
         Ok(ApplyCodecOptions {
             common: self.common.options(),

@@ -99,15 +99,18 @@ impl CommonArguments {
         Ok(value::location(argument, text)?.with_options(&options))
     }
 
-    /// Refuses a setting that no store of the command uses.
+    /// Refuses a setting that no store of the command uses. `written` is the store that it writes.
     pub(super) fn check_settings<'a>(
         &self,
         stores: impl IntoIterator<Item = &'a Location>,
+        written: Option<&'a Location>,
     ) -> Result<(), OperationError> {
-        let stores: Vec<_> = stores.into_iter().collect();
+        let stores: Vec<_> = stores.into_iter().chain(written).collect();
         let is_used = |(name, value): &&(String, String)| {
             let is_sent = !self.remote.anonymous || !RemoteOptions::is_credential(name);
-            is_sent && stores.iter().any(|store| store.uses_setting(name, value))
+            let written = written.as_slice();
+            let users = if RemoteOptions::is_of_writes(name, value) { written } else { &stores };
+            is_sent && users.iter().any(|store| store.uses_setting(name, value))
         };
         let Some((name, _)) = self.remote.storage_options.iter().find(|setting| !is_used(setting)) else {
             return Ok(());

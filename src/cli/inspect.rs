@@ -209,7 +209,7 @@ impl InspectArguments {
         let image = values.preview_png.is_some().then_some(IMAGE);
         let stores = stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
-        self.common.check_settings(&stores)?;
+        self.common.check_settings(&stores, None)?;
         let options = InspectOptions {
             common: self.common.options(),
             node: self.node,

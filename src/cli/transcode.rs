@@ -174,7 +174,7 @@ impl TranscodeArguments {
         value::refuse_other_formats("DEST", &self.destination)?;
         let source = self.common.location("SOURCE", self.source)?;
         let destination = self.common.location("DEST", self.destination)?;
-        self.common.check_settings([&source, &destination])?;
+        self.common.check_settings([&source], Some(&destination))?;
         let mut options = TranscodeOptions {
             source: value::node_of(source, self.node.as_deref())?,
             destination,

@@ -75,7 +75,7 @@ impl ValidateArguments {
         let stores = self.stores.into_iter().map(|store| self.common.location("STORE", store));
         let stores = stores.collect::<Result<Vec<Location>, _>>()?;
         let other = self.against.map(|other| self.common.location("--against", other)).transpose()?;
-        self.common.check_settings(stores.iter().chain(&other))?;
+        self.common.check_settings(stores.iter().chain(&other), None)?;
         let level = self.level.unwrap_or_else(|| {
             let all_list = stores.iter().all(|store| store.node().lists());
             if all_list { ValidateLevel::Keys } else { ValidateLevel::Metadata }

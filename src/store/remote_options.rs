@@ -49,6 +49,13 @@ impl RemoteOptions {
         SIGNING.iter().any(|end| name.ends_with(end))
     }
 
+    /// Returns true if a setting serves only to encrypt objects that are written. A customer's key is also read with.
+    pub fn is_of_writes(name: &str, value: &str) -> bool {
+        const ENCRYPTING: [&str; 3] = ["server_side_encryption", "sse_kms_key_id", "bucket_key_enabled"];
+        let name = name.to_ascii_lowercase();
+        value != "sse-c" && ENCRYPTING.iter().any(|end| name.ends_with(end))
+    }
+
     /// Returns true if a setting is a switch, and its value neither on nor off.
     pub fn is_bad_switch(name: &str, value: &str) -> bool {
         const SWITCHES: [&str; 12] = [
