@@ -37,8 +37,6 @@ fn malformed(reason: impl Display) -> String {
     format!("the .npy header is malformed: {reason}")
 }
 
-/// True if bytes begin like a `.npy` file.
-
 /// Reads a file.
 pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let (header, elements) = split(file)?;
