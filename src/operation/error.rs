@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::array::fault::Interrupted;
 use crate::metadata::Json;
-use crate::store::StoreError;
+use crate::store::{RemoteError, StoreError};
 
 /// The class of a fault. Each class has its own exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -154,6 +154,15 @@ impl From<Interrupted> for OperationError {
     fn from(_: Interrupted) -> Self {
         OperationError::interrupted()
     }
+}
+
+/// Returns the next step that an error or one of its causes names.
+pub fn help_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
+    let causes = || std::iter::successors(Some(error), |error| (**error).source());
+    // The store knows best what to do about its own response.
+    let remote = causes().filter_map(|cause| cause.downcast_ref::<Box<RemoteError>>()).last();
+    let mut operations = causes().filter_map(|cause| cause.downcast_ref::<OperationError>());
+    remote.map(|remote| remote.help.as_str()).or_else(|| operations.find_map(OperationError::help))
 }
 
 /// True if a cause adds information to the text before it. A transparent wrapper repeats its content, and `cannot read

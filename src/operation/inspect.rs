@@ -52,7 +52,7 @@ pub fn inspect(options: &InspectOptions, progress: &dyn Progress, interrupt: &In
         };
         return Err(OperationError::data(format!("`{name}` is a group, and {option} needs an array")).with_help(help));
     }
-    Ok(InspectResult::Group(group::inspect_group(options, documents, progress, interrupt)?))
+    Ok(InspectResult::Group(Box::new(group::inspect_group(options, documents, progress, interrupt)?)))
 }
 
 /// Reads the metadata of an array as far as possible, then answers the requests about its chunks. All faults are among

@@ -6,6 +6,7 @@ pub use super::drawing::{HistogramResult, PreviewAxis, PreviewIndex};
 
 use serde::Serialize;
 
+use super::error::help_of;
 use super::transcode_result::SampleResult;
 use super::{ArrayDrawing, Failure, OperationError, figure};
 use crate::diagnostic::Diagnostic;
@@ -19,7 +20,7 @@ pub enum InspectResult {
     /// An array.
     Array(Box<ArrayResult>),
     /// A group.
-    Group(GroupResult),
+    Group(Box<GroupResult>),
 }
 
 impl InspectResult {
@@ -94,7 +95,7 @@ pub struct UnreadNode {
 impl UnreadNode {
     /// Returns what an error says.
     pub fn new(error: &OperationError) -> Self {
-        UnreadNode { message: error.in_one_line(), help: error.help().map(str::to_owned) }
+        UnreadNode { message: error.in_one_line(), help: help_of(error).map(str::to_owned) }
     }
 }
 

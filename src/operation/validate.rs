@@ -228,7 +228,9 @@ impl Failures {
 /// Returns the verdict about all else in a result.
 fn verdict(result: &ValidateResult, level: ValidateLevel) -> String {
     let is_equal = result.against.as_ref().map(|against| against.equal);
-    let verdict = if is_equal == Some(false) {
+    let unread: Vec<_> = result.failures.iter().filter_map(|failure| failure.node.as_ref()).collect();
+    let mut compared = result.against.iter().flat_map(|against| &against.nodes);
+    let verdict = if compared.any(|node| !node.equal && !unread.contains(&&node.path)) {
         "differs"
     } else if result.errors > 0 {
         "not valid"

@@ -13,15 +13,12 @@ use super::table::{wrap, wrapped, write_hanging};
 use super::terminal::{Role, Style, one_line};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::diagnostic::{Diagnostic, Location};
-use crate::operation::OperationError;
-use crate::operation::error::says_more;
-use crate::store::RemoteError;
+use crate::operation::error::{help_of, says_more};
 
 /// Writes `error: `, the message, each cause that adds information on a line of its own, and the next step.
 pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn Write) -> io::Result<()> {
     let headline = error.to_string();
     write_clause((Role::Error, "error:", 0), &headline, style, output)?;
-    let mut help = None;
     let mut said = headline;
     let mut next = Some(error);
     while let Some(cause) = next {
@@ -30,16 +27,9 @@ pub fn write_error(error: &(dyn Error + 'static), style: Style, output: &mut dyn
             write_clause((Role::Faint, "because", 2), &clause, style, output)?;
             said = clause;
         }
-        if let Some(operation) = cause.downcast_ref::<OperationError>() {
-            help = help.or(operation.help());
-        }
-        // The store knows best what to do about its own response.
-        if let Some(remote) = cause.downcast_ref::<Box<RemoteError>>() {
-            help = Some(&remote.help);
-        }
         next = cause.source();
     }
-    help.map_or(Ok(()), |help| write_clause((Role::Good, "help:", 2), help, style, output))
+    help_of(error).map_or(Ok(()), |help| write_clause((Role::Good, "help:", 2), help, style, output))
 }
 
 /// The extra indent of continuation lines, in columns.

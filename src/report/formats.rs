@@ -176,16 +176,16 @@ fn suites(result: &ValidateResult) -> Vec<(String, Cases)> {
         result.checked.iter().map(|checked| (checked.store.clone(), cases(checked))).collect();
     for finding in result.findings_and_differences() {
         let Location { store, node, .. } = &finding.location;
-        case_of(&mut suites, store, node).0.push(finding);
+        case_of(&mut suites, store.as_deref(), node.as_deref()).0.push(finding);
     }
     for (store, node) in &result.cut {
-        case_of(&mut suites, store, node).1 = true;
+        case_of(&mut suites, store.as_deref(), node.as_deref()).1 = true;
     }
     suites
 }
 
-fn case_of<'a>(suites: &'a mut Vec<(String, Cases)>, store: &Option<String>, node: &Option<String>) -> &'a mut Case {
-    entry(entry(suites, store.as_deref().unwrap_or("(no store)")), node.as_deref().unwrap_or("/"))
+fn case_of<'a>(suites: &'a mut Vec<(String, Cases)>, store: Option<&str>, node: Option<&str>) -> &'a mut Case {
+    entry(entry(suites, store.unwrap_or("(no store)")), node.unwrap_or("/"))
 }
 
 /// Returns the entry of a name, and adds it if it is missing. Findings are in the order of the nodes, so the last entry

@@ -109,7 +109,7 @@ fn describe_storage(
     match listed(array, driver) {
         Ok(Some(listing)) => {
             described.bytes_stored = Some(listing.present_bytes);
-            let mut found: Vec<_> = unread(&listing).into_iter().collect();
+            let mut found: Vec<_> = unread(&listing).collect();
             array.node_path.locate(&mut found, array.documents.key);
             warnings.append(&mut found);
         }
