@@ -153,9 +153,9 @@ impl Comparer {
                 }
                 let difference = distance(a, b);
                 // A component that is infinite or NaN on both sides is equal. The other one is measured by itself.
-                let zero = Real::Integer(0);
-                let measured = [0, 1].map(|part| if is_special(a[part], b[part]) { zero } else { b[part] });
-                let length = distance(measured, [zero; 2]).map_or(f64::NAN, Difference::to_f64);
+                let part = |part: usize| if is_special(a[part], b[part]) { 0.0 } else { magnitude(b[part]) };
+                let (real, imaginary) = (part(0), part(1));
+                let length = if imaginary == 0.0 { real } else { real.hypot(imaginary) };
                 if difference.is_some_and(|difference| self.is_within(difference, length)) {
                     return;
                 }
@@ -312,13 +312,23 @@ fn whole(float: f64) -> Option<i128> {
 
 /// Returns `|a - b|`. `None` if a component is NaN on one side.
 fn distance(a: [Real; 2], b: [Real; 2]) -> Option<Difference> {
-    match [0, 1].map(|part| is_equal(a[part], b[part])) {
-        [_, true] => difference(a[0], b[0]),
-        [true, _] => difference(a[1], b[1]),
-        _ => {
-            let [real, imaginary] = [difference(a[0], b[0])?, difference(a[1], b[1])?];
-            Some(Difference::Float(real.to_f64().hypot(imaginary.to_f64())))
-        }
+    // Real numbers have equal imaginary parts.
+    if is_equal(a[1], b[1]) {
+        return difference(a[0], b[0]);
+    }
+    if is_equal(a[0], b[0]) {
+        return difference(a[1], b[1]);
+    }
+    let [real, imaginary] = [difference(a[0], b[0])?, difference(a[1], b[1])?];
+    Some(Difference::Float(real.to_f64().hypot(imaginary.to_f64())))
+}
+
+/// Returns the absolute value as a float, rounded once.
+#[expect(clippy::cast_precision_loss, reason = "rounding to the nearest float is intended")]
+fn magnitude(number: Real) -> f64 {
+    match number {
+        Real::Integer(integer) => integer.unsigned_abs() as f64,
+        Real::Float(float) => float.abs(),
     }
 }
 
