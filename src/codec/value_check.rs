@@ -17,9 +17,8 @@ impl BoundChain {
     }
 
     /// Fails for the first byte of a decoded bool other than 0 and 1, or the first number that is not of its type if no
-    /// codec checks it. `elements` are those of an array of `shape` in C
-    /// order. Only those in the box of shape `valid` at the origin are checked. The position in the error is relative
-    /// to that origin.
+    /// codec checks it. `elements` are those of an array of `shape` in C order. Only those in the box of shape `valid`
+    /// at the origin are checked. The position in the error is relative to that origin.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
         if let (DataType::Number(number_type), Representation::Array(_)) = (&self.decoded().data_type, self.encoded()) {
             let mut all = elements.chunks_exact(number_type.size()).map(element_bits).enumerate();

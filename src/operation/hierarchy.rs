@@ -36,6 +36,14 @@ impl Hierarchy {
     pub fn complete(self) -> Result<Vec<HierarchyNode>> {
         self.failures.into_iter().next().map_or(Ok(self.nodes), |failure| Err(failure.error))
     }
+
+    /// The nodes and failures below `path`; an error if the folder at `path` itself could not be read.
+    pub fn with_root(mut self, path: &str) -> Result<Self> {
+        match self.failures.iter().position(|folder| folder.path == path) {
+            Some(root) => Err(self.failures.swap_remove(root).error),
+            None => Ok(self),
+        }
+    }
 }
 
 /// A folder that could not be read.

@@ -25,7 +25,7 @@ use crate::operation::{Failure, ValidateResult};
 /// The address of the published schema.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
-/// What to do about findings that are not shown.
+/// The advice where findings are not shown.
 pub(super) const SHOWS_ALL: &str = "--max-findings 0 shows all";
 
 /// Returns `only the first 3 findings are shown`.

@@ -3,7 +3,7 @@
 
 use super::{BindError, BoundChain, BoundCodec, Codec, PerShape, Workspace};
 use crate::codec::fault::Outcome;
-use crate::codec::kinds::CodecError;
+use crate::codec::kinds::{CodecError, with_allowance};
 use crate::codec::{BoundSharding, BytesCodec, ChainFault, ChainFaultKind, Effect};
 use crate::grid::unravel;
 use crate::pipeline::{ArrayRepresentation, BoundConfiguration, BytesSize, CodecKind, Representation, Stage};
@@ -41,9 +41,7 @@ impl BoundCodec {
                     // The memory limit then replaces the missing limit of the chain.
                     Representation::Bytes(BytesSize::Unbounded) if ws.limit.is_some() => BytesSize::Bounded(u64::MAX),
                     // The bound is that of a writer without gaps. Others leave gaps in a shard.
-                    Representation::Bytes(BytesSize::Bounded(most)) => {
-                        BytesSize::Bounded(most.saturating_mul(2).saturating_add(1 << 20))
-                    }
+                    Representation::Bytes(BytesSize::Bounded(most)) => BytesSize::Bounded(with_allowance(most)),
                     Representation::Bytes(size) => size,
                     Representation::Array(_) => BytesSize::Unbounded,
                 };

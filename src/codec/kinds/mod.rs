@@ -35,6 +35,7 @@ pub mod zstd;
 
 pub use array::{ArrayKind, Effect};
 pub use error::CodecError;
+pub(crate) use representation::with_allowance;
 pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
 
 use std::any::Any;

@@ -36,11 +36,15 @@ impl ArrayRepresentation {
 
     /// Returns the most bytes that the chunk may have in this encoded representation. More is a fault.
     pub fn max_encoded_bytes(&self, encoded: &Representation) -> u64 {
-        // A compressor without a limit may use twice the decoded chunk and 1 MiB.
-        let decoded = self.num_bytes().unwrap_or(u64::MAX);
-        let allowance = decoded.saturating_mul(2).saturating_add(1 << 20);
+        // A compressor without a limit may exceed the decoded chunk.
+        let allowance = with_allowance(self.num_bytes().unwrap_or(u64::MAX));
         encoded.max_bytes().map_or(allowance, |bytes| bytes.max(allowance))
     }
+}
+
+/// Returns the most bytes that are accepted where a usual writer needs `bytes`: twice as many and 1 MiB.
+pub(crate) fn with_allowance(bytes: u64) -> u64 {
+    bytes.saturating_mul(2).saturating_add(1 << 20)
 }
 
 impl Representation {

@@ -82,11 +82,8 @@ pub fn open_other<'a>(options: &'a ValidateOptions, interrupt: &Interrupt) -> Re
 /// Returns the arrays below the node, and unreadable nodes that may be arrays. An array that only describes the rounding
 /// of others has no values: `--keep-bits` adds one.
 fn arrays(store: &Location, node: Option<&str>, driver: &Driver) -> Result<Arrays> {
-    let Hierarchy { nodes, failures: mut unread } = read_hierarchy(store, node, driver)?;
     let start = NodePath::new(store, node)?;
-    if let Some(own) = unread.iter().position(|folder| folder.path == start.path) {
-        return Err(unread.swap_remove(own).error);
-    }
+    let Hierarchy { nodes, failures: unread } = read_hierarchy(store, node, driver)?.with_root(&start.path)?;
     let bytes = |node: &HierarchyNode| match &node.content {
         NodeContent::Array(reading) if reading.metadata.as_ref().is_some_and(describes_rounding) => None,
         NodeContent::Array(reading) => Some(reading.decoded_bytes()),

@@ -11,7 +11,7 @@ use crate::metadata::Object;
 use crate::metadata::array::num_elements;
 use crate::operation::description::describe_members;
 use crate::operation::document::below;
-use crate::operation::hierarchy::{HierarchyNode, NodeContent, UnreadFolder, read_hierarchy_by_copies};
+use crate::operation::hierarchy::{Hierarchy, HierarchyNode, NodeContent, read_hierarchy_by_copies};
 use crate::operation::inspect_result::{GroupResult, GroupTotals, NodeMembers, NodeResult, UnreadNode};
 use crate::operation::quantize::request::is_packed;
 use crate::operation::stored::{not_keys, unread};
@@ -90,8 +90,8 @@ fn read_nodes(
     driver: &Driver,
 ) -> Result<(Vec<HierarchyNode>, Vec<UnreadNode>)> {
     let hierarchy = read_hierarchy_by_copies(&options.store, options.node.as_deref(), documents, driver)?;
-    let failure = |UnreadFolder { path, error }| if path == root.path { Err(error) } else { failure(error) };
-    Ok((hierarchy.nodes, hierarchy.failures.into_iter().map(failure).collect::<Result<_>>()?))
+    let Hierarchy { nodes, failures } = hierarchy.with_root(&root.path)?;
+    Ok((nodes, failures.into_iter().map(|folder| failure(folder.error)).collect::<Result<_>>()?))
 }
 
 /// Returns the failure of one node. An interrupt stays an error.

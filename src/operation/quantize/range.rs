@@ -67,9 +67,14 @@ impl Codes {
         (first < last).then_some(Codes { first, last, nan })
     }
 
+    /// Whether NaN has one of the codes between the first and the last.
+    fn contain_nan(self) -> bool {
+        self.nan.is_some_and(|nan| (self.first..=self.last).contains(&nan))
+    }
+
     /// Returns the longer run of codes on one side of the NaN code.
     pub(crate) fn beside_nan(self) -> Self {
-        match self.nan.filter(|nan| (self.first..=self.last).contains(nan)) {
+        match self.nan.filter(|_| self.contain_nan()) {
             Some(nan) if nan.abs_diff(self.first) > nan.abs_diff(self.last) => Codes { last: nan - 1, ..self },
             Some(nan) => Codes { first: nan + 1, ..self },
             None => self,
@@ -341,8 +346,7 @@ impl RangeFinder {
     pub(crate) fn on_grid_from_zero(&self, grid: Grid, range: Option<(f64, f64)>) -> Result<Fitted, RangeFault> {
         let scaling = Scaling::new(None, Some(grid.scale(self.float).ok_or(RangeFault::NoScale)?));
         let codes = range.map_or(Some(self.codes), |range| self.codes_of(scaling, range));
-        let has_nan = |codes: &Codes| codes.nan.is_some_and(|nan| (codes.first..=codes.last).contains(&nan));
-        let codes = codes.filter(|codes| range.is_none() || !has_nan(codes));
+        let codes = codes.filter(|codes| range.is_none() || !codes.contain_nan());
         Ok(Fitted { scaling, codes: codes.ok_or(RangeFault::TooFewCodes)?, is_proved: false })
     }
 

@@ -149,7 +149,7 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
                 when nobody writes there";
             (code::KEY_TEMPORARY, "a folder that a run of zarrcast left: readers ignore it", help)
         }
-        UnexpectedKeyKind::Folder if root.child(key).is_ok_and(|node| has_begun(&node).is_ok_and(|begun| begun)) => {
+        UnexpectedKeyKind::Folder if root.child(key).is_ok_and(|node| matches!(has_begun(&node), Ok(true))) => {
             let help = "its command with `--resume`, or `--finish` of a job in parts, completes it";
             (code::KEY_TEMPORARY, "an unfinished run of zarrcast: readers ignore it", help)
         }

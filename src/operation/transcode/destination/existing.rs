@@ -197,7 +197,7 @@ fn check_hierarchy_above(node: &Node, format: u64, shown: &str) -> Result<Vec<Di
     for folder in std::iter::successors(node.parent(), Node::parent) {
         let name = folder.name();
         let found = document::read_documents(&folder);
-        let is_run = !matches!(found, Ok(Some(_))) && has_begun(&folder).is_ok_and(|begun| begun);
+        let is_run = !matches!(found, Ok(Some(_))) && matches!(has_begun(&folder), Ok(true));
         // The folder before `..` does not contain it.
         if is_run && node.relation(&folder).map_err(unreadable)? == Relation::Nested {
             return Err(OperationError::environment(format!("`{shown}` would be inside the unfinished run `{name}`"))
