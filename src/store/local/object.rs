@@ -148,6 +148,14 @@ impl LogFile {
     }
 }
 
+impl Drop for LogFile {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that another thread is starting has a copy of the descriptor until
+        // it runs its program, and the copy keeps the lock.
+        drop(self.file.unlock());
+    }
+}
+
 impl Log for LogFile {
     fn lock(&mut self, _asker: &LockRequest<'_>) -> Result<Lock> {
         self.try_lock()
@@ -181,10 +189,10 @@ impl Log for LogFile {
             copy.append(&beginning)?;
             copy.sync()?;
             tree::replace_file(&temporary, &self.path)?;
-            Ok(copy)
+            std::mem::swap(&mut self.file, &mut copy.file);
+            Ok(())
         });
-        self.file = copied.inspect_err(|_| drop(std::fs::remove_file(&temporary)))?.file;
-        Ok(())
+        copied.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -218,6 +226,26 @@ mod tests {
             let (mut reader, mut writer) = (File::open(&from).unwrap(), File::create(&to).unwrap());
             assert_eq!(copy(&mut reader, &mut writer, length).unwrap(), 100_000);
             assert_eq!(std::fs::read(&to).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn lock_ends_with_its_log_even_if_a_child_has_the_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        for cut in [false, true] {
+            let mut log = LogFile::open(&path).unwrap();
+            assert!(matches!(log.try_lock(), Ok(Lock::Held)));
+            log.append(b"line").unwrap();
+            let of_child = log.file.try_clone().unwrap();
+            if cut {
+                log.cut(2).unwrap();
+                assert!(!log.is_lost());
+                assert!(matches!(LogFile::open(&path).unwrap().try_lock(), Ok(Lock::Elsewhere(None))));
+            }
+            drop(log);
+            assert!(matches!(LogFile::open(&path).unwrap().try_lock(), Ok(Lock::Held)));
+            drop(of_child);
         }
     }
 
