@@ -1,7 +1,7 @@
 //! Block of the destination in memory. The elements of each subchunk are stored separately. So threads can fill
 //! different subchunks at once, and each can be encoded without a copy.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::StoredArray;
 use crate::codec::{advance, as_index, copy_box, elements_to_end, fill_box, is_filled_with, repeat};
@@ -108,6 +108,13 @@ impl DecodedBlock {
     pub(super) fn item(&self, subchunk: &[u64]) -> usize {
         let indices = subchunk.iter().zip(&self.subchunks.start).zip(&self.subchunks.shape);
         as_index(indices.fold(0, |item, ((index, first), count)| item * count + (index - first)))
+    }
+
+    /// Returns the subchunks, in C order.
+    pub(super) fn decoded(&mut self) -> Vec<&DecodedSubchunk> {
+        let count = self.num_subchunks();
+        let decoded = self.decoded[..count].iter_mut();
+        decoded.map(|subchunk| &*subchunk.get_mut().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     pub(super) fn lock(&self, item: usize) -> MutexGuard<'_, DecodedSubchunk> {

@@ -28,7 +28,7 @@ pub use groups::Groups;
 pub use job::{Job, ObjectJob};
 pub use journal::{Assignment, Fingerprint, Journal, PassProgress, digest};
 pub use listing::list_with_sizes;
-pub use pairs::{Pair, Pairs};
+pub use pairs::{Pair, PairBlock, Pairs};
 use pass::{Buffers, Pass, Workers, source_of};
 pub use pass::{PassContext, Reports};
 pub use plan::{BudgetTooSmall, Costs, Grids, RechunkPlan, StagingShape};

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::array::{ChunkSet, ReadBuffers, Result, SubchunkSource, crop};
 use crate::codec::as_index;
-use crate::grid::{Grid, Region};
+use crate::grid::{Grid, Region, ravel, zip_with};
 
 /// Memory of a piece of a block in addition to its elements, in bytes.
 const PIECE_BYTES: u64 = 128;
@@ -88,12 +88,12 @@ impl<'a> Pairs<'a> {
         Ok(Pairs { transfer, pieces, blocks: Some(plan), is_direct, fillings, schedule })
     }
 
-    /// Plans pieces of a shape. Each piece is a unit. Returns `None` if they do not fit the grids.
-    pub fn in_pieces(transfer: &'a Transfer, piece: &[u64]) -> Option<Self> {
+    /// Plans blocks of a shape, for [`Pairs::each_block`]. Returns `None` if they do not consist of whole pieces.
+    pub fn in_blocks(transfer: &'a Transfer, piece: &[u64], block: Vec<u64>) -> Option<Self> {
         let costs = Costs { element: 0, subchunk: 0, worker: 0 };
-        let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, piece.to_vec(), u64::MAX)?.ok()?;
+        let plan = RechunkPlan::of_blocks(grids(transfer, piece), costs, block, u64::MAX)?.ok()?;
         let fillings = [&transfer.source, &transfer.destination].map(Filling::new);
-        let schedule = Schedule { threads: 1, shares_blocks: false, bytes: 0 };
+        let schedule = Schedule { threads: 1, shares_blocks: true, bytes: 0 };
         let (pieces, blocks) = (transfer.grid_of(piece), Some(plan));
         Some(Pairs { transfer, pieces, blocks, is_direct: false, fillings, schedule })
     }
@@ -102,6 +102,47 @@ impl<'a> Pairs<'a> {
     pub fn all_units(&self) -> ChunkSet {
         let num_chunks = || self.transfer.destination.metadata.num_chunks();
         ChunkSet::full(self.blocks.as_ref().map_or_else(num_chunks, RechunkPlan::num_groups))
+    }
+
+    /// Calls `visit` for each block in C order. All threads share a block.
+    pub fn each_block<W: Default + Send>(
+        &self,
+        driver: &Driver,
+        visit: impl Fn(&PairBlock<'_, W>) -> Result<()> + Sync,
+    ) -> ChunkResult {
+        let from = source_of(self.transfer);
+        let work = |workers: &Workers<'_, W>, unit| {
+            let mut to = SubchunkSource::of_destination(&self.transfer.destination);
+            to.reads_all = true;
+            self.read_blocks([&from, &to], unit, workers, |region, blocks| {
+                let subchunks = &blocks[0].subchunks.clone();
+                let pieces = blocks.each_mut().map(DecodedBlock::decoded);
+                visit(&PairBlock { region, shape: self.pieces.largest(), subchunks, pieces, workers })
+            })
+        };
+        driver.run_units(&self.all_units(), &self.reads_ahead(&from), true, work, |_, ()| ())
+    }
+
+    /// Reads the blocks of a unit one after the other, and calls `visit` with each. `subchunks` are those of both sides.
+    fn read_blocks<V: Default + Send>(
+        &self,
+        subchunks: [&SubchunkSource<'_>; 2],
+        unit: u64,
+        workers: &Workers<'_, V>,
+        mut visit: impl FnMut(&Region, &mut [DecodedBlock; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let num_held = if self.is_direct { 1 } else { 2 };
+        workers.with_blocks(|blocks| {
+            for block in self.blocks.iter().flat_map(|plan| plan.blocks(unit)) {
+                for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
+                    let subchunks = subchunks[side];
+                    let decoded = decoded.begin(&block, self.pieces.largest(), &subchunks.array.metadata.skipped);
+                    self.reader(subchunks, side).read(decoded, workers)?;
+                }
+                visit(&block, blocks)?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns the units in which either side may store elements. With `objects`, only units that contain some of them. If
@@ -175,6 +216,58 @@ impl<'a> Pairs<'a> {
     }
 }
 
+/// Block of both sides in memory, in pieces.
+pub struct PairBlock<'b, W> {
+    /// Box in elements of the destination.
+    pub region: &'b Region,
+    /// Shape of a piece.
+    shape: &'b [u64],
+    /// Pieces, as a box of their grid.
+    subchunks: &'b Region,
+    pieces: [Vec<&'b DecodedSubchunk>; 2],
+    workers: &'b Workers<'b, W>,
+}
+
+impl<W: Default + Send> PairBlock<'_, W> {
+    /// Runs `work` for each of `0..count` on all threads, and calls `fold` with the results in order.
+    pub fn each<R: Send>(
+        &self,
+        count: u64,
+        work: impl Fn(&mut W, u64) -> Result<R> + Sync,
+        fold: impl FnMut(u64, R),
+    ) -> Result<()> {
+        self.workers.each(count, |buffers, item| work(&mut buffers.visitor, item), fold)
+    }
+
+    /// Like [`PairBlock::each`], for each piece. The elements of absent pieces are fill values.
+    pub fn each_piece<R: Send>(
+        &self,
+        work: impl Fn(&mut W, &Pair<'_>) -> Result<R> + Sync,
+        mut fold: impl FnMut(&Region, R),
+    ) -> Result<()> {
+        let region = |item| Region::chunk(&self.subchunks.position(item), self.shape).common(self.region);
+        let work = |visitor: &mut W, item| {
+            let region = region(item);
+            let pieces = self.pieces.each_ref().map(|side| side[as_index(item)]);
+            let elements = pieces.map(|piece| piece.elements.as_slice());
+            work(visitor, &Pair { region: &region, elements, is_stored: pieces.map(|piece| piece.is_stored) })
+        };
+        self.each(self.subchunks.num_elements(), work, |item, found| fold(&region(item), found))
+    }
+
+    /// Returns the elements of a piece from `element` to its end, and whether each side stores some of them.
+    pub fn elements_from(&self, element: &[u64]) -> ([&[u8]; 2], [bool; 2]) {
+        let position = zip_with(element, self.shape, |at, length| at / length);
+        let region = Region::chunk(&position, self.shape).common(self.region);
+        let item = ravel(&zip_with(&position, &self.subchunks.start, |at, first| at - first), &self.subchunks.shape);
+        let before = ravel(&zip_with(element, &region.start, |at, first| at - first), &region.shape);
+        let pieces = self.pieces.each_ref().map(|side| side[as_index(item)]);
+        let size = |side: &[u8]| side.len() / as_index(region.num_elements());
+        let elements = pieces.map(|piece| &piece.elements[as_index(before) * size(&piece.elements)..]);
+        (elements, pieces.map(|piece| piece.is_stored))
+    }
+}
+
 /// Reads of the pieces of a unit.
 struct UnitReader<'u, 'a, W, R> {
     pairs: &'u Pairs<'a>,
@@ -188,27 +281,18 @@ struct UnitReader<'u, 'a, W, R> {
 impl<W: Default + Send, R: Default + AddAssign + Send> UnitReader<'_, '_, W, R> {
     /// Visits all pieces of a unit. Returns the sum of the results.
     fn read(&self, unit: u64, workers: &Workers<'_, PieceBuffers<W>>) -> Result<R> {
-        let Pairs { transfer, blocks, pieces, is_direct, .. } = self.pairs;
+        let Pairs { transfer, blocks, is_direct, .. } = self.pairs;
         let mut all = R::default();
-        let Some(plan) = blocks else {
+        if blocks.is_none() {
             let subchunks = transfer.destination.subchunks_of(unit);
             let piece = |buffers: &mut _, item| self.piece(&subchunks.position(item), [None; 2], buffers);
             workers.each(subchunks.num_elements(), piece, |_, piece| all += piece)?;
             return Ok(all);
-        };
-        workers.with_blocks(|blocks| {
-            for block in plan.blocks(unit) {
-                let num_held = if *is_direct { 1 } else { 2 };
-                for (side, decoded) in blocks[..num_held].iter_mut().enumerate() {
-                    let subchunks = self.subchunks[side];
-                    let decoded = decoded.begin(&block, pieces.largest(), &subchunks.array.metadata.skipped);
-                    self.pairs.reader(subchunks, side).read(decoded, workers)?;
-                }
-                let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
-                let piece = |buffers: &mut _, item| self.piece(&blocks[0].position(as_index(item)), held, buffers);
-                workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)?;
-            }
-            Ok(())
+        }
+        self.pairs.read_blocks(self.subchunks, unit, workers, |_, blocks| {
+            let held = [Some(&blocks[0]), (!is_direct).then_some(&blocks[1])];
+            let piece = |buffers: &mut _, item| self.piece(&blocks[0].position(as_index(item)), held, buffers);
+            workers.each(blocks[0].num_subchunks() as u64, piece, |_, piece| all += piece)
         })?;
         Ok(all)
     }

@@ -38,14 +38,15 @@ fn write(test: &CliTest, name: &str, levels: &[Vec<f64>]) {
     }
 }
 
-/// Writes a level of 800 rows in chunks of 50. One in four is missing.
+/// Writes two levels of 2400 rows in chunks of 50. One chunk in four is missing, and the first level has only NaN.
 fn write_tall(test: &CliTest, name: &str) {
-    let members =
-        json!({"shape": [800, COLUMNS], "chunk_shape": [50, COLUMNS], "data_type": "float64", "fill_value": "NaN"});
+    let (shape, chunk_shape) = ([2, 2400, COLUMNS], [1, 50, COLUMNS]);
+    let members = json!({"shape": shape, "chunk_shape": chunk_shape, "data_type": "float64", "fill_value": "NaN"});
     test.array(name, members);
-    for index in (0..16).filter(|index| index % 4 != 1) {
-        let rows = level(index).into_iter().chain(level(index + 3)).take(50 * COLUMNS);
-        test.write(&format!("{name}/c/{index}/0"), rows.flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
+    for index in (0..48).filter(|index| index % 4 != 1) {
+        let rows = level(index % 16).into_iter().chain(level(index % 16 + 3)).take(50 * COLUMNS);
+        test.write(&format!("{name}/c/1/{index}/0"), rows.flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
+        test.write(&format!("{name}/c/0/{index}/0"), f64::NAN.to_le_bytes().repeat(50 * COLUMNS));
     }
 }
 
@@ -108,7 +109,7 @@ fn level_that_memory_has_no_room_for_is_measured_in_parts() {
     write_tall(&test, "a");
     let step = ["--step", "0.125", "--quality", "--overwrite", "a", "b"];
     let whole = quality(&test, &step);
-    assert_eq!(whole["points"], json!(600 * COLUMNS));
+    assert_eq!((&whole["points"], &whole["dssim_level"]), (&json!(1800 * COLUMNS), &json!([1])));
     for memory in ["1600000", "2200000"] {
         for threads in ["1", "3"] {
             let parts = quality(&test, &[&step[..], &["--max-memory", memory, "--threads", threads]].concat());

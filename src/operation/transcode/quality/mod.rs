@@ -7,18 +7,19 @@
 mod geometry;
 
 use std::mem::take;
-use std::ops::{AddAssign, Range};
-use std::sync::Mutex;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-use self::geometry::{Geometry, LevelBand, Levels};
+use self::geometry::{Geometry, OVERLAP};
 use super::verify::{Compared, Comparison, Scratch, concluded};
 use super::{Plan, Verification};
-use crate::array::{ChunkFault, ChunkSet, Fault, StoredArray};
-use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, region};
+use crate::array::{self, ChunkFault, Fault, StoredArray};
+use crate::codec::{StepOrigin, Tiles, ValueConversion, ValueProgram, ValueStep, region::as_index};
 use crate::element::{ElementType, NumberType};
-use crate::engine::{Driver, Pair, Pairs, Progress};
+use crate::engine::{ChunkResult, Driver, Pair, PairBlock, Pairs, Progress};
+use crate::grid::{ravel, unravel};
 use crate::kernel::quality::distribution::{MOST_VALUES, PairCounts, PossibleValues, p_value};
-use crate::kernel::quality::similarity::{Band, RADIUS, Similarity, SimilarityScan};
+use crate::kernel::quality::similarity::{Band, LevelRange, RADIUS, Similarity, SimilarityScan};
 use crate::kernel::quality::sums::{PairScan, PairSums};
 use crate::operation::quantize::{Codes, elements_of};
 use crate::operation::{Budget, OperationError, QualityResult, Quantization, QuantizeForm, Result, narrowed};
@@ -50,31 +51,27 @@ pub(super) fn measure(
     let job = &plan.as_read(job)?;
     let transfer = &job.transfer;
     let geometry = &Geometry::new(transfer, budget)?;
-    let Some(pairs) = Pairs::in_pieces(transfer, &geometry.piece) else { return Ok(None) };
+    let Some(pairs) = Pairs::in_blocks(transfer, &geometry.piece, geometry.block.clone()) else { return Ok(None) };
     let arrays = [&transfer.source, &transfer.destination];
     let quantization = plan.changed.quantization.as_ref();
     let values = [numbers_of_source(arrays[0], &plan.changed.change), numbers_of_destination(arrays[1], quantization)];
-    let fills = arrays.map(StoredArray::fill_value);
     let mut absent = Vec::new();
-    convert(&values[0], &fills[0], &mut absent, &mut Tiles::default());
+    convert(&values[0], &arrays[0].fill_value(), &mut absent, &mut Tiles::default());
     let walk = QualityWalk {
         geometry,
-        pairs,
+        element_sizes: arrays.map(|array| array.fill_value().len()),
         values,
         possible: possible_values(plan),
         // The pieces are not the chunks of DEST.
         comparison: verifies.then(|| Comparison::of(plan, job, true)),
-        fills,
         is_void: absent.iter().all(|value| !value.is_finite()),
-        driver: &narrowed(driver, geometry.threads)?,
         progress,
         scan: PairScan::default(),
         similarity: SimilarityScan::default(),
         counts: Mutex::default(),
-        spare: Mutex::default(),
     };
-    progress.start("quality", Some(geometry.bytes().saturating_mul(if geometry.reads_twice() { 2 } else { 1 })));
-    let found = walk.run();
+    progress.start("quality", Some(geometry.bytes.saturating_mul(if geometry.reads_twice { 2 } else { 1 })));
+    let found = walk.run(&pairs, &narrowed(driver, geometry.threads)?);
     progress.finish();
     let found = found.map_err(|ChunkFault { fault, .. }| {
         let message = format!("the quality of `{}` cannot be measured", plan.source.store);
@@ -88,92 +85,102 @@ pub(super) fn measure(
     Ok(Some((walk.result(&found), verified.transpose()?)))
 }
 
-/// The elements of both sides of a piece. Empty if no point of it counts.
-type BlockPair = [Vec<u8>; 2];
-
 /// The numbers of both sides, and the buffers of the programs that return them.
 type NumberBuffers = ([Vec<f64>; 2], Tiles);
 
 #[derive(Debug, Default)]
 struct Buffers {
-    /// Fill values of a piece that is stored on neither side.
-    filled: BlockPair,
     numbers: NumberBuffers,
-    rows: Band,
+    band: Band,
     scratch: Scratch,
 }
 
+/// The result of a piece.
 #[derive(Default)]
 struct Measured {
     sums: PairSums,
     verified: Compared,
     /// The least and greatest value of both sides in each level.
     ranges: Vec<(f64, f64)>,
-    /// The piece itself, if it is kept.
-    piece: Option<BlockPair>,
-    /// Its levels, if they are compared.
-    compared: Vec<(LevelBand, Similarity)>,
 }
 
-/// A unit is one piece.
-impl AddAssign for Measured {
-    fn add_assign(&mut self, other: Measured) {
-        *self = other;
-    }
-}
-
-/// The sums of all pieces, and their levels.
-struct Found<'a> {
+/// The results of all blocks so far.
+struct Found {
     sums: PairSums,
     compared: Compared,
-    levels: Levels<'a>,
+    /// The range of both sides for each level in C order. Empty for levels without values.
+    ranges: Vec<(f64, f64)>,
+    similarities: Vec<Similarity>,
+    /// For each level in a block, the rows that the windows of the next block need.
+    last_rows: Vec<Band>,
+}
+
+/// A level of a block.
+struct Level {
+    /// Index in C order, in the array.
+    index: usize,
+    /// First element in the block.
+    start: Vec<u64>,
+    range: LevelRange,
+    /// The rows before the block that windows in it need.
+    rows_before: Band,
 }
 
 /// The inputs of the walks.
 struct QualityWalk<'a> {
     geometry: &'a Geometry,
-    pairs: Pairs<'a>,
+    /// Bytes of an element of both sides.
+    element_sizes: [usize; 2],
     /// The conversion of the elements of both sides to float64.
     values: [ValueProgram; 2],
     /// The values that DEST can contain, if they are few.
     possible: Option<PossibleValues>,
     /// With `--verify`: the expected values of DEST.
     comparison: Option<Comparison>,
-    /// The fill value of either side, as one element.
-    fills: BlockPair,
     /// Whether absent elements of SOURCE are not counted.
     is_void: bool,
-    driver: &'a Driver,
     progress: &'a dyn Progress,
     scan: PairScan,
     similarity: SimilarityScan,
     /// Counts of the possible values. A thread takes a set, uses it alone, and gives it back.
     counts: Mutex<Vec<PairCounts>>,
-    /// Buffers of earlier pieces, for reuse.
-    spare: Mutex<Vec<BlockPair>>,
 }
 
-impl<'a> QualityWalk<'a> {
-    /// Measures all pieces.
-    fn run(&self) -> Result<Found<'a>, ChunkFault> {
-        let geometry = self.geometry;
-        let mut found =
-            Found { sums: PairSums::default(), compared: Compared::default(), levels: Levels::new(geometry) };
-        let keeps = geometry.no_levels.is_none() && !geometry.compares_pieces();
-        if !keeps || geometry.reads_twice() {
-            self.measure(&ChunkSet::full(geometry.num_pieces()), false, &mut found)?;
+impl QualityWalk<'_> {
+    /// Measures all pieces, and compares all levels. Sums of floats depend on their order. That of the blocks, and of
+    /// the pieces in a block, is the same for any number of threads.
+    fn run(&self, pairs: &Pairs<'_>, driver: &Driver) -> ChunkResult<Found> {
+        let num_levels = self.geometry.level.map_or(0, |_| as_index(self.geometry.leading.iter().product()));
+        let found = Mutex::new(Found {
+            sums: PairSums::default(),
+            compared: Compared::default(),
+            ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); num_levels],
+            similarities: vec![Similarity::default(); num_levels],
+            last_rows: Vec::new(),
+        });
+        let has_levels = self.geometry.level.is_some();
+        let walks: &[[bool; 2]] =
+            if self.geometry.reads_twice { &[[true, false], [false, true]] } else { &[[true, has_levels]] };
+        for [measures, compares] in walks {
+            pairs.each_block(driver, |block| {
+                let found = &mut held(&found);
+                if *measures {
+                    self.measure(block, found)?;
+                }
+                if *compares {
+                    self.compare(block, found)?;
+                }
+                Ok(())
+            })?;
         }
-        for slab in if keeps { geometry.slabs() } else { Vec::new() } {
-            let pieces = ChunkSet::of_range(slab.clone());
-            let mut kept = self.measure(&pieces, true, &mut found)?;
-            self.compare(&slab, &kept, &mut found.levels)?;
-            held(&self.spare).append(&mut kept);
-        }
-        Ok(found)
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn result(&self, Found { sums, levels, .. }: &Found<'_>) -> QualityResult {
-        let least = levels.least();
+    fn result(&self, Found { sums, similarities, .. }: &Found) -> QualityResult {
+        let Geometry { leading, no_levels, .. } = self.geometry;
+        let means = similarities.iter().enumerate().filter_map(|(level, all)| Some((level, all.mean()?)));
+        // The first of several.
+        let least = means.min_by(|(_, one), (_, other)| one.total_cmp(other));
         let counts = take(&mut *held(&self.counts)).into_iter().reduce(|mut all, counts| {
             all.merge(&counts);
             all
@@ -191,98 +198,127 @@ impl<'a> QualityWalk<'a> {
             ks_p: distance.map(|distance| p_value(sums.points, distance)),
             zeros_kept: sums.zeros_kept_share(),
             signs_kept: sums.signs_kept_share(),
-            no_dssim: least.is_none().then(|| self.geometry.no_levels.unwrap_or("no window of 11 x 11 has a value")),
-            dssim: least.as_ref().map(|(_, dssim)| *dssim),
-            dssim_level: least.map(|(level, _)| level),
+            no_dssim: least.is_none().then(|| no_levels.unwrap_or("no window of 11 x 11 has a value")),
+            dssim: least.map(|(_, dssim)| dssim),
+            dssim_level: least.map(|(level, _)| unravel(level as u64, leading)),
         }
     }
 
-    /// Reads pieces, measures their points unless another walk does, and adds the results in order. With `keeps`,
-    /// returns the pieces, to compare their levels with those of their neighbours.
-    fn measure(&self, pieces: &ChunkSet, keeps: bool, all: &mut Found<'_>) -> Result<Vec<BlockPair>, ChunkFault> {
-        // If levels are too large for memory, the first walk has measured all points, and the second only compares
-        // levels.
-        let is_measured = !keeps || !self.geometry.reads_twice();
-        let visit = |buffers: &mut Buffers, pair: &Pair<'_>| {
-            let Buffers { filled, numbers, rows, scratch } = buffers;
-            let piece = self.elements(pair, filled);
+    /// Measures the points of a block.
+    fn measure(&self, block: &PairBlock<'_, Buffers>, found: &mut Found) -> array::Result<()> {
+        let piece = |buffers: &mut Buffers, pair: &Pair<'_>| {
             let mut measured = Measured::default();
-            if let Some(comparison) = self.comparison.as_ref().filter(|_| is_measured) {
-                measured.verified = comparison.compare(pair, scratch)?;
+            if let Some(comparison) = &self.comparison {
+                measured.verified = comparison.compare(pair, &mut buffers.scratch)?;
             }
-            if is_measured {
-                let mut counts = held(&self.counts).pop().unwrap_or_default();
-                for elements in self.geometry.levels_of(pair.region) {
-                    let mut level = PairSums::default();
-                    self.each_stretch(piece, elements, numbers, |x, y| {
-                        level.merge(&self.scan.run(x, y));
-                        if let Some(possible) = &self.possible {
-                            possible.count(x, y, &mut counts);
-                        }
-                    });
-                    measured.ranges.push(level.joint_range());
-                    measured.sums.merge(&level);
-                }
-                held(&self.counts).push(counts);
+            if !self.is_empty(pair.is_stored) {
+                self.measure_points(pair, &mut buffers.numbers, &mut measured);
             }
-            if self.geometry.compares_pieces() {
-                let index = self.geometry.number_of(pair.region);
-                let own = self.geometry.bands(&(index..index + 1), |_, level| measured.ranges.get(level).copied());
-                for band in own {
-                    let similarity = self.similarity(&band, (index, &[piece]), (rows, numbers));
-                    measured.compared.push((band, similarity));
-                }
-            }
-            if keeps {
-                let mut kept = held(&self.spare).pop().unwrap_or_default();
-                for (kept, elements) in kept.iter_mut().zip(piece) {
-                    kept.clear();
-                    kept.extend_from_slice(elements);
-                }
-                measured.piece = Some(kept);
-            }
-            let size: usize = self.fills.iter().map(Vec::len).sum();
-            self.progress.advance(pair.region.num_elements().saturating_mul(size as u64));
+            self.advance(pair.region.num_elements());
             Ok(measured)
         };
-        let mut kept = Vec::new();
-        // Sums of floats depend on their order. That of the pieces is the same for any number of threads.
-        let fold = |index, measured: Measured| {
-            all.sums.merge(&measured.sums);
-            all.compared += measured.verified;
-            all.levels.widen(index, &measured.ranges);
-            measured.compared.iter().for_each(|(band, similarity)| all.levels.add(band, *similarity));
-            kept.extend(measured.piece);
-        };
-        self.pairs.fold(self.driver, (pieces, None), visit, fold)?;
-        Ok(kept)
-    }
-
-    /// Compares the levels of pieces that are in memory.
-    fn compare(&self, slab: &Range<u64>, kept: &[BlockPair], levels: &mut Levels) -> Result<(), ChunkFault> {
-        let bands = self.geometry.bands(slab, |level, _| levels.ranges.get(level).copied());
-        let kept: Vec<[&[u8]; 2]> = kept.iter().map(|piece| piece.each_ref().map(Vec::as_slice)).collect();
-        let work = |(rows, numbers): &mut (Band, NumberBuffers), item| {
-            Ok(self.similarity(&bands[region::as_index(item)], (slab.start, &kept), (rows, numbers)))
-        };
-        let numbers = ChunkSet::full(bands.len() as u64);
-        let fold = |item, similarity| levels.add(&bands[region::as_index(item)], similarity);
-        let compared = self.driver.run_ahead(&numbers, &[], work, fold);
-        compared.map_err(|fault| ChunkFault { index: slab.start, ..fault })
-    }
-
-    /// Returns the elements of a piece. Empty if SOURCE stores nothing of it and the fill value is NaN: no point
-    /// counts.
-    fn elements<'p>(&self, pair: &Pair<'p>, filled: &'p mut BlockPair) -> [&'p [u8]; 2] {
-        match pair.is_stored {
-            [false, _] if self.is_void => [&[]; 2],
-            [false, false] => {
-                let count = region::as_index(pair.region.num_elements());
-                *filled = self.fills.each_ref().map(|fill| fill.repeat(count));
-                filled.each_ref().map(Vec::as_slice)
+        block.each_piece(piece, |region, measured| {
+            found.sums.merge(&measured.sums);
+            found.compared += measured.verified;
+            for (level, range) in self.geometry.levels_of(region).zip(measured.ranges) {
+                if let Some(all) = found.ranges.get_mut(self.index_of(&level)) {
+                    *all = (all.0.min(range.0), all.1.max(range.1));
+                }
             }
-            _ => pair.elements,
+        })
+    }
+
+    fn measure_points(&self, pair: &Pair<'_>, numbers: &mut NumberBuffers, measured: &mut Measured) {
+        let mut counts = held(&self.counts).pop().unwrap_or_default();
+        let all = as_index(pair.region.num_elements());
+        let of_level = match *pair.region.shape {
+            [.., rows, columns] if self.geometry.level.is_some() => as_index(rows * columns),
+            _ => all,
+        };
+        for first in (0..all).step_by(of_level) {
+            let mut level = PairSums::default();
+            self.each_stretch(pair.elements, first..first + of_level, numbers, |x, y| {
+                level.merge(&self.scan.run(x, y));
+                if let Some(possible) = &self.possible {
+                    possible.count(x, y, &mut counts);
+                }
+            });
+            measured.ranges.push(level.joint_range());
+            measured.sums.merge(&level);
         }
+        held(&self.counts).push(counts);
+    }
+
+    /// Compares the windows whose last row is in a block.
+    fn compare(&self, block: &PairBlock<'_, Buffers>, found: &mut Found) -> array::Result<()> {
+        let Found { ranges, similarities, last_rows, .. } = found;
+        let [.., rows, _] = *block.region.shape else { return Ok(()) };
+        let first_row = block.region.start[self.geometry.leading.len()];
+        let rows = first_row..first_row + rows;
+        // The block before had the same levels, or was the last one of its levels.
+        let mut before = take(last_rows).into_iter();
+        let levels = self.geometry.levels_of(block.region).map(|start| {
+            let (index, rows_before) = (self.index_of(&start), before.next().unwrap_or_default());
+            let (least, greatest) = ranges[index];
+            Level { index, start, range: LevelRange { least, greatest }, rows_before }
+        });
+        let levels: Vec<Level> = levels.collect();
+        let with_values = levels.iter().filter(|level| level.has_values());
+        let bands: Vec<(&Level, Range<u64>)> =
+            with_values.flat_map(|level| Geometry::bands(&rows).map(move |middles| (level, middles))).collect();
+        let compare = |buffers: &mut Buffers, item| {
+            let (level, middles) = &bands[as_index(item)];
+            let radius = RADIUS as u64;
+            let first = middles.start - radius;
+            buffers.begin(block);
+            if first < rows.start {
+                buffers.band.append_band(&level.rows_before);
+            }
+            self.append_rows(block, level, first.max(rows.start)..middles.end + radius, buffers);
+            Ok(self.similarity.run(&buffers.band))
+        };
+        block.each(bands.len() as u64, compare, |item, similarity| {
+            similarities[bands[as_index(item)].0.index].merge(similarity);
+        })?;
+        if self.geometry.reads_twice {
+            self.advance(block.region.num_elements());
+            let keep = |buffers: &mut Buffers, item| {
+                buffers.begin(block);
+                self.append_rows(block, &levels[as_index(item)], rows.end - OVERLAP..rows.end, buffers);
+                Ok(take(&mut buffers.band))
+            };
+            let is_last = self.geometry.level.is_none_or(|(all, _)| rows.end >= all);
+            let count = if is_last { 0 } else { levels.len() as u64 };
+            block.each(count, keep, |_, band| last_rows.push(band))?;
+        }
+        Ok(())
+    }
+
+    /// Appends rows of a level to the band of a thread.
+    fn append_rows(&self, block: &PairBlock<'_, Buffers>, level: &Level, rows: Range<u64>, buffers: &mut Buffers) {
+        let Buffers { numbers, band, .. } = buffers;
+        let (mut element, row) = (level.start.clone(), self.geometry.leading.len());
+        let width = block.region.shape[row + 1];
+        let mut left = as_index((rows.end - rows.start) * width);
+        element[row] = rows.start;
+        while left > 0 {
+            let (elements, is_stored) = block.elements_from(&element);
+            let count = (elements[0].len() / self.element_sizes[0]).min(left);
+            if self.is_empty(is_stored) || !level.has_values() {
+                band.append_gap(count);
+            } else {
+                self.each_stretch(elements, 0..count, numbers, |x, y| {
+                    band.append(&self.similarity, x, y, level.range);
+                });
+            }
+            left -= count;
+            element[row] += count as u64 / width;
+        }
+    }
+
+    /// Returns whether no point of a piece counts: SOURCE stores nothing of it, and its fill value is NaN.
+    fn is_empty(&self, is_stored: [bool; 2]) -> bool {
+        self.is_void && !is_stored[0]
     }
 
     /// Passes the numbers of some elements of a piece to `visit`, a stretch at a time.
@@ -290,52 +326,41 @@ impl<'a> QualityWalk<'a> {
         &self,
         piece: [&[u8]; 2],
         elements: Range<usize>,
-        buffers: &mut NumberBuffers,
+        ([x, y], tiles): &mut NumberBuffers,
         mut visit: impl FnMut(&[f64], &[f64]),
     ) {
-        let ([x, y], tiles) = buffers;
         for start in elements.clone().step_by(STRETCH) {
             let end = (start + STRETCH).min(elements.end);
             for (side, numbers) in [&mut *x, &mut *y].into_iter().enumerate() {
-                let size = self.fills[side].len();
-                let bytes = piece[side].get(start * size..end * size).unwrap_or_default();
-                convert(&self.values[side], bytes, numbers, tiles);
+                let size = self.element_sizes[side];
+                convert(&self.values[side], &piece[side][start * size..end * size], numbers, tiles);
             }
             visit(x, y);
         }
     }
 
-    /// Returns the SSIM of the windows of a band. `first` is the index of the first piece in `kept`.
-    fn similarity(
-        &self,
-        band: &LevelBand,
-        (first, kept): (u64, &[[&[u8]; 2]]),
-        (rows, numbers): (&mut Band, &mut NumberBuffers),
-    ) -> Similarity {
-        let geometry = self.geometry;
-        let Some((_, width, piece_rows)) = geometry.level() else { return Similarity::default() };
-        rows.begin(region::as_index(width));
-        let radius = RADIUS as u64;
-        let (mut row, end) = (band.middles.start - radius, band.middles.end + radius);
-        while row < end {
-            let number = row / piece_rows;
-            let index = band.first_piece + number;
-            let until = end.min((number + 1) * piece_rows);
-            let shape = geometry.region(index).shape;
-            let own_rows = shape[shape.len() - 2];
-            let element = |row: u64| region::as_index((band.index * own_rows + row - number * piece_rows) * width);
-            let own = element(row)..element(until);
-            match index.checked_sub(first).and_then(|nth| kept.get(region::as_index(nth))) {
-                Some(piece) if !piece[0].is_empty() => {
-                    self.each_stretch(*piece, own, numbers, |x, y| {
-                        rows.append(&self.similarity, x, y, band.range);
-                    });
-                }
-                _ => rows.append_gap(own.len()),
-            }
-            row = until;
-        }
-        self.similarity.run(rows)
+    /// Returns the index of the level that contains an element.
+    fn index_of(&self, element: &[u64]) -> usize {
+        let leading = &self.geometry.leading;
+        as_index(ravel(&element[..leading.len()], leading))
+    }
+
+    fn advance(&self, elements: u64) {
+        let size: usize = self.element_sizes.iter().sum();
+        self.progress.advance(elements.saturating_mul(size as u64));
+    }
+}
+
+impl Level {
+    fn has_values(&self) -> bool {
+        self.range.least <= self.range.greatest
+    }
+}
+
+impl Buffers {
+    /// Begins a band of rows of a block.
+    fn begin(&mut self, block: &PairBlock<'_, Buffers>) {
+        self.band.begin(block.region.shape.last().map_or(0, |columns| as_index(*columns)));
     }
 }
 

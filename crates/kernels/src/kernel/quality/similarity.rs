@@ -116,6 +116,13 @@ impl Band {
         x.iter().zip(y).zip(&self.counts).map(|((x, y), counts)| (*counts == 1).then_some([*x, *y]))
     }
 
+    /// Appends the rows of another band.
+    pub fn append_band(&mut self, other: &Band) {
+        self.values.iter_mut().zip(&other.values).for_each(|(own, values)| own.extend_from_slice(values));
+        self.counts.extend_from_slice(&other.counts);
+        self.has_gaps |= other.has_gaps;
+    }
+
     /// Appends `points` points that do not count.
     pub fn append_gap(&mut self, points: usize) {
         let end = self.counts.len() + points;
