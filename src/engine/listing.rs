@@ -1,5 +1,6 @@
 //! Lists the keys of an array and compares them with its grid. Folders are processed while they are read, several at
-//! once, and only needed names are kept.
+//! once, and only needed names are kept. Also removes incomplete objects of an interrupted run: all objects that are not
+//! recorded as finished.
 
 #[cfg(test)]
 mod tests;
@@ -9,12 +10,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::Driver;
+use super::{Driver, PassProgress};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, UnexpectedKey, UnexpectedKeyKind, position};
 use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
+
+/// Number of objects that a thread removes or measures at once.
+const AT_ONCE: usize = 256;
 
 /// Number of collected strays after which those beyond the limit are dropped.
 const MOST_GATHERED: usize = 1 << 12;
@@ -347,7 +351,7 @@ impl Scanner<'_> {
         }
         let Purpose::Validating(rules) = self.purpose else { return };
         let chunk = unravel(index, &self.grid_shape);
-        if !rules(&chunk).allows(size) {
+        if !rules(&chunk).contains(&size) {
             found.unreadable.insert(index);
             found.push(key, UnexpectedKeyKind::Size(chunk, size));
         }
@@ -376,4 +380,40 @@ impl Found {
             self.error = other.error;
         }
     }
+}
+
+/// Removes the unfinished objects of an array. If some objects are assigned to this run, only these are checked. The
+/// others belong to other runs, and are too many to list. Finished objects are durable after a sync of the node.
+pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress<'_>, driver: &Driver) -> Result<()> {
+    let unfinished = match &part.assigned {
+        Some(assigned) => assigned.without(&part.done),
+        // Remote objects are never incomplete. Those without a record are written again, without removal.
+        None if node.capabilities().is_remote => return Ok(()),
+        // Chunks are written in place, so an object without a line in the journal may be incomplete.
+        None => list_with_sizes(node, array, driver)?.present.without(&part.done),
+    };
+    remove_objects(node, array, &unfinished, driver)
+}
+
+/// Removes some objects of an array. Missing ones are no error.
+pub fn remove_objects(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<()> {
+    each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
+}
+
+/// Returns the total size of some objects of an array in bytes. Requests only these objects.
+pub fn bytes_of(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<u64> {
+    each(objects, driver, |index| Ok(node.size(&key(index, metadata))?.unwrap_or(0)))
+}
+
+fn key(index: u64, metadata: &ArrayMetadata) -> String {
+    metadata.chunk_key_encoding.key(&position(index, metadata))
+}
+
+/// Returns the sum of the results of `work`, in parallel.
+fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> + Send + Sync) -> Result<u64> {
+    let add = |sum: u64, more: Result<u64>| more.map(|more| sum.saturating_add(more));
+    let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();
+    let sums = driver
+        .map_plain(&pieces, |first| (*first..).take(AT_ONCE).map_while(|n| objects.nth(n)).map(&work).try_fold(0, add));
+    sums.into_iter().try_fold(0, add)
 }
