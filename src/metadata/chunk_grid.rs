@@ -170,9 +170,10 @@ pub(super) fn chunk_shapes(grid: &Grid) -> Json {
 
 /// Reads the configuration and checks it against the shape of the array. `None` after a fault.
 fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<EdgeLengths>> {
-    if grid.get("kind").and_then(Json::as_str) != Some("inline") {
+    let is_inline = grid.get("kind").and_then(Json::as_str) == Some("inline");
+    if !is_inline {
         let message = format!("expected \"inline\" as `kind`, found {}", grid.excerpt("kind"));
-        return faults.refuse(code::GRID_CONFIGURATION, format!("{POINTER}/kind"), message);
+        faults.add(code::GRID_CONFIGURATION, format!("{POINTER}/kind"), message);
     }
     let pointer = format!("{POINTER}/chunk_shapes");
     let Some(dimensions) = grid.get("chunk_shapes").and_then(Json::as_array) else {
@@ -198,7 +199,7 @@ fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagn
     if num_elements(&longest).is_none() {
         return faults.refuse(code::CHUNK_SHAPE_OVERFLOW, pointer, too_many("a chunk", &longest));
     }
-    Some(edges)
+    is_inline.then_some(edges)
 }
 
 /// Reads the lengths along a dimension of `length` elements: one for all chunks, or a list of lengths and runs.
