@@ -1,9 +1,10 @@
-//! Chunks that the first pass over an array read. They stay in memory for later passes, within the memory budget.
+//! Chunks that the first pass over an array read. They stay in memory for later passes, within the memory budget. Also
+//! the buffers of a thread for reads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::codec::BoundChain;
+use crate::codec::{BoundChain, Workspace};
 use crate::store::held;
 
 /// Memory of a chunk in addition to its bytes: its entry, and the rounding of the allocator.
@@ -135,6 +136,25 @@ impl ArrayCache {
             stays
         });
     }
+}
+
+/// Bytes that are read at once if a chunk is converted during the read. It is a multiple of every element size, and
+/// leaves space in a level 2 cache.
+pub const PIECE: usize = 1 << 18;
+
+/// Buffers of a thread, reused for all objects.
+#[derive(Debug, Default)]
+pub struct ReadBuffers {
+    /// Bytes that were read. After decoding, the elements.
+    pub bytes: Vec<u8>,
+    /// Output of the codec that is running.
+    pub(super) spare: Vec<u8>,
+    /// Memory of the codecs and for the tiles of value programs.
+    pub workspace: Workspace,
+    /// Cached chunk whose elements were returned last.
+    pub(super) kept: Option<Arc<CacheEntry>>,
+    /// Encoded bytes that were read from the store for returned elements.
+    pub bytes_read: u64,
 }
 
 /// Returns the memory of a chunk of `bytes` bytes.

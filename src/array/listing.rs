@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem::discriminant;
+use std::ops::RangeInclusive;
 
 use super::ChunkSet;
 
@@ -82,26 +83,8 @@ pub enum Purpose<'a> {
     Validating(&'a Sizes<'a>),
 }
 
-/// A function that returns the valid sizes of the object of a chunk.
-pub type Sizes<'a> = dyn Fn(&[u64]) -> SizeRule + Sync + 'a;
-
-/// Valid sizes of stored objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SizeRule {
-    /// Size in bytes, if it is the same for all objects.
-    pub exact: Option<u64>,
-    /// Smallest size in bytes.
-    pub least: u64,
-    /// Largest size in bytes.
-    pub most: u64,
-}
-
-impl SizeRule {
-    /// Returns true for a valid size.
-    pub fn allows(self, size: u64) -> bool {
-        self.exact.is_none_or(|exact| exact == size) && (self.least..=self.most).contains(&size)
-    }
-}
+/// A function that returns the valid sizes of the object of a chunk, in bytes.
+pub type Sizes<'a> = dyn Fn(&[u64]) -> RangeInclusive<u64> + Sync + 'a;
 
 impl Listing {
     /// Returns the existing chunks, or `None` if they are not known.

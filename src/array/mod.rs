@@ -1,7 +1,6 @@
 //! A stored array: its location, grid and codec chain, the chunks that are present, and reads and writes of single
 //! chunks and inner chunks. It uses no threads.
 
-pub mod buffers;
 pub mod chunk_cache;
 pub mod chunk_set;
 pub mod fault;
@@ -11,11 +10,10 @@ pub mod shard;
 pub mod stored;
 pub mod subchunks;
 
-pub use buffers::{PIECE, ReadBuffers};
-pub use chunk_cache::{ArrayCache, ChunkCache};
+pub use chunk_cache::{ArrayCache, ChunkCache, PIECE, ReadBuffers};
 pub use chunk_set::{ChunkSet, ChunkSetBuilder, position};
 pub use fault::{ChunkFault, Fault, Interrupt, ObjectOf, Result};
-pub use listing::{FOLDER, Listing, Purpose, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
+pub use listing::{FOLDER, Listing, Purpose, Sizes, UnexpectedKey, UnexpectedKeyKind};
 pub use reader::{InPieces, crop, each_piece_of, element_fault};
 pub use shard::ShardLayout;
 pub use stored::{MOST_OPEN_SHARDS, Missing, StoredArray, at, filled, unbound};

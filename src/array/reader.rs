@@ -3,14 +3,12 @@
 
 use std::ops::Range;
 
-use super::{Fault, OpenedObject, PIECE, Result, StoredArray, SubchunkSource};
+use super::{Fault, OpenedObject, PIECE, ReadBuffers, Result, StoredArray, SubchunkSource};
 use crate::codec::{BoundChain, ChainFault, ChainFaultKind, CodecError, advance, as_index, element_bits};
 use crate::element::NumberType;
 use crate::grid::{Region, ravel};
 use crate::kernel::ElementFault;
 use crate::store::ObjectReader;
-
-pub use super::buffers::ReadBuffers;
 
 /// Result of a read of an object in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +108,9 @@ impl StoredArray {
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<InPieces> {
         let object = self.region_of(index);
-        // Pieces are consecutive bytes. Elements beyond the edge would be among them.
-        if self.layout.is_some() || self.inside(&object) != object {
+        // Pieces are consecutive bytes. Elements beyond the edge would be among them. An encoded object is not opened
+        // here: it may have been requested in advance, and is read once.
+        if !self.has_plain_chunks() || self.inside(&object) != object {
             return Ok(InPieces::NotGiven);
         }
         // A cached chunk must be in memory as a whole.
@@ -119,10 +118,6 @@ impl StoredArray {
             return Ok(InPieces::NotGiven);
         }
         let chain = self.chain_of(index)?;
-        // An encoded object is not opened here: it may have been requested in advance, and is read once.
-        if !chain.is_plain() || chain.checks_values() {
-            return Ok(InPieces::NotGiven);
-        }
         let Some(mut reader) = self.open_object(index)? else { return Ok(InPieces::Absent) };
         let length = reader.length();
         // The read of the whole object reports the wrong size.

@@ -178,11 +178,16 @@ impl StoredArray {
 
     /// Like [`StoredArray::reading_bytes`], if elements can be read in pieces. This needs chunks that are not encoded.
     pub fn reading_bytes_in_pieces(&self) -> u64 {
-        let is_plain = self.chain.is_plain() && !self.chain.checks_values();
-        if self.layout.is_none() && !self.has_edges() && is_plain {
+        if self.has_plain_chunks() && !self.has_edges() {
             return self.chunk_bytes().min(PIECE as u64);
         }
         self.reading_bytes()
+    }
+
+    /// Returns true if the bytes of an object are its elements, so that any part of it can be read. Elements that may
+    /// be invalid are checked chunk by chunk.
+    pub fn has_plain_chunks(&self) -> bool {
+        self.layout.is_none() && self.chain.is_plain() && !self.chain.checks_values()
     }
 
     /// Returns true if chunks may reach beyond the edge of the array, or begin before its selected part.

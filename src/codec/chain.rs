@@ -104,11 +104,6 @@ impl Workspace {
     pub(super) fn inner(&mut self) -> &mut Workspace {
         self.inner.get_or_insert_default()
     }
-
-    /// Frees buffers that are larger than `bytes`.
-    pub fn trim(&mut self, bytes: usize) {
-        self.buffers.iter_mut().filter(|buffer| buffer.capacity() > bytes).for_each(|buffer| *buffer = Vec::new());
-    }
 }
 
 /// The error of a chain that cannot be bound.

@@ -1,7 +1,7 @@
 //! Reads blocks of the destination from the source.
 
 use super::{Buffers, DecodedBlock, Filling, Progress, Workers, guarded, reads_of_box, reads_of_object, stays_open};
-use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, at, crop};
+use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource};
 use crate::codec::{BoundChain, ChainFault, as_index, contiguous_runs};
 use crate::grid::{Region, ravel};
 use crate::store::Part;
@@ -15,9 +15,8 @@ impl StoredArray {
     /// read too. It is the whole subchunk, or any part of an object that is not encoded.
     pub fn part_shape(&self) -> Vec<u64> {
         let (chain, shape) = (&self.chain, self.subchunk_shape());
-        let is_plain = self.layout.is_none() && chain.is_plain();
         // The objects of a rectilinear grid have several shapes, so no shape of a part fits all of them.
-        let size = chain.decoded().data_type.size().filter(|_| is_plain && self.is_regular());
+        let size = chain.decoded().data_type.size().filter(|_| self.has_plain_chunks() && self.is_regular());
         let least = size.map(|size| PIECE_BYTES[0] / size as u64);
         let piece = least.and_then(|least| contiguous_runs(shape, Region::whole(shape), [1, least]).next());
         piece.map_or_else(|| shape.to_vec(), |piece| piece.shape)
@@ -65,7 +64,7 @@ impl BlockReader<'_, '_> {
             return; // A read of an index entry is too small to announce.
         }
         let block = &block.moved_by(&array.metadata.skipped);
-        if array.layout.is_some() || !array.chain.is_plain() {
+        if !array.has_plain_chunks() {
             return reads_of_box(array, block, stays_open(array), each);
         }
         for object in array.objects_in(block) {
@@ -132,7 +131,7 @@ impl BlockReader<'_, '_> {
     fn read_subchunk(&self, subchunk: &[u64], decoded: &DecodedBlock, buffers: &mut ReadBuffers) -> Result<u64> {
         let array = self.source.array;
         let chain = array.chain_of_subchunk(subchunk)?;
-        if array.layout.is_none() && chain.is_plain() {
+        if array.has_plain_chunks() {
             return self.read_elements(subchunk, &chain, decoded, &mut buffers.bytes);
         }
         let region = array.inside(&array.subchunk_grid.region_of(subchunk));
@@ -161,7 +160,6 @@ impl BlockReader<'_, '_> {
             reader.read_at(offset, length, own).map_err(|error| located(error.into()))?;
             bytes += length;
             let piece = piece.moved_by(&region.start);
-            check_values(array, own, &piece).map_err(located)?;
             to.scatter(own, &piece, self.filling.element_size());
         }
         Ok(bytes)
@@ -174,23 +172,6 @@ fn pieces(shape: &[u64], needed: Region, element_size: u64) -> impl Iterator<Ite
         let (offset, length) = (ravel(&piece.start, shape) * element_size, piece.num_elements() * element_size);
         (piece, offset, length)
     })
-}
-
-/// Checks the elements of a box inside the selected part of the array. Fails if one is not a value of the data type.
-fn check_values(array: &StoredArray, elements: &[u8], region: &Region) -> Result<()> {
-    let chain = array.subchunk_chain();
-    if !chain.checks_values() {
-        return Ok(());
-    }
-    let Region { start, shape } = region;
-    let inside = array.inside(region);
-    if inside.start == *start {
-        return chain.check_values(elements, shape, &inside.shape).map_err(|fault| at(fault, start));
-    }
-    // `check_values` needs a box that starts at its origin.
-    let (mut cropped, size) = (elements.to_vec(), elements.len() / as_index(region.num_elements()).max(1));
-    crop(&mut cropped, shape, (&inside.offset_in(start), &inside.shape), size);
-    chain.check_values(&cropped, &inside.shape, &inside.shape).map_err(|fault| at(fault, &inside.start))
 }
 
 /// Returns true if a stored subchunk overlaps a part of the array.

@@ -207,13 +207,6 @@ impl Driver {
         pool.scope(|scope| visit_below(scope, root, &visit));
     }
 
-    /// Drops many small values, on another thread if there are threads.
-    pub fn discard<T: Send + 'static>(&self, things: T) {
-        if let Some(pool) = &self.pool {
-            pool.spawn(move || drop(things));
-        }
-    }
-
     /// Maps each item in parallel. Returns the results in order.
     pub fn map_plain<T: Sync, R: Send>(&self, items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
         self.run_with(items.len(), |item| Some(work(&items[item])), || ()).0.into_iter().flatten().collect()

@@ -91,7 +91,9 @@ impl Job {
 
     /// Returns the smallest number of objects that are written although the source does not have them.
     pub fn num_filled(&self) -> u64 {
-        self.objects().map_or(0, |job| job.transfer.num_filled())
+        let Some(ObjectJob { transfer, .. }) = self.objects() else { return 0 };
+        let total = if transfer.absent_element.is_some() { transfer.destination.metadata.num_chunks() } else { 0 };
+        total.saturating_sub(transfer.source.objects().len())
     }
 
     /// Returns the units of a pass that need work, of all objects or only those that write some of `objects`. Pass 0 is

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::ObjectReport;
 use crate::array::{ChunkSet, ChunkSetBuilder};
 use crate::store::{JOURNAL, Log, Node, StoreError, held};
-use lines::{FinishedUnits, Line, OwnLock, PreviousRuns, Run, to_line};
+use lines::{Line, OwnLock, PreviousRuns, Run, to_line};
 
 pub use lines::{Fingerprint, PassProgress, digest, name_of_pass};
 
@@ -42,12 +42,9 @@ pub enum JournalError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another process has the lock.
-    #[error("another run is writing there")]
-    Locked,
     /// Another process has the lock, or has recorded itself if the file system has no locks.
-    #[error("another run is writing there: {0}")]
-    Held(String),
+    #[error("another run is writing there{}", .0.as_ref().map_or_else(String::new, |owner| format!(": {owner}")))]
+    Held(Option<String>),
     /// The journal was removed or belongs to another run.
     #[error("the journal of this run was removed, or another run replaced it")]
     Lost,
@@ -78,22 +75,10 @@ struct Counts {
     waiting: Vec<Finished>,
     /// Counts of the units with a line, by the names of the passes.
     noted: BTreeMap<String, ObjectReport>,
-    /// Number of finished units, with or without a line, and of the bytes written for them.
-    num_units: u64,
-    bytes_written: u64,
 }
 
 impl Counts {
-    fn new(known: &BTreeMap<String, FinishedUnits>) -> Self {
-        let noted = known.iter().map(|(pass, (_, report))| (pass.clone(), *report)).collect();
-        let num_units = known.values().map(|(units, _)| units.len()).fold(0, u64::saturating_add);
-        let bytes_written = known.values().map(|(_, report)| report.bytes_written).fold(0, u64::saturating_add);
-        Counts { waiting: Vec::new(), noted, num_units, bytes_written }
-    }
-
     fn add(&mut self, pass: &Arc<str>, units: Range<u64>, report: &ObjectReport, writes: Range<u64>) {
-        self.num_units += units.end - units.start;
-        self.bytes_written += report.bytes_written;
         // Local stores do not number their writes, so all units of a pass are in one entry.
         let is_same = |last: &&mut Finished| last.pass == *pass && last.writes == writes;
         if let Some(last) = self.waiting.last_mut().filter(is_same) {
@@ -138,11 +123,12 @@ pub struct Journal {
     /// Data whose state is recorded.
     data: Node,
     /// Units of this run. `None` means all units.
-    assigned: Option<Assignment>,
-    lock: OwnLock,
+    pub assigned: Option<Assignment>,
+    /// Lock of this run.
+    pub lock: OwnLock,
     fingerprint: Fingerprint,
     /// State that earlier runs have left.
-    left: PreviousRuns,
+    pub left: PreviousRuns,
     counts: Mutex<Counts>,
     writer: Mutex<Writer>,
 }
@@ -175,12 +161,14 @@ impl Journal {
         // Read after the lock is taken, as the previous owner could still append before.
         let left =
             if resumes { PreviousRuns::read(&log.read(MOST_BYTES)?, fingerprint)? } else { PreviousRuns::default() };
-        let (now, counts) = (Instant::now(), Counts::new(&left.known));
-        let (length, bytes_at_checkpoint) = (Some(left.length), counts.bytes_written);
-        let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint };
-        let (counts, writer) = (Mutex::new(counts), Mutex::new(writer));
-        let (data, fingerprint) = (data.clone(), fingerprint.clone());
-        Ok(Journal { data, assigned: None, lock, fingerprint, left, counts, writer })
+        let noted = left.known.iter().map(|(pass, (_, report))| (pass.clone(), *report)).collect();
+        let counts = Mutex::new(Counts { waiting: Vec::new(), noted });
+        let (length, now) = (Some(left.length), Instant::now());
+        let writer = Writer { log, length, last_line: now, last_checkpoint: now, bytes_at_checkpoint: 0 };
+        let (data, fingerprint, writer) = (data.clone(), fingerprint.clone(), Mutex::new(writer));
+        let journal = Journal { data, assigned: None, lock, fingerprint, left, counts, writer };
+        journal.writer().bytes_at_checkpoint = journal.total().bytes_written;
+        Ok(journal)
     }
 
     /// Opens the journal of a part of a job in its own folder, and begins it. Only assigned units are done.
@@ -190,22 +178,12 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Returns true if an earlier run had prepared its destination. This run then continues it.
-    pub fn is_begun(&self) -> bool {
-        self.left.is_begun
-    }
-
-    /// Returns true if an earlier run was recorded. It may not have prepared its destination.
-    pub fn is_noted(&self) -> bool {
-        self.left.is_noted
-    }
-
     /// Records the run. The first checkpoint follows at once if the destination is ready, as it is after an earlier
     /// run.
     pub fn begin(&self, is_ready: bool) -> Result<()> {
         let (schema, fingerprint) = (SCHEMA.to_owned(), self.fingerprint.clone());
         let mut lines = to_line(&Line::Run(Run { schema, fingerprint, owner: self.lock.owner.clone() }));
-        if is_ready && !self.is_begun() {
+        if is_ready && !self.left.is_begun {
             lines += &to_line(&Line::Checkpoint);
         }
         let mut writer = self.writer();
@@ -214,29 +192,13 @@ impl Journal {
         Ok(writer.append(&lines)?)
     }
 
-    /// Returns the number of units that are finished by this run and earlier runs.
-    pub fn num_units(&self) -> u64 {
-        held(&self.counts).num_units
-    }
-
-    /// Returns true if a lock protects the journal. Otherwise nothing excludes runs on other machines.
-    pub fn is_locked(&self) -> bool {
-        self.lock.is_held
-    }
-
-    /// Returns the previous writer if there are no locks. It may still be running.
-    pub fn holder_before(&self) -> Option<String> {
-        self.lock.before.as_ref().map(ToString::to_string)
-    }
-
-    /// Returns true if the journal covers the whole job and not only a part.
-    pub fn is_whole_run(&self) -> bool {
-        self.assigned.is_none()
-    }
-
-    /// Returns the number of bytes written for the finished units.
-    pub fn bytes_written(&self) -> u64 {
-        held(&self.counts).bytes_written
+    /// Returns the counts of all units that are finished by this run and earlier runs, in all passes.
+    pub fn total(&self) -> ObjectReport {
+        let counts = held(&self.counts);
+        let waiting = counts.waiting.iter().map(|finished| &finished.report);
+        let mut total = ObjectReport::default();
+        counts.noted.values().chain(waiting).for_each(|report| total += *report);
+        total
     }
 
     /// Returns the state of a pass over an array, by name.
@@ -303,7 +265,7 @@ impl Journal {
 
     /// Records the units that were pending before a sync, and a checkpoint after it, in one append.
     fn mark(&self, writer: &mut Writer) -> Result<()> {
-        let bytes_written = self.bytes_written();
+        let bytes_written = self.total().bytes_written;
         // Units that are finished after this may not be part of the sync.
         let mut lines = self.lines(writer);
         self.data.sync()?;
@@ -356,7 +318,7 @@ impl Journal {
         held(&self.counts).add(pass, units, report, first_write..self.data.next_write());
         let Some(mut writer) = self.due_writer()? else { return Ok(()) };
         self.write_lines(&mut writer)?;
-        let since_checkpoint = self.bytes_written().saturating_sub(writer.bytes_at_checkpoint);
+        let since_checkpoint = self.total().bytes_written.saturating_sub(writer.bytes_at_checkpoint);
         if since_checkpoint >= CHECKPOINT_BYTES || writer.last_checkpoint.elapsed() >= CHECKPOINT_AFTER {
             self.mark(&mut writer)?;
         }

@@ -1,5 +1,6 @@
 //! Lists the keys of an array and compares them with its grid. Folders are processed while they are read, several at
-//! once, and only needed names are kept.
+//! once, and only needed names are kept. Also removes incomplete objects of an interrupted run: all objects that are not
+//! recorded as finished.
 
 #[cfg(test)]
 mod tests;
@@ -9,12 +10,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::Driver;
+use super::{Driver, PassProgress};
 use crate::array::listing::DOCUMENT_KEYS;
 use crate::array::{ChunkSet, ChunkSetBuilder, FOLDER, Listing, Purpose, UnexpectedKey, UnexpectedKeyKind, position};
 use crate::grid::{unravel, volume};
 use crate::metadata::ArrayMetadata;
 use crate::store::{Depth, Entry, EntryKind, Node, RemoteError, Result, StoreError, held};
+
+/// Number of objects that a thread removes or measures at once.
+const AT_ONCE: usize = 256;
 
 /// Number of collected strays after which those beyond the limit are dropped.
 const MOST_GATHERED: usize = 1 << 12;
@@ -144,19 +148,11 @@ struct Found {
 impl Scanner<'_> {
     fn run(&self, task: Task, visit: &mut dyn FnMut(Task)) {
         let mut found = Found::default();
-        let (folder, outcome) = match task {
-            Task::Folder { folder, depth } => {
-                let mut outcome = self.look((&folder, depth), self.is_listed_whole(depth), &mut found, visit);
-                if matches!(outcome, Ok(false)) {
-                    found = Found::default();
-                    outcome = self.look((&folder, depth), false, &mut found, visit);
-                }
-                (folder, outcome.map(drop))
-            }
+        let (outcome, folder) = match task {
+            Task::Folder { folder, depth } => (self.look((&folder, depth), &mut found, visit), folder),
             Task::Sizes { folder, objects } => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                let outcome = self.measure(&folder, &objects, &mut found);
-                (folder, outcome)
+                (self.measure(&folder, &objects, &mut found), folder)
             }
         };
         found.error = outcome.err().map(|error| (folder, error));
@@ -179,24 +175,12 @@ impl Scanner<'_> {
         self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape)
     }
 
-    /// Lists a folder, and calls `visit` with its folders. With `is_whole`, lists everything below it at once. Returns
-    /// false if that is far more than the grid's chunks.
-    fn look(
-        &self,
-        (folder, depth): (&str, usize),
-        is_whole: bool,
-        found: &mut Found,
-        visit: &mut dyn FnMut(Task),
-    ) -> Result<bool> {
+    /// Lists a folder, and calls `visit` with its folders. They may also be listed at once with it.
+    fn look(&self, (folder, depth): (&str, usize), found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
-        self.node.walk(folder, if is_whole { Depth::All } else { Depth::Folder }, |entry| {
+        let (mut objects, mut outcome) = (Vec::new(), Ok(()));
+        self.node.walk(folder, if self.is_listed_whole(depth) { Depth::All } else { Depth::Folder }, |entry| {
             let Entry { name: key, kind, .. } = entry;
-            seen += 1;
-            // The folder has many keys that are no chunks. Its caller lists it again, folder by folder.
-            if is_whole && seen > 4 * LISTED_WHOLE {
-                return ControlFlow::Break(());
-            }
             if kind == EntryKind::Folder {
                 if self.enters(key, depth, found) {
                     visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
@@ -208,20 +192,13 @@ impl Scanner<'_> {
             if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
                 objects.extend(self.object_at(entry, prefix, found));
             }
-            // Results of a listing of everything may be dropped, so it starts no task before its end.
-            if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
+            if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
                 outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
             }
             ControlFlow::Continue(())
         })?;
-        if is_whole && seen > 4 * LISTED_WHOLE {
-            return Ok(false);
-        }
         outcome?;
-        if !objects.is_empty() {
-            self.sizes(folder, objects, found, visit)?;
-        }
-        Ok(true)
+        if objects.is_empty() { Ok(()) } else { self.measure(folder, &objects, found) }
     }
 
     /// Returns true if a folder may contain chunks. `depth` is that of its parent. Other folders are recorded.
@@ -301,7 +278,7 @@ impl Scanner<'_> {
     /// Requests the sizes of some objects. They become a task for any thread, unless too many tasks are pending.
     fn sizes(&self, folder: &str, objects: Vec<Object>, found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
         // The limit only saves memory, so it does not matter that two threads may exceed it together.
-        if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
+        if self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             visit(Task::Sizes { folder: folder.to_owned(), objects });
             return Ok(());
@@ -374,7 +351,7 @@ impl Scanner<'_> {
         }
         let Purpose::Validating(rules) = self.purpose else { return };
         let chunk = unravel(index, &self.grid_shape);
-        if !rules(&chunk).allows(size) {
+        if !rules(&chunk).contains(&size) {
             found.unreadable.insert(index);
             found.push(key, UnexpectedKeyKind::Size(chunk, size));
         }
@@ -403,4 +380,40 @@ impl Found {
             self.error = other.error;
         }
     }
+}
+
+/// Removes the unfinished objects of an array. If some objects are assigned to this run, only these are checked. The
+/// others belong to other runs, and are too many to list. Finished objects are durable after a sync of the node.
+pub fn remove_unfinished(node: &Node, array: &ArrayMetadata, part: &PassProgress<'_>, driver: &Driver) -> Result<()> {
+    let unfinished = match &part.assigned {
+        Some(assigned) => assigned.without(&part.done),
+        // Remote objects are never incomplete. Those without a record are written again, without removal.
+        None if node.capabilities().is_remote => return Ok(()),
+        // Chunks are written in place, so an object without a line in the journal may be incomplete.
+        None => list_with_sizes(node, array, driver)?.present.without(&part.done),
+    };
+    remove_objects(node, array, &unfinished, driver)
+}
+
+/// Removes some objects of an array. Missing ones are no error.
+pub fn remove_objects(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<()> {
+    each(objects, driver, |index| node.remove(&key(index, metadata)).map(|_| 0)).map(drop)
+}
+
+/// Returns the total size of some objects of an array in bytes. Requests only these objects.
+pub fn bytes_of(node: &Node, metadata: &ArrayMetadata, objects: &ChunkSet, driver: &Driver) -> Result<u64> {
+    each(objects, driver, |index| Ok(node.size(&key(index, metadata))?.unwrap_or(0)))
+}
+
+fn key(index: u64, metadata: &ArrayMetadata) -> String {
+    metadata.chunk_key_encoding.key(&position(index, metadata))
+}
+
+/// Returns the sum of the results of `work`, in parallel.
+fn each(objects: &ChunkSet, driver: &Driver, work: impl Fn(u64) -> Result<u64> + Send + Sync) -> Result<u64> {
+    let add = |sum: u64, more: Result<u64>| more.map(|more| sum.saturating_add(more));
+    let pieces: Vec<u64> = (0..objects.len()).step_by(AT_ONCE).collect();
+    let sums = driver
+        .map_plain(&pieces, |first| (*first..).take(AT_ONCE).map_while(|n| objects.nth(n)).map(&work).try_fold(0, add));
+    sums.into_iter().try_fold(0, add)
 }

@@ -16,7 +16,6 @@ pub mod progress;
 pub mod route;
 mod subchunk_writer;
 pub mod transfer;
-pub mod unfinished;
 
 pub use ahead::{PrefetchPlan, ReadAhead, reads_all, reads_in, reads_of_box, reads_of_object, stays_open};
 use block_reader::BlockReader;
@@ -27,7 +26,7 @@ pub use fold::{Accumulator, Chunk, Fold};
 pub use groups::Groups;
 pub use job::{Job, ObjectJob};
 pub use journal::{Assignment, Fingerprint, Journal, PassProgress, digest};
-pub use listing::list_with_sizes;
+pub use listing::{bytes_of, list_with_sizes, remove_unfinished};
 pub use pairs::{Pair, PairBlock, Pairs};
 use pass::{Buffers, Pass, Workers, source_of};
 pub use pass::{PassContext, Reports};
@@ -37,4 +36,3 @@ pub use route::{CopyJob, Intermediate, Rechunk, Route, Schedule, Staged, Subchun
 pub use subchunk_writer::SubchunkEncoder;
 use subchunk_writer::{Encoded, Put, SubchunkWriter, all_in_order, cells_in_order, in_order};
 pub use transfer::Transfer;
-pub use unfinished::{bytes_of, remove_unfinished};

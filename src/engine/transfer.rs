@@ -84,10 +84,4 @@ impl Transfer {
         let skipped = self.source.metadata.skipped.iter().zip(self.source.subchunk_shape());
         subchunk.iter().zip(skipped).map(|(index, (skipped, length))| index + skipped / length).collect()
     }
-
-    /// Returns the smallest number of objects that are written although the source does not have them.
-    pub fn num_filled(&self) -> u64 {
-        let total: u64 = self.destination.metadata.num_chunks();
-        if self.absent_element.is_some() { total.saturating_sub(self.source.objects().len()) } else { 0 }
-    }
 }

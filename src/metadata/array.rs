@@ -165,15 +165,13 @@ fn read_storage_transformers(object: &Object, diagnostics: &mut Vec<Diagnostic>)
             let is_optional = |element: &&Json| element.get("must_understand") == Some(&Json::Bool(false));
             let num_optional = elements.iter().filter(is_optional).count();
             let num_needed = elements.len() - num_optional;
-            if num_needed > 0 {
-                let message = format!("{num_needed} storage transformer(s); none is known");
-                diagnostics.add(code::STORAGE_TRANSFORMER, pointer, message);
-            }
-            if num_optional > 0 {
-                let message = format!(
-                    "{num_optional} storage transformer(s) with \"must_understand\": false, passed over since none is known"
-                );
-                diagnostics.add(code::STORAGE_TRANSFORMER_PASSED_OVER, pointer, message);
+            let optional = " with \"must_understand\": false, passed over since none is known";
+            let found = [
+                (code::STORAGE_TRANSFORMER, num_needed, "; none is known"),
+                (code::STORAGE_TRANSFORMER_PASSED_OVER, num_optional, optional),
+            ];
+            for (code, count, what) in found.into_iter().filter(|(_, count, _)| *count > 0) {
+                diagnostics.add(code, pointer, format!("{count} storage transformer(s){what}"));
             }
             elements.clone()
         }

@@ -5,7 +5,7 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/chunk-grids/rectilinear>
 
 use super::extension::{Findings, MAX_FAULTS, read_extension};
-use super::json::{Json, Number, Object};
+use super::json::{Json, Object};
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::grid::{Axis, Grid};
 pub use crate::grid::{MAX_RANK, num_elements};
@@ -58,25 +58,24 @@ impl ChunkGrid {
 /// Reads the metadata, and checks the chunk shape of a regular grid against the shape of the array.
 pub(super) fn read_chunk_grid(json: &Json, shape: Option<&[u64]>, found: &mut Vec<Diagnostic>) -> Option<ChunkGrid> {
     let extension = read_extension(json, "/chunk_grid", found)?;
-    let configuration = extension.configuration.unwrap_or_default();
-    match extension.name.as_str() {
-        "regular" => {}
-        "rectilinear" => {
-            let name = "the chunk grid \"rectilinear\"";
-            let message = format!("{name} is read by zarr-python from 3.2 on, and there behind a switch");
-            found.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
-            let edges = read_rectilinear(&configuration, shape, found)?;
-            return Some(ChunkGrid::Rectilinear { edges });
-        }
+    let (name, configuration) = (extension.name, extension.configuration.unwrap_or_default());
+    let known: &[&str] = match name.as_str() {
+        "regular" => &["chunk_shape"],
+        "rectilinear" => &["kind", "chunk_shapes"],
         name => {
             let message = format!("the chunk grid {name:?} is in no registry");
             found.add(code::GRID_UNREGISTERED, "/chunk_grid/name", message);
             return Some(ChunkGrid::Other(json.clone()));
         }
-    }
-    for name in configuration.unknown_names(&["chunk_shape"]).take(MAX_FAULTS) {
-        let message = format!("the regular grid has no member {}", Json::from(name).excerpt());
+    };
+    for unknown in configuration.unknown_names(known).take(MAX_FAULTS) {
+        let message = format!("the {name} grid has no member {}", Json::from(unknown).excerpt());
         found.add(code::GRID_CONFIGURATION, POINTER, message);
+    }
+    if name == "rectilinear" {
+        let message = "the chunk grid \"rectilinear\" is read by zarr-python from 3.2 on, and there behind a switch";
+        found.add(code::GRID_FEW_READERS, "/chunk_grid/name", message);
+        return read_rectilinear(&configuration, shape, found).map(|edges| ChunkGrid::Rectilinear { edges });
     }
     let Some(json) = configuration.get("chunk_shape") else {
         return found.refuse(code::GRID_CONFIGURATION, POINTER, "`chunk_shape` is missing");
@@ -131,20 +130,9 @@ fn read_sizes(json: &Json, pointer: &str, fault: Code, found: &mut Vec<Diagnosti
     }
     let mut sizes = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
-        let pointer_to_it = format!("{pointer}/{index}");
-        // `as_f64` also reads fractions, and integers of more than 64 bits.
-        let is_negative = |number: &Number| number.as_f64() < 0.0;
-        match element.as_u64() {
-            Some(size) => sizes.push(size),
-            None if element.as_number().is_some_and(is_negative) => {
-                let (name, length) = (pointer.rsplit('/').next().unwrap_or(pointer), element.excerpt());
-                let what = format!("`{name}` has the negative length {length} in dimension {index}");
-                found.add(fault, pointer_to_it, what + ": lengths are 0 or more");
-            }
-            None => {
-                found.unexpected::<()>(fault, element, "an integer from 0 to 2^64-1", &pointer_to_it);
-            }
-        }
+        let expected = "an integer from 0 to 2^64-1";
+        let size = element.as_u64();
+        sizes.extend(size.or_else(|| found.unexpected(fault, element, expected, &format!("{pointer}/{index}"))));
     }
     (sizes.len() == elements.len()).then_some(sizes)
 }
@@ -180,99 +168,81 @@ pub(super) fn chunk_shapes(grid: &Grid) -> Json {
     Json::Array(grid.axes().iter().map(|axis| Json::Array(axis.runs_of_chunks().map(run).collect())).collect())
 }
 
-/// Reads the configuration and checks it against the shape of the array. Faults are added to `diagnostics`.
+/// Reads the configuration and checks it against the shape of the array. `None` after a fault.
 fn read_rectilinear(grid: &Object, shape: Option<&[u64]>, faults: &mut Vec<Diagnostic>) -> Option<Vec<EdgeLengths>> {
-    let mut reader = Reader { diagnostics: faults, is_valid: true };
-    for name in grid.unknown_names(&["kind", "chunk_shapes"]).take(MAX_FAULTS) {
-        let message = format!("the rectilinear grid has no member {}", Json::from(name).excerpt());
-        reader.fault::<()>(code::GRID_CONFIGURATION, POINTER, message);
-    }
-    if grid.get("kind").and_then(Json::as_str) != Some("inline") {
+    let is_inline = grid.get("kind").and_then(Json::as_str) == Some("inline");
+    if !is_inline {
         let message = format!("expected \"inline\" as `kind`, found {}", grid.excerpt("kind"));
-        reader.fault::<()>(code::GRID_CONFIGURATION, &format!("{POINTER}/kind"), message);
+        faults.add(code::GRID_CONFIGURATION, format!("{POINTER}/kind"), message);
     }
     let pointer = format!("{POINTER}/chunk_shapes");
     let Some(dimensions) = grid.get("chunk_shapes").and_then(Json::as_array) else {
         let found = grid.excerpt("chunk_shapes");
         let message = format!("expected the lengths of each dimension as `chunk_shapes`, found {found}");
-        return reader.fault(code::GRID_CONFIGURATION, &pointer, message);
+        return faults.refuse(code::GRID_CONFIGURATION, pointer, message);
     };
     let rank = shape.map_or(dimensions.len(), <[u64]>::len);
     if dimensions.len() != rank || rank > MAX_RANK {
         let message = format!("`chunk_shapes` has {} dimensions, the array {rank}", dimensions.len());
-        return reader.fault(code::CHUNK_SHAPE_RANK, &pointer, message);
+        return faults.refuse(code::CHUNK_SHAPE_RANK, pointer, message);
     }
-    let edges: Vec<EdgeLengths> = (0..rank)
-        .map(|dimension| {
-            let length = shape.map(|shape| shape[dimension]);
-            reader.dimension(&dimensions[dimension], length, &format!("{pointer}/{dimension}"))
-        })
-        .collect();
+    let read = |(dimension, json): (usize, &Json)| {
+        read_edges(json, shape.map(|shape| shape[dimension]), &format!("{pointer}/{dimension}"), faults)
+    };
+    let edges: Vec<EdgeLengths> = dimensions.iter().enumerate().filter_map(read).collect();
+    if edges.len() < rank {
+        return None;
+    }
     // No chunk is larger than one with the greatest length along each dimension. If its elements can be counted, those
     // of all can.
     let longest = longest(&edges);
     if num_elements(&longest).is_none() {
-        reader.fault::<()>(code::CHUNK_SHAPE_OVERFLOW, &pointer, too_many("a chunk", &longest));
+        return faults.refuse(code::CHUNK_SHAPE_OVERFLOW, pointer, too_many("a chunk", &longest));
     }
-    reader.is_valid.then_some(edges)
+    is_inline.then_some(edges)
 }
 
-/// The faults so far. `is_valid` is false after the first.
-struct Reader<'a> {
-    diagnostics: &'a mut Vec<Diagnostic>,
-    is_valid: bool,
+/// Reads the lengths along a dimension of `length` elements: one for all chunks, or a list of lengths and runs.
+fn read_edges(json: &Json, length: Option<u64>, pointer: &str, faults: &mut Vec<Diagnostic>) -> Option<EdgeLengths> {
+    let Some(entries) = json.as_array() else {
+        let edge = read_edge(json, pointer, faults)?;
+        return Some(vec![(edge, length.unwrap_or(0).div_ceil(edge))]);
+    };
+    let mut edges = EdgeLengths::new();
+    for (index, entry) in entries.iter().enumerate() {
+        edges.extend(read_run(entry, &format!("{pointer}/{index}"), faults));
+        if faults.len() >= MAX_FAULTS {
+            return None;
+        }
+    }
+    // After a fault some lengths are missing, so the sum means nothing.
+    if edges.len() < entries.len() {
+        return None;
+    }
+    // A sum that does not fit into 64 bits is certainly not too short. It ends in `None` and is no fault.
+    let add = |total: u64, (length, count): &(u64, u64)| total.checked_add(length.checked_mul(*count)?);
+    if let (Some(total), Some(length)) = (edges.iter().try_fold(0, add), length)
+        && total < length
+    {
+        let message = format!("the chunks cover {total} elements of a dimension of {length}");
+        return faults.refuse(code::GRID_TOO_SHORT, pointer, message);
+    }
+    Some(edges)
 }
 
-impl Reader<'_> {
-    fn fault<T>(&mut self, code: Code, pointer: &str, message: impl Into<String>) -> Option<T> {
-        self.is_valid = false;
-        if self.diagnostics.len() < MAX_FAULTS {
-            self.diagnostics.add(code, pointer, message);
-        }
-        None
-    }
+fn read_run(json: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -> Option<(u64, u64)> {
+    let Some(pair) = json.as_array() else { return Some((read_edge(json, pointer, faults)?, 1)) };
+    let [length, count] = pair else {
+        let message = format!("expected a run as [length, count], found an array of {}", pair.len());
+        return faults.refuse(code::GRID_CONFIGURATION, pointer, message);
+    };
+    read_edge(length, &format!("{pointer}/0"), faults).zip(read_edge(count, &format!("{pointer}/1"), faults))
+}
 
-    /// Reads the lengths along a dimension of `length` elements: one for all chunks, or a list of lengths and runs.
-    fn dimension(&mut self, json: &Json, length: Option<u64>, pointer: &str) -> EdgeLengths {
-        let edges: EdgeLengths = match json {
-            Json::Array(entries) => {
-                let runs = entries.iter().enumerate();
-                runs.filter_map(|(index, entry)| self.run(entry, &format!("{pointer}/{index}"))).collect()
-            }
-            single => {
-                let edge = self.edge(single, pointer);
-                edge.map(|edge| (edge, length.unwrap_or(0).div_ceil(edge))).into_iter().collect()
-            }
-        };
-        // A sum that does not fit into 64 bits is certainly not too short. It ends in `None` and is no fault.
-        let add = |total: u64, (length, count): &(u64, u64)| total.checked_add(length.checked_mul(*count)?);
-        // After a fault some lengths are missing, so the sum means nothing.
-        if let (true, Some(total), Some(length)) = (self.is_valid, edges.iter().try_fold(0, add), length)
-            && total < length
-        {
-            let message = format!("the chunks cover {total} elements of a dimension of {length}");
-            self.fault::<()>(code::GRID_TOO_SHORT, pointer, message);
-        }
-        edges
-    }
-
-    fn run(&mut self, json: &Json, pointer: &str) -> Option<(u64, u64)> {
-        let Some(pair) = json.as_array() else { return Some((self.edge(json, pointer)?, 1)) };
-        let [length, count] = pair else {
-            let message = format!("expected a run as [length, count], found an array of {}", pair.len());
-            return self.fault(code::GRID_CONFIGURATION, pointer, message);
-        };
-        self.edge(length, &format!("{pointer}/0")).zip(self.edge(count, &format!("{pointer}/1")))
-    }
-
-    fn edge(&mut self, json: &Json, pointer: &str) -> Option<u64> {
-        match json.as_u64() {
-            Some(0) => self.fault(code::CHUNK_SHAPE_ZERO, pointer, "a length is 0, expected at least 1"),
-            Some(edge) => Some(edge),
-            None => {
-                let message = format!("expected a positive integer, found {}", json.excerpt());
-                self.fault(code::GRID_CONFIGURATION, pointer, message)
-            }
-        }
+fn read_edge(json: &Json, pointer: &str, faults: &mut Vec<Diagnostic>) -> Option<u64> {
+    match json.as_u64() {
+        Some(0) => faults.refuse(code::CHUNK_SHAPE_ZERO, pointer, "a length is 0, expected at least 1"),
+        None => faults.unexpected(code::GRID_CONFIGURATION, json, "a positive integer", pointer),
+        edge => edge,
     }
 }

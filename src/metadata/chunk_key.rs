@@ -23,6 +23,21 @@ impl Separator {
     pub const fn character(self) -> char {
         self as u8 as char
     }
+
+    /// Reads the member at `pointer`. Without it, the separator is `default`.
+    pub(super) fn read(
+        member: Option<&Json>,
+        default: Self,
+        pointer: &str,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
+        let Some(json) = member else { return Some(default) };
+        match json.as_str() {
+            Some(".") => Some(Separator::Dot),
+            Some("/") => Some(Separator::Slash),
+            _ => found.unexpected(code::KEY_SEPARATOR, json, "\".\" or \"/\"", pointer),
+        }
+    }
 }
 
 /// The names of an array's chunks, in one of the two encodings of the core specification.
@@ -156,15 +171,8 @@ impl ChunkKeyEncoding {
         };
         let configuration = extension.configuration.unwrap_or_default();
         let pointer = format!("{pointer}/configuration");
-        let separator = match configuration.get("separator").map(|json| (json, json.as_str())) {
-            None => Some(encoding.separator),
-            Some((_, Some("/"))) => Some(Separator::Slash),
-            Some((_, Some("."))) => Some(Separator::Dot),
-            Some((json, _)) => {
-                let message = format!("expected \"/\" or \".\" as separator, found {}", json.excerpt());
-                diagnostics.refuse(code::KEY_SEPARATOR, format!("{pointer}/separator"), message)
-            }
-        };
+        let separator = configuration.get("separator");
+        let separator = Separator::read(separator, encoding.separator, &format!("{pointer}/separator"), diagnostics);
         if let Some(unknown) = configuration.unknown_names(&["separator"]).next() {
             let unknown = Json::from(unknown).excerpt();
             let message = format!("the chunk key encoding {name:?} has no member {unknown}");

@@ -17,17 +17,10 @@ pub fn set_member(document: &mut Json, name: &str, value: impl Into<Json>) {
     }
 }
 
-/// Replaces the chunk shape of a regular grid in its position. Any other grid becomes a regular one.
+/// Sets a regular grid of chunks of this shape.
 pub fn set_chunk_shape(document: &mut Json, chunk_shape: &[u64]) {
-    let value = Json::from(chunk_shape.to_vec());
-    let is_regular = document.pointer("/chunk_grid/name").and_then(Json::as_str) == Some("regular");
-    let configuration = document.get_mut("chunk_grid").and_then(|grid| grid.get_mut("configuration"));
-    if let Some(configuration) = configuration.filter(|_| is_regular) {
-        set_member(configuration, "chunk_shape", value);
-    } else {
-        let grid = Object::new().with("name", "regular");
-        set_member(document, "chunk_grid", grid.with("configuration", Object::new().with("chunk_shape", value)));
-    }
+    let configuration = Object::new().with("chunk_shape", chunk_shape.to_vec());
+    set_member(document, "chunk_grid", Object::new().with("name", "regular").with("configuration", configuration));
 }
 
 /// Sets the shape in a v3 array document to that of a part. If chunks have several lengths, these are set, too.
@@ -45,20 +38,4 @@ pub fn append_attributes(document: &mut Json, attributes: &Object) {
     let mut merged = document.get("attributes").and_then(Json::as_object).cloned().unwrap_or_default();
     attributes.iter().for_each(|(name, value)| merged.insert(name, value.clone()));
     set_member(document, "attributes", merged);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunk_shape_is_replaced_in_place() {
-        let mut json =
-            Json::parse_str(r#"{"chunk_grid":{"configuration":{"chunk_shape":[1]},"name":"regular"},"z":0}"#).unwrap();
-        set_chunk_shape(&mut json, &[2, 3]);
-        assert_eq!(
-            json.to_string(),
-            r#"{"chunk_grid":{"configuration":{"chunk_shape":[2,3]},"name":"regular"},"z":0}"#
-        );
-    }
 }

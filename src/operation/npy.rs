@@ -156,9 +156,9 @@ fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
     let is_ordered = descriptor.starts_with(['<', '>', '|']);
     let own = || format!("{native}{}", descriptor.strip_prefix('=').unwrap_or(descriptor));
     let text = if is_ordered { descriptor.to_owned() } else { own() };
-    let (data_type, is_big_endian) = v2::read_type_string(&text).ok()?;
+    let (data_type, _, is_big_endian) = v2::read_type_string(&text).ok()?;
     let (_, component) = describe(&data_type)?;
-    Some((data_type, component, is_big_endian))
+    Some((data_type, component, is_big_endian == Some(true)))
 }
 
 /// Returns the little-endian descriptor of a type, and the size of a component. `None` for types that are not read.

@@ -2,8 +2,7 @@
 //! chunks and shards: possible and present, and their bytes.
 
 use super::inspect_result::StorageResult;
-use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, Listing, ShardLayout, StoredArray, UnexpectedKeyKind, position};
+use crate::array::{Fault, Listing, ReadBuffers, ShardLayout, StoredArray, UnexpectedKeyKind, position};
 use crate::codec::{BindError, BoundChain};
 use crate::diagnostic::{Code, Diagnostic, Profile, code};
 use crate::engine::ahead::reads_of_object;

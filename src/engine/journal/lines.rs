@@ -47,14 +47,15 @@ pub(super) type FinishedUnits = (ChunkSet, ObjectReport);
 
 /// State that the runs of a plan have left.
 #[derive(Debug, Default)]
-pub(super) struct PreviousRuns {
+pub struct PreviousRuns {
     /// Finished units by the names of the passes.
     pub(super) known: BTreeMap<String, FinishedUnits>,
     /// Length of the valid lines in bytes.
     pub(super) length: u64,
-    /// True if a run was recorded, and true if a run had prepared its destination.
-    pub(super) is_noted: bool,
-    pub(super) is_begun: bool,
+    /// True if an earlier run was recorded. It may not have prepared its destination.
+    pub is_noted: bool,
+    /// True if an earlier run had prepared its destination. This run then continues it.
+    pub is_begun: bool,
 }
 
 impl PreviousRuns {
@@ -200,10 +201,7 @@ impl<'a> PassProgress<'a> {
         let (pass, counted) = (self.name.to_string(), ObjectReport::default());
         let line = Line::Done { pass, units: ChunkSet::default(), counted, anew: true };
         self.journal.writer().append(&to_line(&line))?;
-        let mut counts = held(&self.journal.counts);
-        counts.noted.remove(&*self.name);
-        counts.num_units = counts.num_units.saturating_sub(self.done.len());
-        counts.bytes_written = counts.bytes_written.saturating_sub(self.before.bytes_written);
+        held(&self.journal.counts).noted.remove(&*self.name);
         Ok(PassProgress { done: ChunkSet::default(), before: ObjectReport::default(), ..self })
     }
 
@@ -268,7 +266,7 @@ pub fn name_of_pass(name: &str, pass: &str) -> String {
 
 /// Run, identified by its process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LockOwner {
+pub struct LockOwner {
     host: String,
     /// Boot of the host, if the system has an identifier.
     pub(super) boot: Option<String>,
@@ -318,12 +316,12 @@ static RUNS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 /// Lock of a run of this process until it is dropped.
 #[derive(Debug)]
-pub(super) struct OwnLock {
+pub struct OwnLock {
     pub(super) owner: LockOwner,
-    /// True if it excludes others. It is false if the store has no locks.
-    pub(super) is_held: bool,
-    /// Previous owner of the journal, if there are no locks.
-    pub(super) before: Option<LockOwner>,
+    /// True if it excludes others. If the store has no locks, nothing excludes runs on other machines.
+    pub is_held: bool,
+    /// Previous writer, if there are no locks. It may still be running.
+    pub before: Option<LockOwner>,
 }
 
 impl OwnLock {
@@ -342,10 +340,9 @@ impl OwnLock {
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
         match log.lock(&LockRequest { note: &note, has_ended: &has_ended })? {
             Lock::Held => Ok(own),
-            Lock::Elsewhere(None) => Err(JournalError::Locked),
-            Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
+            Lock::Elsewhere(holding) => Err(JournalError::Held(holding.as_ref().map(held_by))),
             Lock::Unsupported => match last_owner(&log.read(MOST_BYTES)?) {
-                Some(owner) if owner.is_alive() => Err(JournalError::Held(owner.to_string())),
+                Some(owner) if owner.is_alive() => Err(JournalError::Held(Some(owner.to_string()))),
                 before => {
                     (own.is_held, own.before) = (false, before);
                     Ok(own)

@@ -62,7 +62,7 @@ fn journal_taken_up_knows_finished_units_and_what_was_counted() {
     assert_eq!(part.before.bytes_written, 40);
     assert_eq!(part.before.figures.sum_of_squares, 0.1 + 0.1 + 0.1 + 0.1);
     assert!(journal.pass("/b").is_done(8) && !journal.pass("/b").is_done(9));
-    assert_eq!((journal.num_units(), journal.bytes_written()), (8, 41));
+    assert_eq!(journal.total().bytes_written, 41);
     part.finished(4..5, &counted(7)).unwrap();
     let all = journal.counted("/a").unwrap();
     assert_eq!((all.written, all.bytes_written), (5, 47));
@@ -100,16 +100,16 @@ fn run_begins_once_its_destination_is_ready() {
     let (_folder, node) = folder();
     let open = |options, resumes| Journal::open((&node.below(&RUN_FOLDER), &node), &fingerprint(options), resumes);
     let journal = open("x", true).unwrap();
-    assert!(!journal.is_noted() && !journal.is_begun());
+    assert!(!journal.left.is_noted && !journal.left.is_begun);
     journal.begin(false).unwrap();
     drop(journal);
     assert!(open("y", true).is_err());
     let journal = open("x", true).unwrap();
-    assert!(journal.is_noted() && !journal.is_begun());
+    assert!(journal.left.is_noted && !journal.left.is_begun);
     journal.begin(false).unwrap();
     journal.checkpoint().unwrap();
     drop(journal);
-    assert!(open("x", true).unwrap().is_begun() && !open("y", false).unwrap().is_begun());
+    assert!(open("x", true).unwrap().left.is_begun && !open("y", false).unwrap().left.is_begun);
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn header_that_is_torn_is_no_journal() {
     let (_folder, node) = folder();
     begin(&node, "x").unwrap();
     rewrite(&node, |text| text[..text.len() / 2].to_owned());
-    assert!(!resume(&node, "x").unwrap().is_begun());
+    assert!(!resume(&node, "x").unwrap().left.is_begun);
     // A new run begins, whatever the journal contains.
     assert!(begin(&node, "y").is_ok());
-    assert!(resume(&node, "y").unwrap().is_begun());
+    assert!(resume(&node, "y").unwrap().left.is_begun);
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn units_after_the_last_checkpoint_of_another_boot_are_done_again() {
 fn other_plan_and_other_run_are_refused() {
     let (_folder, node) = folder();
     let journal = begin(&node, "x").unwrap();
-    assert!(matches!(resume(&node, "x"), Err(JournalError::Locked)));
-    assert!(matches!(begin(&node, "x"), Err(JournalError::Locked)));
+    assert!(matches!(resume(&node, "x"), Err(JournalError::Held(None))));
+    assert!(matches!(begin(&node, "x"), Err(JournalError::Held(None))));
     drop(journal);
     let refused = resume(&node, "y").unwrap_err();
     assert_eq!(refused.to_string(), "what differs: options");
@@ -191,7 +191,7 @@ fn journal_of_a_part_leaves_nothing_but_its_units_to_do() {
     assert!(left.into_iter().eq(10..20));
     assert_eq!(part.left(ChunkSet::from_ranges(vec![0..12, 15..99])).len(), 7);
     assert!(part.done.is_empty() && journal.pass("/b").left(ChunkSet::full(9)).is_empty());
-    assert!(matches!(open_part(&node, 10..20), Err(JournalError::Locked)));
+    assert!(matches!(open_part(&node, 10..20), Err(JournalError::Held(None))));
     part.finished(10..14, &counted(1)).unwrap();
     journal.flush().unwrap();
     drop(journal);
@@ -271,7 +271,7 @@ fn journal_that_was_removed_in_part_is_none() {
     journal.checkpoint().unwrap();
     drop(journal);
     rewrite(&node, |text| text.split_inclusive('\n').skip(1).collect());
-    assert!(!resume(&node, "x").unwrap().is_begun());
+    assert!(!resume(&node, "x").unwrap().left.is_begun);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::array::SizeRule;
+use crate::engine::journal::{Assignment, Fingerprint};
+use crate::engine::{Journal, ObjectReport};
 use crate::metadata::{ArrayDocument, Json};
 use crate::store::MemoryStore;
 
@@ -43,9 +44,9 @@ fn listing_is_the_same_for_any_number_of_threads() {
     }
 }
 
-/// The size rule of chunks of seven bytes.
-fn seven(_: &[u64]) -> SizeRule {
-    SizeRule { exact: Some(7), least: 0, most: u64::MAX }
+/// The valid sizes of chunks of seven bytes.
+fn seven(_: &[u64]) -> std::ops::RangeInclusive<u64> {
+    7..=7
 }
 
 #[test]
@@ -74,15 +75,30 @@ fn listing_of_all_below_at_once_is_that_of_each_folder() {
 }
 
 #[test]
-fn far_more_keys_than_the_grid_has_chunks_are_not_all_listed() {
-    let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata('/'));
-    for number in 0..=4 * LISTED_WHOLE {
-        node.write(&format!("other/{number}/x"), b"").unwrap();
+fn what_a_part_has_not_done_is_removed_and_nothing_of_others() {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[2000],"data_type":"uint8","chunk_grid":
+        {"name":"regular","configuration":{"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},
+        "fill_value":0,"codecs":[{"name":"bytes"}]}"#;
+    let metadata = ArrayDocument::read(&Json::parse_str(document).unwrap()).metadata().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::new(folder.path());
+    for index in 0..2000 {
+        node.write(&key(index, &metadata), b"three").unwrap();
     }
-    node.write("c/3/1", b"seven b").unwrap();
-    let driver = Driver::new(2).unwrap();
-    let purpose = Purpose::Validating(&seven);
-    let [near, far] = [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
-    assert_eq!(near, far);
-    assert_eq!(far.strays.len(), 1);
+    let open = || {
+        let assigned = Assignment::from([("/".to_owned(), (300..1500).collect())]);
+        let fingerprint = Fingerprint::new([("a", vec![&b"a"[..]])]);
+        let folder = node.child(".zarrcast/parts/write/7").unwrap();
+        Journal::open_part((&folder, &node), &fingerprint, assigned).unwrap()
+    };
+    let journal = open();
+    journal.pass("/").finished(400..500, &ObjectReport::default()).unwrap();
+    journal.flush().unwrap();
+    drop(journal);
+    let (driver, journal) = (Driver::new(2).unwrap(), open());
+    remove_unfinished(&node, &metadata, &journal.pass("/"), &driver).unwrap();
+    let left = list_with_sizes(&node, &metadata, &driver).unwrap().present;
+    assert_eq!(left, ChunkSet::from_ranges(vec![0..300, 400..500, 1500..2000]));
+    let some = ChunkSet::from_ranges(vec![290..310, 499..501]);
+    assert_eq!(bytes_of(&node, &metadata, &some, &driver).unwrap(), 11 * 5);
 }

@@ -45,14 +45,10 @@ impl JsonError {
         JsonError { offset, line, column, is_limit, message: message.into() }
     }
 
-    fn syntax(text: &[u8], offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(text, offset, false, message)
-    }
-
     /// Makes the error of a bare word that is not allowed. `context` describes its position.
     fn not_finite(text: &[u8], offset: usize, word: &str, context: &str) -> Self {
         let message = format!("{word}{context} is not JSON (as the value of a float it is written \"{word}\")");
-        Self::syntax(text, offset, message)
+        Self::new(text, offset, false, message)
     }
 }
 
@@ -110,10 +106,10 @@ fn parse(bytes: &[u8], takes_not_finite: bool) -> Result<(Json, Vec<usize>), Jso
     // Without this check, the error would show a character that is not visible, or only name invalid UTF-8.
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
     if marks.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(JsonError::syntax(bytes, 0, "a byte order mark, which JSON does not allow"));
+        return Err(JsonError::new(bytes, 0, false, "a byte order mark, which JSON does not allow"));
     }
-    let text =
-        std::str::from_utf8(bytes).map_err(|error| JsonError::syntax(bytes, error.valid_up_to(), "invalid UTF-8"))?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| JsonError::new(bytes, error.valid_up_to(), false, "invalid UTF-8"))?;
     let (members, elements) = (Vec::new(), Vec::new());
     let not_finite = takes_not_finite.then(Vec::new);
     let mut parser = Parser { text, position: 0, values: 0, members, elements, not_finite };
@@ -363,7 +359,7 @@ impl<'a> Parser<'a> {
     }
 
     fn syntax(&self, offset: usize, message: impl Into<Cow<'static, str>>) -> JsonError {
-        JsonError::syntax(self.text.as_bytes(), offset, message)
+        JsonError::new(self.text.as_bytes(), offset, false, message)
     }
 
     fn expected(&self, expected: &str) -> JsonError {

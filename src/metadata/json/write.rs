@@ -14,11 +14,6 @@ impl Json {
         self.text(max_bytes, false)
     }
 
-    /// Returns text with an indentation of two spaces, without a line end.
-    pub fn to_string_pretty(&self) -> String {
-        self.text(usize::MAX, true)
-    }
-
     fn text(&self, max_bytes: usize, is_indented: bool) -> String {
         let mut writer = Writer { text: Vec::new(), max_bytes, is_indented };
         writer.value(self, 0);
@@ -28,7 +23,7 @@ impl Json {
 
     /// Returns the indented form as the bytes of a document, with a line end.
     pub fn to_document(&self) -> Vec<u8> {
-        let mut text = self.to_string_pretty();
+        let mut text = self.text(usize::MAX, true);
         text.push('\n');
         text.into_bytes()
     }

@@ -1,7 +1,6 @@
 //! The `.zarray` of an array, read member by member into the members of a v3 document.
 
-use super::dtype::Dtype;
-use super::type_string::tensorstore_finding;
+use super::dtype::{Dtype, tensorstore_finding};
 use super::{chain, fill_value, read_unknown};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::chunk_grid::{read_chunk_shape, read_shape};
@@ -32,7 +31,8 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     let fill_value = dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::read(dtype, json, found));
     let is_fortran = required(object, "order", found).and_then(|json| read_order(json, found));
     let filters = required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
-    let separator = read_separator(object, found);
+    let separator = object.get("dimension_separator");
+    let separator = Separator::read(separator, Separator::Dot, "/dimension_separator", found);
     let transpose = is_fortran.zip(shape.as_ref().map(Vec::len)).and_then(|(f, rank)| transpose(f, rank));
     let chain = dtype.as_ref().map(|dtype| chain::read(dtype, transpose, &filters, compressor, found));
     let (data_type, codecs) = chain.unzip();
@@ -110,14 +110,6 @@ fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option
         }
         Json::Array(filters) => Some(filters.iter().collect()),
         other => diagnostics.wrong_type(other, "an array of codecs or null", "/filters"),
-    }
-}
-
-fn read_separator(object: &Object, diagnostics: &mut Vec<Diagnostic>) -> Option<Separator> {
-    match object.get("dimension_separator").map(|json| (json, json.as_str())) {
-        None | Some((_, Some("."))) => Some(Separator::Dot),
-        Some((_, Some("/"))) => Some(Separator::Slash),
-        Some((json, _)) => diagnostics.unexpected(code::KEY_SEPARATOR, json, "\".\" or \"/\"", "/dimension_separator"),
     }
 }
 

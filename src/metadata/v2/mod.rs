@@ -8,11 +8,10 @@ mod array;
 mod chain;
 mod dtype;
 mod fill_value;
-mod type_string;
 
 pub use array::{extension_finding, pointer_into, read_array};
 pub use chain::{V2Chain, with_little_endian_types, write_codecs};
-pub use dtype::write_dtype;
+pub use dtype::{read_type_string, write_dtype};
 pub use fill_value::write_fill_value;
 
 use super::extension::{Findings, MAX_FAULTS};
@@ -20,12 +19,6 @@ use super::group::{read_format, read_object, read_repeated};
 use super::json::{Json, Object, member_pointer};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
-
-/// Returns the data type of a type string such as `<f4`, and true if it is big-endian. The error contains the expected
-/// and the found form.
-pub fn read_type_string(text: &str) -> Result<(DataType, bool), String> {
-    type_string::read(text).map(|(data_type, _, is_big)| (data_type, is_big == Some(true)))
-}
 
 /// A member that v2 cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use crate::array::reader::ReadBuffers;
-use crate::array::{Fault, ShardLayout, StoredArray};
+use crate::array::{Fault, ReadBuffers, ShardLayout, StoredArray};
 use crate::codec::{BoundChain, BoundCodec, ChainFault, ChainFaultKind, Codec, CodecError, ForShape, Workspace};
 use crate::diagnostic::quantity::counted;
 use crate::diagnostic::{Diagnostic, code};

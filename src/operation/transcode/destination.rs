@@ -101,21 +101,21 @@ impl Output {
         let is_made = folder.map(Node::create_root).transpose().map_err(cannot_write)?.is_some();
         let failed = |error: JournalError| {
             // A folder that another run has begun meanwhile must not be removed.
-            let is_others = matches!(error, JournalError::Locked | JournalError::Held(_));
+            let is_others = matches!(error, JournalError::Held(_));
             // The folder is empty. If this fails, too, `--resume` accepts an empty folder.
             let _ = if is_made && !is_others { self.destination.remove() } else { Ok(()) };
             self.refused(error)
         };
         // The journal is locked before anything at DEST is removed.
         let journal = self.open(fingerprint).map_err(failed)?;
-        let is_begun = journal.is_begun();
+        let is_begun = journal.left.is_begun;
         if self.destination.beside.is_some() {
             self.begin_beside(&journal).map_err(failed)?;
             let is_published = self.has_taken_place;
             return Ok(self.claimed(journal, is_begun, is_published));
         }
         // Objects of the old hierarchy may still be there. A resumed run would publish them as its own.
-        if journal.is_noted() && !is_begun && !self.overwrites && self.data().capabilities().is_remote {
+        if journal.left.is_noted && !is_begun && !self.overwrites && self.data().capabilities().is_remote {
             let message = "was being replaced by a run that ended before it had removed the old one";
             return Err(OperationError::environment(format!("`{}` {message}", self.shown))
                 .with_help("continue that command with `--overwrite --resume`, or start again with `--overwrite`"));
@@ -156,12 +156,12 @@ impl Output {
 
     fn begin_beside(&self, journal: &Journal) -> Result<(), JournalError> {
         // The journal of the published run was there before the lock was taken. Another run has replaced it meanwhile.
-        if self.has_taken_place && !journal.is_begun() {
+        if self.has_taken_place && !journal.left.is_begun {
             return Err(JournalError::Lost);
         }
         // This is before `begin`, which empties the folder of the run: the only copy of the old hierarchy may be there.
         self.destination.restore()?;
-        if !journal.is_begun() {
+        if !journal.left.is_begun {
             self.destination.begin()?;
         }
         journal.begin(true)
@@ -211,7 +211,7 @@ impl Output {
                 let help = "find out which runs write there, and run one of them again";
                 (format!("another run took over `{shown}`"), help)
             }
-            JournalError::Locked | JournalError::Held(_) => {
+            JournalError::Held(_) => {
                 (format!("`{shown}` is locked"), "wait until the other run has ended, or choose another DEST")
             }
             JournalError::OtherPlan { .. } => {
@@ -281,13 +281,13 @@ impl LockedDestination {
     /// Returns a warning if no lock excludes runs on other machines.
     pub(crate) fn unlocked_warning(&self) -> Option<Diagnostic> {
         let shown = &self.output.shown;
-        let before = self.journal.holder_before();
+        let before = self.journal.lock.before.as_ref();
         let before = before.map(|holder| format!("; {holder} has written there before, and has probably ended"));
         let before = before.unwrap_or_default();
         let message =
             format!("the storage of `{shown}` has no locks: a run on another machine could write there, too{before}");
         let found = Diagnostic::new(code::NOT_LOCKED, message);
-        (!self.journal.is_locked()).then(|| found.with_help("make sure that no two machines write there at once"))
+        (!self.journal.lock.is_held).then(|| found.with_help("make sure that no two machines write there at once"))
     }
 
     /// Writes the documents, publishes the complete DEST, and removes the files of the run.
@@ -320,7 +320,7 @@ impl LockedDestination {
     /// output of a part is always kept. Without any output, DEST is removed.
     pub(crate) fn fail(self, error: OperationError, is_final: bool) -> OperationError {
         let LockedDestination { output, journal, is_published, left, .. } = self;
-        let is_whole = journal.is_whole_run();
+        let is_whole = journal.assigned.is_none();
         if is_whole && is_final {
             // If the lock is lost, DEST belongs to another run.
             return if is_published || journal.is_lost() { error } else { output.give_up(error, false) };
@@ -338,7 +338,7 @@ impl LockedDestination {
             return error;
         }
         // Without a finished unit there is nothing to resume.
-        if (journal.num_units() == 0 && !is_published) || !output.keeps_unfinished() {
+        if (journal.total().written == 0 && !is_published) || !output.keeps_unfinished() {
             return output.give_up(error, true);
         }
         next(error)

@@ -16,7 +16,7 @@ use super::{JobPlan, Plan, Sampler, outcome};
 use crate::diagnostic::quantity::{approximate, bytes, counted};
 use crate::diagnostic::{Diagnostic, code};
 use crate::engine::route::staged::left_document;
-use crate::engine::{Job, Journal};
+use crate::engine::{Job, Journal, ObjectReport};
 use crate::grid::{volume, zip_with};
 use crate::operation::pattern::options_for;
 use crate::operation::transcode_result::PlannedObjects;
@@ -124,7 +124,7 @@ impl JobPlan<'_> {
         }
         let Some(Ok(free)) = self.arrays.first().map(|array| array.target.free_space()) else { return error };
         let total = self.num_written();
-        let (done, written) = (journal.num_units(), journal.bytes_written());
+        let ObjectReport { written: done, bytes_written: written, .. } = journal.total();
         let left = u128::from(total.saturating_sub(done).max(1));
         let jobs = self.arrays.iter().filter_map(|array| array.job.objects());
         let decoded = jobs.map(|job| job.transfer.destination.chunk_bytes()).max();

@@ -92,8 +92,6 @@ impl<'a> JobPlan<'a> {
         claim.publish(&sealed.documents, &self.driver)?;
         let mut result = self.result(Some(done), begun);
         result.warnings.extend(unlocked);
-        let JobPlan { driver, source, arrays, .. } = self;
-        driver.discard((source, arrays, sealed));
         Ok(result)
     }
 

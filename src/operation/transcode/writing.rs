@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Done, JobPlan, LockedDestination, Plan, cannot_write, quality, verify::ReadBack};
 use crate::array::ChunkSet;
-use crate::engine::listing::{Stored, list_together, list_with_sizes};
+use crate::engine::listing::{Stored, list_together, list_with_sizes, remove_objects, remove_unfinished};
 use crate::engine::route::staged::{FIRST_PASS, Intermediate};
-use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Silent, SubProgress, journal, unfinished};
+use crate::engine::{Driver, ObjectReport, PassProgress, Progress, Silent, SubProgress, journal};
 use crate::operation::{Budget, FaultClass, OperationError, Result, narrowed};
 use crate::store::Node;
 
@@ -238,7 +238,7 @@ impl<'a> Writing<'a> {
         if self.claim.is_resumed {
             // An interrupted run may have left incomplete objects.
             let metadata = &plan.destination.metadata;
-            unfinished::remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
+            remove_unfinished(&plan.target, metadata, &part, driver).map_err(cannot_write)?;
         }
         let run = plan.job.run(between, (driver, &part, progress), &mut |report| tally += report);
         run.map_err(|fault| {
@@ -257,7 +257,7 @@ impl<'a> Writing<'a> {
         if present.len() < written {
             lacking = lacking.without(present);
         } else {
-            unfinished::remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
+            remove_objects(&plan.target, metadata, present, driver).map_err(cannot_write)?;
         }
         let part = journal.pass(&plan.path).again(lacking);
         // The first pass is not repeated: its intermediate data still exist.

@@ -1,9 +1,9 @@
 //! Level `keys`: checks the content of a node's folder.
 
-use std::convert::Infallible;
+use std::ops::RangeInclusive;
 
 use super::ValidateReport;
-use crate::array::{Listing, SizeRule, Sizes, UnexpectedKey, UnexpectedKeyKind};
+use crate::array::{Listing, Sizes, UnexpectedKey, UnexpectedKeyKind};
 use crate::codec::{BoundChain, PerShape};
 use crate::diagnostic::quantity::{count, counted};
 use crate::diagnostic::{Diagnostic, code};
@@ -24,39 +24,36 @@ pub(super) fn size_rules<'a>(
     grid: &'a Grid,
     pipeline: Option<&'a Pipeline>,
     chain: Option<&'a BoundChain>,
-) -> impl Fn(&[u64]) -> SizeRule + Sync + 'a {
+) -> impl Fn(&[u64]) -> RangeInclusive<u64> + Sync + 'a {
     let largest = size_rule(pipeline, chain);
     let of_shape = move |shape: &[u64]| {
-        let Some(pipeline) = pipeline else { return largest };
+        let pipeline = pipeline?;
         let pipeline = pipeline.for_shape(shape, &mut Vec::new());
         // A shape that cannot be bound has no limit of its chain.
         let chain = chain.and_then(|chain| chain.for_shape(shape).ok());
-        size_rule(Some(&pipeline), chain.as_deref())
+        Some(size_rule(Some(&pipeline), chain.as_deref()))
     };
     // Chunks of one shape share a rule. To make one, the chain is bound again.
     let by_shape = PerShape::default();
     move |chunk| {
         if grid.uniform().is_some() {
-            return largest;
+            return largest.clone();
         }
         let shape = grid.shape_of(chunk);
-        by_shape.get(&shape, || Ok::<_, Infallible>(of_shape(&shape))).map_or(largest, |rule| *rule)
+        let own = by_shape.get(&shape, || of_shape(&shape).ok_or(()));
+        own.map_or_else(|()| largest.clone(), |rule| (*rule).clone())
     }
 }
 
 /// Returns the size limits of objects of this chain.
-fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> SizeRule {
-    let exact = match pipeline.and_then(Pipeline::output) {
-        Some(Representation::Bytes(BytesSize::Fixed(bytes))) => Some(bytes),
-        _ => None,
-    };
+fn size_rule(pipeline: Option<&Pipeline>, chain: Option<&BoundChain>) -> RangeInclusive<u64> {
+    if let Some(Representation::Bytes(BytesSize::Fixed(bytes))) = pipeline.and_then(Pipeline::output) {
+        return bytes..=bytes;
+    }
     // A chunk with elements has at least one byte, and a shard at least its index.
     let has_elements = pipeline.is_some_and(|pipeline| pipeline.input.num_elements() != Some(0));
-    SizeRule {
-        exact,
-        least: pipeline.and_then(Pipeline::shard_index_bytes).unwrap_or(u64::from(has_elements)),
-        most: chain.map_or(NO_BOUND, BoundChain::max_encoded_bytes),
-    }
+    let least = pipeline.and_then(Pipeline::shard_index_bytes).unwrap_or(u64::from(has_elements));
+    least..=chain.map_or(NO_BOUND, BoundChain::max_encoded_bytes)
 }
 
 /// Adds the findings about the keys of an array in their order, then those about absent chunks. `root` is the store.
@@ -190,19 +187,17 @@ fn stray_finding(stray: &UnexpectedKey, key: &str, root: &Node, sizes: Option<&S
     })
 }
 
-pub(super) fn size_finding(size: u64, sizes: SizeRule) -> Diagnostic {
-    let (message, expected) = match sizes {
-        SizeRule { exact: Some(exact), .. } => {
+pub(super) fn size_finding(size: u64, sizes: RangeInclusive<u64>) -> Diagnostic {
+    let (message, expected) = match sizes.into_inner() {
+        (exact, most) if exact == most => {
             let what = if size < exact { "truncated" } else { "too long" };
             (format!("the object is {what}: expected {}, found {size}", counted(exact, "byte")), code::OBJECT_SIZE)
         }
-        SizeRule { least, .. } if size < least && least > 1 => {
+        (least, _) if size < least && least > 1 => {
             (format!("the shard of {size} bytes is shorter than its index of {least}"), code::SHARD_TRUNCATED)
         }
-        SizeRule { least, .. } if size < least => {
-            ("the object is empty: at least 1 byte expected".to_owned(), code::OBJECT_SIZE)
-        }
-        SizeRule { most, .. } => {
+        (least, _) if size < least => ("the object is empty: at least 1 byte expected".to_owned(), code::OBJECT_SIZE),
+        (_, most) => {
             let message = format!("the object has {size} bytes; its codecs write at most {most}");
             (message, code::OBJECT_TOO_LARGE)
         }

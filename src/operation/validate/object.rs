@@ -88,7 +88,7 @@ impl ObjectCheck<'_> {
         let open = if self.sizes.is_some() { Node::open } else { Node::open_listed };
         let Some(reader) = open(self.node, &key, self.chain.max_encoded_bytes())? else { return Ok(None) };
         let length = reader.length();
-        if let Some(rule) = self.sizes.map(|sizes| sizes(&chunk)).filter(|rule| !rule.allows(length)) {
+        if let Some(rule) = self.sizes.map(|sizes| sizes(&chunk)).filter(|rule| !rule.contains(&length)) {
             let found = self.node_path.holds(size_finding(length, rule).at_chunk(chunk));
             findings.push(found.at_key(self.node_path.key(&key)));
             return Ok(Some(length));

@@ -7,7 +7,6 @@ use lru::LruCache;
 
 use crate::array::{Fault, ReadBuffers, Result, StoredArray, SubchunkSource, position};
 use crate::codec::elements::RANGE_BYTES;
-use crate::codec::kinds::Contexts;
 use crate::codec::{ChainFault, ChainFaultKind, ForShape, Recoding, VlenChain, VlenElements, Workspace, as_index};
 use crate::grid::{Region, volume};
 use crate::memory::fallibly;
@@ -195,14 +194,8 @@ impl<'p, 'a> ElementReader<'p, 'a> {
     }
 }
 
-/// Largest buffer that is kept for the next subchunk, in bytes.
-const KEPT: usize = 128 << 10;
-
-/// Largest memory of all compressors that is kept, in bytes.
-const KEPT_CONTEXTS: u64 = 512 << 10;
-
 /// Most bytes that a thread keeps in addition to the current subchunk.
-pub const BETWEEN_SUBCHUNKS: u64 = 6 * KEPT as u64 + KEPT_CONTEXTS;
+pub const BETWEEN_SUBCHUNKS: u64 = 1280 << 10;
 
 /// Subchunk that is split into elements, for the next box that needs it.
 #[derive(Debug)]
@@ -260,8 +253,8 @@ pub struct VariableSizeBuffers {
     base: u64,
     /// Bytes that are used for the current subchunk, without the cache.
     held: u64,
-    /// Most bytes that compressors have used for a subchunk.
-    held_contexts: u64,
+    /// Most bytes that were used at once since the buffers were last empty or small.
+    peak: u64,
     subchunks: SubchunkCache,
     /// Encoded subchunk of the source.
     pub source: ReadBuffers,
@@ -289,19 +282,19 @@ impl VariableSizeBuffers {
 
     /// Starts a subchunk.
     pub fn next(&mut self) {
-        for buffer in [&mut self.source.bytes, &mut self.kept, &mut self.written] {
-            if buffer.capacity() > KEPT {
-                *buffer = Vec::new();
-            }
-        }
-        self.source.workspace.trim(KEPT);
-        if self.held_contexts > KEPT_CONTEXTS {
-            self.source.workspace.contexts = Contexts::default();
-            self.held_contexts = 0;
-        }
+        self.drop_large();
         // The cache leaves some memory free, so that the next subchunks rarely fail at the first attempt.
         while self.subchunks.bytes > self.most / 4 * 3 && self.subchunks.drop_first(0) {}
         self.held = 0;
+    }
+
+    /// Drops the buffers and codec contexts if they may have more bytes than are kept.
+    fn drop_large(&mut self) {
+        if std::mem::take(&mut self.peak) > BETWEEN_SUBCHUNKS {
+            let bytes_read = self.source.bytes_read;
+            (self.source, self.kept, self.written) = Default::default();
+            self.source.bytes_read = bytes_read;
+        }
     }
 
     /// Reserves memory. Drops cached subchunks if necessary, but not the latest `last`. Fails if too few bytes are
@@ -312,6 +305,7 @@ impl VariableSizeBuffers {
             return Err(Fault::Memory { needed: self.with_held(bytes) });
         }
         self.held += bytes;
+        self.peak = self.peak.max(self.held);
         Ok(())
     }
 
@@ -343,10 +337,7 @@ impl VariableSizeBuffers {
         let mut framed = std::mem::take(&mut self.kept);
         // The memory of a cached subchunk is counted by capacity.
         framed.shrink_to_fit();
-        if self.source.bytes.capacity() > KEPT {
-            self.source.bytes = Vec::new();
-        }
-        self.source.workspace.trim(KEPT);
+        self.drop_large();
         self.held = before.saturating_add(framed.len() as u64);
         Ok(framed)
     }
@@ -368,14 +359,14 @@ impl VariableSizeBuffers {
             // Each of the buffers may become as large as the decoded chunk.
             self.source.workspace.limit = Some(self.left() / buffers);
             let Err(fault) = decode(&self.source.bytes, &mut self.kept, &mut self.source.workspace) else {
-                let cost = self.cost(self.kept.len() as u64, buffers, context_bytes);
+                let cost = Self::cost(self.kept.len() as u64, buffers, context_bytes);
                 return self.take(cost, 0);
             };
             let ChainFaultKind::Limit { limit, found } = fault.kind else { return Err(fault.into()) };
             if !self.subchunks.drop_first(0) {
                 // If the codec does not report the size, twice the memory may be enough.
                 let bytes = found.unwrap_or_else(|| limit.saturating_mul(2));
-                let cost = self.cost(bytes, buffers, context_bytes);
+                let cost = Self::cost(bytes, buffers, context_bytes);
                 return Err(Fault::Memory { needed: self.with_held(cost) });
             }
         }
@@ -390,7 +381,7 @@ impl VariableSizeBuffers {
     pub fn encode(&mut self, chain: &VlenChain, elements: &VlenElements, valid: &[u64], fill: &[u8]) -> Result<()> {
         // The encoded form is not much longer than the input.
         let bytes = chain.framed_bytes(elements, fill);
-        let cost = self.cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
+        let cost = Self::cost(bytes, chain.num_buffers() + 1, |bytes| chain.context_bytes(bytes));
         self.take(cost, 0)?;
         self.kept.clear();
         fallibly(|| self.kept.try_reserve_exact(as_index(bytes))).map_err(|_| Fault::Memory { needed: bytes })?;
@@ -399,10 +390,9 @@ impl VariableSizeBuffers {
     }
 
     /// Returns the memory of the buffers for a chunk of `bytes` bytes, and of the codec contexts.
-    fn cost(&mut self, bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
+    fn cost(bytes: u64, buffers: u64, context_bytes: impl Fn(u64) -> u64) -> u64 {
         // A compressor's context grows by powers of two.
         let contexts = context_bytes(2_u64.saturating_pow(bytes.max(1).ilog2() + 1));
-        self.held_contexts = self.held_contexts.max(contexts);
         bytes.saturating_mul(buffers).saturating_add(contexts)
     }
 

@@ -7,7 +7,7 @@ use super::done::{PartReport, Receipts};
 use super::plan_file::{PassName, PassPlan, units_between};
 use super::{PartsJob, job_under_way, left_by_others, status, status_of};
 use crate::array::{ChunkSet, Interrupt};
-use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, unfinished};
+use crate::engine::{Assignment, Driver, Journal, ObjectReport, Progress, bytes_of};
 use crate::operation::transcode::{Done, JobPlan, Plan, cannot_write, writing};
 use crate::operation::{OperationError, Result, StatusResult, TranscodeOptions, TranscodeResult};
 use crate::store::{JOURNAL, RUN_FOLDER, clear_run_folder};
@@ -147,7 +147,7 @@ fn parts_without(
         for (_, report) in counted.get(&part).into_iter().flatten().filter(|(of, _)| *of == array.number) {
             written += report.counted;
         }
-        let bytes = unfinished::bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
+        let bytes = bytes_of(node, metadata, &found, driver).map_err(cannot_write)?;
         if !written.is_of(&found) || bytes != written.bytes_written {
             parts.push(part);
         }
