@@ -86,7 +86,7 @@ impl Diagnostic {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic {
             code: code.code,
-            name: code.name,
+            name: code.name(),
             severity: code.severity,
             message: message.into(),
             help: None,

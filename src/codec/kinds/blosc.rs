@@ -10,9 +10,8 @@ use blosc_src::{BLOSC_MAX_OVERHEAD, blosc_cbuffer_validate, blosc_compress_ctx, 
 
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
-use super::{BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
+use super::{BytesKind, Coder, InV3, KindOf, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::diagnostic::code;
-use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
 
 pub(crate) static BLOSC: BytesKind = BytesKind {
@@ -20,7 +19,12 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
     shorthand: Some(Shorthand {
         usage: "blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]]",
         aliases: &[("lz4", "blosc:lz4"), ("snappy", "blosc:snappy")],
-        read: read_shorthand,
+        parts: &[
+            Part::Choice("cname", "compressor", &COMPRESSORS, "lz4"),
+            Part::Level("clevel", [0, 9], 5),
+            Part::Choice("shuffle", "shuffle", &SHUFFLES, "shuffle"),
+            Part::Zero("blocksize"),
+        ],
     }),
     ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)))
 };
@@ -106,30 +110,6 @@ fn write_v2(mut configuration: Object) -> Object {
         configuration.insert("shuffle", number as u64);
     }
     configuration
-}
-
-fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
-    if parts.len() > 3 {
-        return Err(None);
-    }
-    let one_of = |what: &str, known: &[&'static str], text: &str| {
-        if index_of(known, text).is_some() {
-            return Ok(());
-        }
-        let question = match near(text, known.iter().copied()).as_slice() {
-            [] => String::new(),
-            near => format!(" Did you mean {}?", alternatives(near)),
-        };
-        Err(Some(format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))))
-    };
-    let compressor = parts.first().copied().unwrap_or("lz4");
-    let shuffle = parts.get(2).copied().unwrap_or("shuffle");
-    one_of("compressor", &COMPRESSORS, compressor)?;
-    one_of("shuffle", &SHUFFLES, shuffle)?;
-    let level = parts.get(1).map_or(Ok(5), |text| shorthand_level(text, 0, 9))?;
-    let configuration =
-        Object::new().with("cname", compressor).with("clevel", level).with("shuffle", shuffle).with("blocksize", 0_u64);
-    Ok(Some(configuration))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -66,7 +66,8 @@ impl Coder for Conditional {
         let mut body = Cow::Borrowed(decoded);
         for (index, codec) in self.codecs().iter().enumerate() {
             let mut next = Vec::new();
-            codec.encode(&body, &mut next, out.contexts).map_err(CodecError::encode)?;
+            let result = codec.encode(&body, &mut next, out.contexts);
+            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name())))?;
             let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < body.len() {
                 header[index / 8] |= 1 << (index % 8);
@@ -149,11 +150,7 @@ fn after(codec: &BytesCodec, size: BytesSize) -> BytesSize {
 /// Returns the fault of a codec inside. A fault of a length or of memory keeps its kind.
 fn inside(codec: &str, error: CodecError) -> CodecError {
     match error {
-        CodecError::Length { message, found } => {
-            let own = message.strip_prefix(&format!("`{codec}`: ")).map(str::to_owned);
-            CodecError::Length { message: own.unwrap_or(message), found }
-        }
-        CodecError::Memory { .. } => error,
-        error => CodecError::corrupt(error),
+        CodecError::Length { .. } | CodecError::Memory { .. } => error,
+        error => CodecError::corrupt(format!("`{codec}`: {error}")),
     }
 }

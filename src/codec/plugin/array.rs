@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,9 +11,9 @@ use bytemuck::cast_slice;
 use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
-    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits, ArraySubset,
-    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, BytesToBytesCodecTraits, ChunkShape,
-    CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
+    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArraySubset, ArrayToArrayCodecTraits,
+    ArrayToBytesCodecTraits, BytesRepresentation, BytesToBytesCodecTraits, ChunkShape, CodecError,
+    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
@@ -126,10 +127,8 @@ impl OurCodec {
         Ok(target)
     }
 
-    /// Makes the parts of a chunk of this shape, for a handle to the whole chunk.
-    fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
-        let whole = self.takes_whole().then(|| shape.to_vec());
-        PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
+    fn fault(&self, error: impl Display) -> CodecError {
+        CodecError::Other(format!("`{}`: {error}", self.entry.name))
     }
 
     fn bytes_codec(&self) -> Result<BytesCodec> {
@@ -160,7 +159,8 @@ impl CodecTraits for OurCodec {
     }
 
     fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        PartialEncoderCapability { partial_encode: self.takes_parts() }
+        // zarrs would erase a chunk before it encodes the new one. A value that cannot be encoded would lose the chunk.
+        PartialEncoderCapability { partial_encode: false }
     }
 }
 
@@ -247,24 +247,11 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
-        match self.transpose(shape.len()) {
-            Some(codec) => codec.partial_decoder(handle, shape, data_type, fill_value, options),
-            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
+        if let Some(codec) = self.transpose(shape.len()) {
+            return codec.partial_decoder(handle, shape, data_type, fill_value, options);
         }
-    }
-
-    fn partial_encoder(
-        self: Arc<Self>,
-        handle: Arc<dyn ArrayPartialEncoderTraits>,
-        shape: &[NonZeroU64],
-        data_type: &DataType,
-        fill_value: &FillValue,
-        options: &CodecOptions,
-    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
-        match self.transpose(shape.len()) {
-            Some(codec) => codec.partial_encoder(handle, shape, data_type, fill_value, options),
-            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
-        }
+        let whole = self.takes_whole().then(|| cast_slice(shape).to_vec());
+        Ok(Arc::new(PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }))
     }
 }
 
@@ -309,18 +296,15 @@ impl ArrayToBytesCodecTraits for OurCodec {
 }
 
 /// Parts of a chunk: a codec before the handle to the encoded elements.
-///
-/// The elements of a part are encoded before anything is stored. Without this, zarrs reads the whole chunk and erases
-/// it before encoding. A value that cannot be encoded would then lose the chunk.
-struct PartialChunk<T: ?Sized> {
-    handle: Arc<T>,
+struct PartialChunk {
+    handle: Arc<dyn ArrayPartialDecoderTraits>,
     codec: Arc<OurCodec>,
     data_type: DataType,
     /// The shape of the chunk, if the codec does not convert each element by itself.
     whole: Option<Vec<u64>>,
 }
 
-impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for PartialChunk<T> {
+impl ArrayPartialDecoderTraits for PartialChunk {
     fn data_type(&self) -> &DataType {
         &self.data_type
     }
@@ -349,34 +333,6 @@ impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for Partia
     }
 }
 
-impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for PartialChunk<T> {
-    fn into_dyn_decoder(self: Arc<Self>) -> Arc<dyn ArrayPartialDecoderTraits> {
-        self
-    }
-
-    fn erase(&self) -> Result<()> {
-        self.handle.erase()
-    }
-
-    fn partial_encode(&self, indexer: &dyn Indexer, bytes: &ArrayBytes<'_>, options: &CodecOptions) -> Result<()> {
-        let Some(shape) = &self.whole else {
-            let count = &[indexer.len()];
-            let encoded = self.codec.convert(Direction::Encode, bytes.clone(), count, &self.data_type)?;
-            return self.handle.partial_encode(indexer, &encoded, options);
-        };
-        let all = ArraySubset::new_with_shape(shape.clone());
-        let size = self.data_type.size();
-        let decoded = self.partial_decode(&all, options)?;
-        let decoded = zarrs::array::update_array_bytes(decoded, shape, indexer, bytes, size)?;
-        let encoded = self.codec.convert(Direction::Encode, decoded, shape, &self.data_type)?;
-        self.handle.partial_encode(&all, &encoded, options)
-    }
-
-    fn supports_partial_encode(&self) -> bool {
-        self.handle.supports_partial_encode()
-    }
-}
-
 impl BytesToBytesCodecTraits for OurCodec {
     fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
         self
@@ -394,7 +350,7 @@ impl BytesToBytesCodecTraits for OurCodec {
     fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>> {
         let mut encoded = Vec::new();
         let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::default());
-        result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))
+        result.map(|()| encoded.into()).map_err(|error| self.fault(error))
     }
 
     fn decode<'a>(
@@ -405,6 +361,6 @@ impl BytesToBytesCodecTraits for OurCodec {
     ) -> Result<ArrayBytesRaw<'a>> {
         let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
         let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::default());
-        result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
+        result.map(|()| decoded.into()).map_err(|error| self.fault(error))
     }
 }
