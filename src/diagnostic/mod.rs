@@ -5,7 +5,6 @@
 
 pub mod code;
 mod page;
-mod profile;
 #[doc(hidden)]
 pub mod quantity;
 mod severity;
@@ -15,7 +14,7 @@ pub mod spelling;
 use serde::Serialize;
 
 pub use code::Code;
-pub use profile::Profile;
+pub use severity::Profile;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

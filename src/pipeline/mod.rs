@@ -15,7 +15,7 @@ use crate::codec::kinds::array::BoundArray;
 use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::metadata::extension::{CodecMetadata, Findings};
+use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
 use crate::metadata::json::Json;
 
 /// A codec, bound to its input chunk. `S` contains the chains inside a shard.
@@ -284,14 +284,17 @@ fn bind_bytes(
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };
-    // A fault of a codec inside is reported for the chain.
-    for codec in parsed.as_ref().map_or(&[][..], |parsed| parsed.transform.inner()) {
-        bind(&KnownCodec::new(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
+    // The codecs inside `conditional` have reported their configurations, but not their names.
+    if let Some(inner) = codec.member("codecs").filter(|_| kind.is_some()) {
+        let pointer = format!("{}/configuration/codecs", codec.pointer);
+        for codec in read_codecs(inner, &pointer, &mut Vec::new()).unwrap_or_default() {
+            report_name(&KnownCodec::new(&codec), diagnostics);
+        }
     }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
-    let runs = parsed.filter(|parsed| !is_faulty && parsed.transform.refusal().is_none());
-    let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
+    let configuration =
+        parsed.filter(|_| !is_faulty).map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
     (configuration, size.map(Representation::Bytes))
 }
 

@@ -42,8 +42,8 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::{alternatives, near};
-use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use members::{ConfigurationReader, Member};
@@ -144,11 +144,6 @@ pub trait Coder: Debug + Send + Sync {
         None
     }
 
-    /// Returns the reason if it cannot run.
-    fn refusal(&self) -> Option<String> {
-        None
-    }
-
     /// Returns its metadata as written, without members that equal their defaults. `None` if they stay unchanged.
     fn written(&self) -> Option<CodecMetadata> {
         None
@@ -167,11 +162,6 @@ pub trait Coder: Debug + Send + Sync {
     /// Returns true if these encoded bytes contain a checksum. `None` if the bytes do not show it.
     fn holds_checksum(&self, _encoded: &[u8]) -> Option<bool> {
         None
-    }
-
-    /// Returns the codecs inside this one, in encode order.
-    fn inner(&self) -> &[CodecMetadata] {
-        &[]
     }
 }
 
@@ -296,26 +286,6 @@ impl BytesCodec {
     pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
         let stores_checksum = (kind.stores_checksum)(codec.configuration.as_ref());
         BytesCodec { name: codec.name.clone(), stores_checksum, kind, transform: coder }
-    }
-
-    /// Makes a codec that can run. The error is the reason why it cannot.
-    pub(crate) fn checked(codec: &CodecMetadata, kind_of: KindOf) -> Result<Self, String> {
-        let kind = match kind_of(&codec.name) {
-            InnerKind::Bytes(kind) => kind,
-            InnerKind::Array => return Err(format!("`{}`: it does not turn bytes into bytes", codec.name)),
-            InnerKind::NotRun => return Err(format!("`{}`: this program does not run it", codec.name)),
-        };
-        let mut found = Vec::new();
-        let parsed = Self::parse(kind, codec, kind_of, &mut found);
-        let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), parsed) {
-            (Some(error), _) => error.message,
-            (None, None) => "the configuration is not valid".to_owned(),
-            (None, Some(parsed)) => match parsed.transform.refusal() {
-                Some(reason) => reason,
-                None => return Ok(parsed),
-            },
-        };
-        Err(format!("`{}`: {reason}", codec.name))
     }
 
     /// Returns the name in metadata.

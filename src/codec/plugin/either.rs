@@ -1,4 +1,4 @@
-//! `bytes` and `packbits` for zarrs, which has codecs of these names. The data type decides which of the two runs.
+//! `bytes` for zarrs, which has a codec of this name. The data type decides which of the two runs.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -14,9 +14,8 @@ use zarrs::array::{
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 
+use super::NarrowIntegerDataType;
 use super::array::OurCodec;
-use super::{NarrowIntegerDataType, from_zarrs};
-use crate::data_type;
 
 /// A codec of this crate for some data types, the codec of zarrs for the others.
 #[derive(Debug)]
@@ -26,13 +25,9 @@ pub(super) struct EitherCodec {
 }
 
 impl EitherCodec {
-    /// Returns the codec for a data type. Our `bytes` checks integers of odd widths, and zarrs reads parts of all
-    /// others. The `packbits` of zarrs differs from the registry's, but supports types unknown here.
+    /// Returns the codec for a data type. Ours checks integers of odd widths, and zarrs reads parts of all others.
     fn of(&self, data_type: &DataType) -> Arc<dyn ArrayToBytesCodecTraits> {
-        let is_ours = match self.ours.entry.name {
-            "bytes" => data_type.downcast_ref::<NarrowIntegerDataType>().is_some(),
-            _ => !matches!(from_zarrs(data_type), data_type::DataType::Other(_)),
-        };
+        let is_ours = data_type.downcast_ref::<NarrowIntegerDataType>().is_some();
         if is_ours { self.ours.clone() } else { self.theirs.clone() }
     }
 }
