@@ -3,27 +3,7 @@
 //! Code that finds a fault does not decide its severity. A command applies a profile to its list of findings. (`--deny`
 //! and `--allow` of `validate` are applied afterwards, by the user.)
 
-use super::{Code, Diagnostic, Severity, code};
-
-/// The purpose of a command. A profile has the severities of the profile that it is made from, except for a few codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// Checks the store against the specification (`validate`).
-    Validate,
-    /// Reads the store as far as possible. An error of `validate` whose meaning is unambiguous is a warning (SEMANTICS:
-    /// C1, C2, C12, C16, C18). Made from [`Profile::Validate`].
-    Read,
-    /// Needs the values. Anything that prevents decoding them is an error. Made from [`Profile::Read`].
-    Values,
-    /// Reads the store to write it elsewhere. Consolidated metadata is made again, so faults in its copies are
-    /// warnings. Made from [`Profile::Read`].
-    Source,
-    /// Checks an array before writing. Its fill value must be encoded and decoded bit for bit. Made from
-    /// [`Profile::Read`].
-    Write,
-    /// Reads or writes an array with any fill value (`--no-fill-check`). Made from [`Profile::Read`].
-    AnyFillValue,
-}
+use super::{Code, Diagnostic, Profile, Severity, code};
 
 impl Profile {
     /// Returns the profile that it is made from. `None` for [`Profile::Validate`].
@@ -45,8 +25,10 @@ impl Profile {
     /// Returns the severity of a finding, whatever its `severity` field is.
     pub fn severity(self, found: &Diagnostic) -> Severity {
         let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
-        // A document of only copies is written again completely, so any of its faults is a warning.
-        if self == Profile::Source && is_about_copies(found) { severity.min(Severity::Warning) } else { severity }
+        // v2's document of only copies is written again completely, so any of its faults is a warning.
+        let is_about_copies =
+            found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"));
+        if self == Profile::Source && is_about_copies { severity.min(Severity::Warning) } else { severity }
     }
 
     /// Returns true if a finding is an error.
@@ -66,11 +48,6 @@ impl Profile {
         self.judge(&mut findings);
         findings
     }
-}
-
-/// Returns true if a finding is about v2's document of consolidated metadata.
-fn is_about_copies(found: &Diagnostic) -> bool {
-    found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"))
 }
 
 #[cfg(test)]

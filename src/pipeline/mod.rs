@@ -284,13 +284,6 @@ fn bind_bytes(
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };
-    // The codecs inside `conditional` have reported their configurations, but not their names.
-    if let Some(inner) = codec.member("codecs").filter(|_| kind.is_some()) {
-        let pointer = format!("{}/configuration/codecs", codec.pointer);
-        for codec in read_codecs(inner, &pointer, &mut Vec::new()).unwrap_or_default() {
-            report_name(&KnownCodec::new(&codec), diagnostics);
-        }
-    }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
     let configuration =
@@ -351,6 +344,12 @@ fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let message = format!("codec {name} says \"must_understand\": false: readers that do not know it ignore it");
         let help = "where decoding needs the codec, remove \"must_understand\"";
         report(Diagnostic::new(code::CODEC_PASSED_OVER, message).with_help(help));
+    }
+    // The codecs inside report only their configurations.
+    if codec.name == "conditional" {
+        let pointer = format!("{}/configuration/codecs", codec.pointer);
+        let inner = codec.member("codecs").and_then(|inner| read_codecs(inner, &pointer, &mut Vec::new()));
+        inner.iter().flatten().for_each(|codec| report_name(&KnownCodec::new(codec), diagnostics));
     }
 }
 

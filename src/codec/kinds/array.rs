@@ -214,11 +214,8 @@ pub(super) fn encoded_fill_value(
     let encoded = match encode(bits) {
         Ok(encoded) => encoded,
         Err(kind) => {
-            let reason = match kind {
-                FaultKind::NotANumber => format!("{target} has no NaN, and no entry of `scalar_map` maps it"),
-                FaultKind::Infinite => format!("{target} has no infinity, and no entry of `scalar_map` maps it"),
-                _ => format!("the result is not a value of {target}"),
-            };
+            let (fault, types) = (ElementFault { kind, index: 0 }, Some((source, target)));
+            let reason = CodecError::Element { fault, position: None, bits, types };
             let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
             let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
             to.push(Diagnostic::new(refused, message).with_help(help));

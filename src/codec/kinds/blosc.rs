@@ -30,7 +30,7 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
 };
 
 pub(crate) static NUMCODECS: BytesKind =
-    BytesKind { members: NUMCODECS_MEMBERS, make: make_numbered, v2: V2Form::SAME, shorthand: None, ..BLOSC };
+    BytesKind { members: NUMCODECS_MEMBERS, v2: V2Form::SAME, shorthand: None, ..BLOSC };
 
 /// Bytes of the header, which is the most that blosc adds.
 const HEADER: usize = 16;
@@ -62,20 +62,17 @@ fn index_of(names: &[&str], name: &str) -> Option<usize> {
 }
 
 fn make(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    let shuffle = index_of(&SHUFFLES, members.text_value("shuffle"))?;
-    if shuffle > 0 && members.get("typesize").is_none() {
+    let name = members.text_value("shuffle");
+    let shuffle = if name.is_empty() {
+        // numcodecs numbers the shuffles. -1 depends on the size of an element. Bytes have none, so it is 1 here.
+        usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1)
+    } else {
+        index_of(&SHUFFLES, name)?
+    };
+    if shuffle > 0 && !name.is_empty() && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         return members.refuse(code::CONFIGURATION_MISSING, "shuffle", message);
     }
-    with_shuffle(members, shuffle)
-}
-
-/// Makes `numcodecs.blosc`. The shuffle -1 depends on the size of an element. Bytes have none, so it is 1 here.
-fn make_numbered(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
-}
-
-fn with_shuffle(members: &ConfigurationReader<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
     Some(Arc::new(Blosc {
         compressor: index_of(&COMPRESSORS, members.text_value("cname"))?,
         level: members.integer_value("clevel"),

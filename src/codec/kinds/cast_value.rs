@@ -65,20 +65,6 @@ fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberTy
     number_type
 }
 
-/// Returns the warning that values are lost, if one type is a float without some integers of the other.
-fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnostic> {
-    let (direction, integer, float) = if is_lossy(decoded, encoded) {
-        ("encodes", decoded, encoded)
-    } else if is_lossy(encoded, decoded) {
-        ("decodes", encoded, decoded)
-    } else {
-        return None;
-    };
-    let message =
-        format!("`cast_value` {direction} `{integer}` as `{float}`, which cannot represent all of its values");
-    Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message))
-}
-
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
     let data_type = members.get("data_type").and_then(|json| target(members, json));
@@ -97,8 +83,10 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (decoded, encoded, rounding, out_of_range) = (decoded?, data_type?, rounding?, out_of_range?);
     let options = CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode };
     let back = CastOptions { source: encoded, target: decoded, rounding, out_of_range, scalar_map: decode };
-    if let Some(found) = lossy_diagnostic(decoded, encoded) {
-        to.push(found);
+    let mut directions = [("encodes", decoded, encoded), ("decodes", encoded, decoded)].into_iter();
+    if let Some((direction, integer, float)) = directions.find(|(_, from, into)| is_lossy(*from, *into)) {
+        let lost = "which cannot represent all of its values";
+        to.report(code::CAST_VALUE_LOSSY, format!("`cast_value` {direction} `{integer}` as `{float}`, {lost}"));
     }
     let (encode, decode) = (Cast::new(options), Cast::new(back));
     let codes = [code::CAST_VALUE_FILL_VALUE, code::CAST_VALUE_FILL_VALUE_LOST];

@@ -35,8 +35,8 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
     ..BytesKind::new(
         OF_V3,
         |members, _| {
-            let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
-            Some(Arc::new(Zstd { level, checksum }))
+            let checksum = members.given("checksum") == Some(&Json::Bool(true));
+            Some(Arc::new(Zstd { level: members.integer_value("level"), checksum }))
         },
         // `ZSTD_compressBound`, and a checksum.
         SizeRule::AtMost(|decoded| decoded.checked_add((decoded >> 8) + 68)),

@@ -11,15 +11,16 @@ use bytemuck::cast_slice;
 use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapability};
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
-    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArraySubset, ArrayToArrayCodecTraits,
-    ArrayToBytesCodecTraits, BytesRepresentation, BytesToBytesCodecTraits, ChunkShape, CodecError,
-    CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
+    ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits, ArraySubset,
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesPartialDecoderTraits, BytesPartialEncoderTraits,
+    BytesRepresentation, BytesToBytesCodecTraits, ChunkShape, CodecError, CodecMetadataOptions, CodecOptions,
+    CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
-use super::{bytes_size, checked, from_zarrs, representation, to_zarrs};
+use super::{NarrowIntegerDataType, bytes_size, checked, from_zarrs, representation, to_zarrs};
 use crate::codec::kinds::Contexts;
 use crate::codec::registry::Entry;
 use crate::codec::{BoundChain, BytesCodec, PerShape, Workspace};
@@ -60,10 +61,6 @@ impl OurCodec {
     /// Returns true if an array->array codec converts only whole chunks, not each element by itself.
     fn takes_whole(&self) -> bool {
         self.entry.name == "numcodecs.delta"
-    }
-
-    fn takes_parts(&self) -> bool {
-        self.entry.kind == CodecKind::ArrayToArray && !self.takes_whole()
     }
 
     /// Returns the chain of this codec alone for chunks of a shape.
@@ -154,8 +151,9 @@ impl CodecTraits for OurCodec {
     /// Reports that parts can be decoded. Otherwise zarrs 0.23 would add a cache of elements after this codec. It would
     /// use them as those of the codec before it, which is wrong after a `cast_value`.
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        let takes_parts = self.entry.kind == CodecKind::ArrayToArray && !self.takes_whole();
         let takes_array = self.entry.kind != CodecKind::BytesToBytes;
-        PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: takes_array }
+        PartialDecoderCapability { partial_read: takes_parts, partial_decode: takes_array }
     }
 
     fn partial_encoder_capability(&self) -> PartialEncoderCapability {
@@ -362,5 +360,109 @@ impl BytesToBytesCodecTraits for OurCodec {
         let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
         let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::default());
         result.map(|()| decoded.into()).map_err(|error| self.fault(error))
+    }
+}
+
+/// `bytes`, which zarrs has, too: the codec of this crate for some data types, that of zarrs for the others.
+#[derive(Debug)]
+pub(super) struct EitherCodec {
+    pub(super) ours: Arc<OurCodec>,
+    pub(super) theirs: Arc<dyn ArrayToBytesCodecTraits>,
+}
+
+impl EitherCodec {
+    /// Returns the codec for a data type. Ours checks integers of odd widths, and zarrs reads parts of all others.
+    fn of(&self, data_type: &DataType) -> Arc<dyn ArrayToBytesCodecTraits> {
+        let is_ours = data_type.downcast_ref::<NarrowIntegerDataType>().is_some();
+        if is_ours { self.ours.clone() } else { self.theirs.clone() }
+    }
+}
+
+impl ExtensionName for EitherCodec {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        self.ours.name(version)
+    }
+}
+
+impl CodecTraits for EitherCodec {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, version: ZarrVersion, options: &CodecMetadataOptions) -> Option<Configuration> {
+        self.ours.configuration(version, options)
+    }
+
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        self.theirs.partial_decoder_capability()
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        self.theirs.partial_encoder_capability()
+    }
+}
+
+impl ArrayCodecTraits for EitherCodec {
+    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+}
+
+impl ArrayToBytesCodecTraits for EitherCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToBytesCodecTraits> {
+        self
+    }
+
+    fn encoded_representation(
+        &self,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+    ) -> Result<BytesRepresentation> {
+        self.of(data_type).encoded_representation(shape, data_type, fill_value)
+    }
+
+    fn encode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>> {
+        self.of(data_type).encode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytesRaw<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>> {
+        self.of(data_type).decode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn partial_decoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialDecoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
+        self.of(data_type).partial_decoder(handle, shape, data_type, fill_value, options)
+    }
+
+    fn partial_encoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialEncoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
+        self.of(data_type).partial_encoder(handle, shape, data_type, fill_value, options)
     }
 }

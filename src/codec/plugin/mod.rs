@@ -8,7 +8,6 @@
 //! `"must_understand": false` is skipped by zarrs silently.
 
 mod array;
-mod either;
 mod narrow_integer;
 
 use std::sync::{Arc, Mutex, Once};
@@ -26,8 +25,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::{CodecMetadata, Json, Object};
 
-use array::OurCodec;
-use either::EitherCodec;
+use array::{EitherCodec, OurCodec};
 pub use narrow_integer::NarrowIntegerDataType;
 
 /// Codecs that are not registered. Either zarrs itself has them and reads parts of chunks, or its types cannot
