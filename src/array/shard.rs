@@ -32,7 +32,7 @@ impl ShardLayout {
         let Codec::Sharding(sharding) = &chain.codecs().get(codec_index)?.codec else { return None };
         // A nested shard is decoded as a whole.
         let is_shard = |codec: &BoundCodec| matches!(codec.codec, Codec::Sharding(_));
-        let is_nested = sharding.inner().codecs().iter().any(is_shard);
+        let is_nested = sharding.inner.codecs().iter().any(is_shard);
         let is_streamed = codec_index + 1 == chain.codecs().len() && !is_nested;
         (is_streamed && Self::keeps_fill_value(chain, codec_index, sharding)).then_some(codec_index)
     }
@@ -42,7 +42,7 @@ impl ShardLayout {
     fn keeps_fill_value(chain: &BoundChain, codec_index: usize, sharding: &BoundSharding) -> bool {
         let programs = codec_index.checked_sub(1).and_then(|last| conversion::value_programs(chain, last));
         let Some(([_, decode], fill)) = programs.zip(chain.decoded().fill_value.as_ref()) else { return true };
-        let absent = sharding.inner().decoded().fill_value.as_ref();
+        let absent = sharding.inner.decoded().fill_value.as_ref();
         absent.and_then(|absent| decode.run_alone(&absent.0)).is_some_and(|decoded| decoded == fill.0)
     }
 
@@ -72,7 +72,7 @@ impl ShardLayout {
     /// Returns the number of a subchunk's entry in the index of the shard whose first subchunk is `first`.
     pub fn entry_of(&self, subchunk: &[u64], first: &[u64]) -> usize {
         let inner: Vec<u64> = self.order.iter().map(|dimension| subchunk[*dimension] - first[*dimension]).collect();
-        as_index(ravel(&inner, self.sharding.grid_shape()))
+        as_index(ravel(&inner, &self.sharding.grid_shape))
     }
 
     /// Reads and decodes the index of an open shard.
@@ -116,8 +116,8 @@ impl<'a> ShardWriter<'a> {
     /// Starts a shard in a new object.
     pub fn new(layout: ForShape<'a, ShardLayout>, first: Vec<u64>, mut writer: ObjectWriter) -> Result<Self> {
         let sharding = &layout.sharding;
-        let position = match sharding.index_location() {
-            IndexLocation::Start => sharding.index_bytes(),
+        let position = match sharding.index_location {
+            IndexLocation::Start => sharding.index_bytes,
             IndexLocation::End => 0,
         };
         // An index at the start is known only at the end. Until then these bytes reserve its space.
@@ -156,7 +156,7 @@ impl<'a> ShardWriter<'a> {
             .encode_index(&self.entries, &mut index, &mut Workspace::default())
             .map_err(|kind| Fault::Chain(ChainFault::new("-", "sharding_indexed", kind).of_encoding()))?;
         self.flush()?;
-        let length = match self.layout.sharding.index_location() {
+        let length = match self.layout.sharding.index_location {
             IndexLocation::Start => {
                 self.writer.write_at_start(&index)?;
                 self.position

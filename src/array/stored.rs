@@ -165,7 +165,7 @@ impl StoredArray {
     pub fn index_bytes(&self) -> u64 {
         let Some(layout) = &self.layout else { return 0 };
         let entries = layout.sharding.num_inner_chunks().saturating_mul(size_of::<IndexEntry>() as u64);
-        entries.saturating_add(layout.sharding.index_bytes().saturating_mul(3))
+        entries.saturating_add(layout.sharding.index_bytes.saturating_mul(3))
     }
 
     /// Returns the memory of a thread for the read of a subchunk, in bytes. It contains both buffers of the largest

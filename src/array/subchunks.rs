@@ -143,7 +143,7 @@ impl OpenedObject<'_> {
 
     /// Returns the size of the encoded index in bytes, or 0 if it was not read as a whole.
     pub fn index_bytes(&self) -> u64 {
-        self.layout.as_ref().filter(|_| self.index.is_some()).map_or(0, |layout| layout.sharding.index_bytes())
+        self.layout.as_ref().filter(|_| self.index.is_some()).map_or(0, |layout| layout.sharding.index_bytes)
     }
 }
 

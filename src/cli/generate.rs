@@ -169,5 +169,5 @@ fn codecs(others: &[&'static str]) -> Vec<PossibleValue> {
 
 /// Returns the codes of the rules, with their names for shells that show them.
 fn codes() -> Vec<PossibleValue> {
-    code::ALL.iter().map(|code| PossibleValue::new(code.code).help(code.name)).collect()
+    code::ALL.iter().map(|code| PossibleValue::new(code.code).help(code.name())).collect()
 }

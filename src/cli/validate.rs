@@ -288,7 +288,7 @@ fn code(text: &str) -> Result<Code, String> {
     code::find(text).ok_or_else(|| {
         let next = match code::meant(text) {
             _ if text.contains(',') => "give one code, and repeat the option for others".to_owned(),
-            Some(near) => format!("the nearest is {} ({})", near.code, near.name),
+            Some(near) => format!("the nearest is {} ({})", near.code, near.name()),
             None => "`zarrcast validate --list-rules` shows all".to_owned(),
         };
         format!("no rule has this code or name; {next}")
@@ -297,7 +297,7 @@ fn code(text: &str) -> Result<Code, String> {
 
 /// Returns a rule as `--list-rules --json` writes it.
 fn rule(code: Code) -> Object {
-    let rule = Object::new().with("code", code.code).with("name", code.name);
+    let rule = Object::new().with("code", code.code).with("name", code.name());
     rule.with("severity", code.severity.name()).with("title", code.title())
 }
 
@@ -316,7 +316,7 @@ pub(super) fn list_rules(format: Format, session: &Session) -> anyhow::Result<Ex
     session.report(("rules", as_json), &Object::new().with("rules", Json::Array(rules)), |style, output| {
         let mut table = Table::new(&["code", "severity", "name"]);
         for code in code::ALL {
-            table.push([code.code, code.severity.name(), code.name], Some(code.title().to_owned()));
+            table.push([code.code, code.severity.name(), code.name()], Some(code.title().to_owned()));
         }
         table.write(style, output)
     })?;

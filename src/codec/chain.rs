@@ -29,7 +29,7 @@ impl Codec {
     pub fn max_loss(&self) -> Option<f64> {
         match self {
             Codec::Array(codec) => codec.max_loss(),
-            Codec::Sharding(sharding) => sharding.inner().max_loss(0),
+            Codec::Sharding(sharding) => sharding.inner.max_loss(0),
             Codec::BytesToBytes(_) | Codec::Other => None,
         }
     }
@@ -40,7 +40,7 @@ impl Codec {
             Codec::BytesToBytes(codec) => codec.context_bytes(decoded),
             Codec::Array(codec) => codec.context_bytes(decoded),
             Codec::Sharding(sharding) => {
-                let inner = sharding.inner();
+                let inner = &sharding.inner;
                 // The chain inside has a workspace of its own, so its buffers exist at the same time as those of the
                 // shard.
                 inner.context_bytes().saturating_add(inner.buffer_bytes(inner.codecs.len()))

@@ -235,17 +235,18 @@ impl Conversion {
     }
 
     /// Converts a chunk into `target`. `valid` is the shape of the part inside the array, if not all is inside. Values
-    /// beyond the edge may be anything, do not count in figures, and become the fill value.
+    /// beyond it become the fill value, and do not count in figures. They may be padding, which some paths convert. If
+    /// the part `is_selected`, they are elements of the array outside a selection, and are not converted.
     pub fn run(
         &self,
         source: PartlyDecoded<'_>,
-        valid: Option<&[u64]>,
+        (valid, is_selected): (Option<&[u64]>, bool),
         target: &mut Vec<u8>,
         buffers: &mut ConversionBuffers,
         figures: &mut QuantizeFigures,
     ) -> Result<Converted, ChainFault> {
         match self.path_of(valid.is_some()) {
-            ConversionPath::Bytes { keep } => {
+            ConversionPath::Bytes { keep } if !is_selected => {
                 let ConversionBuffers { first, workspace, .. } = buffers;
                 // A chunk may be decoded further than necessary. The codecs up to `keep` are equal in both chains, so
                 // the destination encodes with them again.
@@ -257,23 +258,9 @@ impl Conversion {
                 }
                 Ok(Converted::Written)
             }
-            ConversionPath::Fused(pass) => self.run_pass(pass, source, None, target, buffers, figures),
-            ConversionPath::Whole => self.run_whole(source, valid, target, buffers, figures),
+            ConversionPath::Fused(pass) if !is_selected => self.run_pass(pass, source, None, target, buffers, figures),
+            _ => self.run_pass(&self.whole, source, valid, target, buffers, figures),
         }
-    }
-
-    /// Converts with each codec of both chains, in the shape of the array. Elements outside `valid` are not converted,
-    /// and become the fill value. They may be padding, or elements of the array outside a selection. (Other paths may
-    /// convert padding, but must not get chunks that a selection cuts.)
-    pub fn run_whole(
-        &self,
-        source: PartlyDecoded<'_>,
-        valid: Option<&[u64]>,
-        target: &mut Vec<u8>,
-        buffers: &mut ConversionBuffers,
-        figures: &mut QuantizeFigures,
-    ) -> Result<Converted, ChainFault> {
-        self.run_pass(&self.whole, source, valid, target, buffers, figures)
     }
 
     /// Decodes, runs a pass over the values, and encodes. Only a pass in the shape of the array can leave out elements.
@@ -308,7 +295,7 @@ impl Conversion {
         let is_last = pass.encoded_from == self.destination.codecs().len();
         let is_moved = valid.is_some() || pass.transpose.is_some();
         let values = if is_last && !is_moved { &mut *target } else { &mut *second };
-        pass.program.make_room(elements, values)?;
+        resize(values, elements.len() / source_size * target_size).map_err(ChainFault::memory)?;
         let ran = pass.program.run(elements, values, &mut workspace.tiles, Some(figures));
         ran.map_err(|fault| self.element_fault(&fault, present, &pass.to_array))?;
         // This comes before padding is added: a chunk is left out if its elements inside the array are all the fill

@@ -84,12 +84,7 @@ impl ChainFault {
         match (&self.kind, &*self.index) {
             (ChainFaultKind::StandIn(_), _) => self.kind.to_string(),
             (kind, "-") => format!("{}: {kind}", self.codec),
-            (kind, index) => {
-                let (codec, message) = (&self.codec, kind.to_string());
-                // A bytes->bytes codec has put its own name before the message (`CodecError::of_codec`).
-                let message = message.strip_prefix(&format!("`{codec}`: ")).unwrap_or(&message);
-                format!("codec {index} ({codec}): {message}")
-            }
+            (kind, index) => format!("codec {index} ({}): {kind}", self.codec),
         }
     }
 

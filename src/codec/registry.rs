@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::kinds::array::BoundArray;
 use super::kinds::{self, ArrayKind, BytesCodec, BytesKind, InnerKind, Representation, Shorthand, V2Form};
-use crate::diagnostic::spelling;
+use crate::diagnostic::{Profile, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use V2Id::{Compressor, Filter};
@@ -289,9 +289,18 @@ pub fn inner_kind(name: &str) -> InnerKind {
 }
 
 impl BytesCodec {
-    /// Makes a codec from its metadata.
+    /// Makes a codec from its metadata. The error is the reason why it cannot run.
     pub fn new(name: &str, configuration: Option<&Object>) -> Result<Self, String> {
-        Self::checked(&CodecMetadata::new(name, configuration.cloned()), inner_kind)
+        let (codec, mut found) = (CodecMetadata::new(name, configuration.cloned()), Vec::new());
+        let parsed = match inner_kind(name) {
+            InnerKind::Bytes(kind) => Self::parse(kind, &codec, inner_kind, &mut found),
+            InnerKind::Array => return Err(format!("`{name}` does not turn bytes into bytes")),
+            InnerKind::NotRun => return Err(format!("`{name}`: this program does not run it")),
+        };
+        match found.into_iter().find(|found| Profile::Read.forbids(found)) {
+            Some(error) => Err(format!("`{name}`: {}", error.message)),
+            None => parsed.ok_or_else(|| format!("`{name}`: this program does not run a codec inside it")),
+        }
     }
 }
 

@@ -21,11 +21,15 @@ use crate::pipeline::{ArrayRepresentation, BytesSize, IndexLocation, Representat
 #[derive(Debug, Clone)]
 pub struct BoundSharding {
     shard_shape: Vec<u64>,
-    grid_shape: Vec<u64>,
-    pub(super) inner: BoundChain,
+    /// The number of inner chunks along each dimension.
+    pub grid_shape: Vec<u64>,
+    /// The chain of an inner chunk.
+    pub inner: BoundChain,
     index: BoundChain,
-    index_location: IndexLocation,
-    index_bytes: u64,
+    /// The end of the shard that contains the index.
+    pub index_location: IndexLocation,
+    /// The bytes of the encoded index.
+    pub index_bytes: u64,
     /// True if inner chunks that contain only the fill value are written, too.
     pub(super) write_empty: bool,
 }
@@ -89,34 +93,14 @@ impl BoundSharding {
         }
     }
 
-    /// Returns the chain of an inner chunk.
-    pub fn inner(&self) -> &BoundChain {
-        &self.inner
-    }
-
-    /// Returns the number of inner chunks along each dimension.
-    pub fn grid_shape(&self) -> &[u64] {
-        &self.grid_shape
-    }
-
     /// Returns the number of inner chunks of a shard.
     pub fn num_inner_chunks(&self) -> u64 {
         self.grid_shape.iter().product()
     }
 
-    /// Returns the bytes of the encoded index.
-    pub fn index_bytes(&self) -> u64 {
-        self.index_bytes
-    }
-
     /// Returns true if the index has a checksum.
     pub fn index_holds_checksum(&self) -> bool {
         self.index.codecs().iter().any(|codec| codec.name == "crc32c")
-    }
-
-    /// Returns the end of the shard that contains the index.
-    pub fn index_location(&self) -> IndexLocation {
-        self.index_location
     }
 
     /// Returns offset and length of the encoded index in a shard of `shard_bytes` bytes. Fails if the shard is too

@@ -20,13 +20,19 @@ impl BoundChain {
     /// codec checks it. `elements` are those of an array of `shape` in C order. Only those in the box of shape `valid`
     /// at the origin are checked. The position in the error is relative to that origin.
     pub fn check_values(&self, elements: &[u8], shape: &[u64], valid: &[u64]) -> Result<(), ChainFault> {
+        let fault = |name: String, kind, index, bits, types| {
+            let position = Some(unravel(index as u64, shape).into_boxed_slice());
+            ChainFault::new(
+                "-",
+                name,
+                CodecError::Element { fault: ElementFault { kind, index }, position, bits, types },
+            )
+        };
         if let (DataType::Number(number_type), Representation::Array(_)) = (&self.decoded().data_type, self.encoded()) {
             let mut all = elements.chunks_exact(number_type.size()).map(element_bits).enumerate();
             let Some((index, bits)) = all.find(|(_, bits)| !is_of_type(*bits, *number_type)) else { return Ok(()) };
-            let (fault, types) =
-                (ElementFault { kind: FaultKind::NotOfType, index }, Some((*number_type, *number_type)));
-            let position = Some(unravel(index as u64, shape).into_boxed_slice());
-            return Err(ChainFault::new("-", number_type.name(), CodecError::Element { fault, position, bits, types }));
+            let types = Some((*number_type, *number_type));
+            return Err(fault(number_type.name(), FaultKind::NotOfType, index, bits, types));
         }
         let Some((offsets, size)) = bool_offsets(&self.decoded().data_type) else { return Ok(()) };
         // The bitwise OR of all bytes is at most 1 only if each byte is.
@@ -36,15 +42,8 @@ impl BoundChain {
         for (index, element) in elements.chunks_exact(size).enumerate() {
             let mut bytes = offsets.iter().filter_map(|offset| element.get(*offset));
             let Some(byte) = bytes.find(|byte| **byte > 1) else { continue };
-            let position = unravel(index as u64, shape);
-            if position.iter().zip(valid).all(|(index, end)| index < end) {
-                let kind = CodecError::Element {
-                    fault: ElementFault { kind: FaultKind::NotBool, index },
-                    position: Some(position.into_boxed_slice()),
-                    bits: u64::from(*byte),
-                    types: None,
-                };
-                return Err(ChainFault::new("-", "bool", kind));
+            if unravel(index as u64, shape).iter().zip(valid).all(|(index, end)| index < end) {
+                return Err(fault("bool".to_owned(), FaultKind::NotBool, index, u64::from(*byte), None));
             }
         }
         Ok(())

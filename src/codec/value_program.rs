@@ -3,7 +3,6 @@
 //! The steps run over tiles that stay in the level 1 cache. The first step reads the source, the last writes the
 //! target, and the others use two scratch tiles. So memory is read and written once, however many codecs there are.
 
-use super::fault::ChainFault;
 use crate::element::{ElementType, NumberType, element_bits};
 use crate::kernel::cast::Cast;
 use crate::kernel::keep_bits::{BitRound, KeepBits};
@@ -13,7 +12,6 @@ use crate::kernel::scale_offset::ScaleOffset;
 use crate::kernel::transpose::swap;
 use crate::kernel::unpack::Unpack;
 use crate::kernel::{ElementFault, Rounding};
-use crate::memory::resize;
 
 /// Elements of a tile. Two tiles of 8-byte elements fill 32 KiB of a level 1 cache of 48 KiB, or spill a little.
 const TILE: usize = 2048;
@@ -169,11 +167,6 @@ impl ValueProgram {
     /// Returns the bytes of an element before and after.
     pub fn sizes(&self) -> (usize, usize) {
         (self.source_size, self.steps.last().map_or(self.source_size, |step| step.2))
-    }
-
-    /// Resizes `target` for the result of a buffer of elements, so that [`ValueProgram::run`] allocates nothing.
-    pub fn make_room(&self, source: &[u8], target: &mut Vec<u8>) -> Result<(), ChainFault> {
-        resize(target, source.len() / self.source_size * self.sizes().1).map_err(ChainFault::memory)
     }
 
     /// Runs the steps over a buffer of elements into `target` (resized to fit). A trailing part of an element is

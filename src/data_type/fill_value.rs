@@ -20,11 +20,6 @@ impl FixedBytes {
 }
 
 impl FillValue {
-    /// Returns the bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
     /// Returns the bits of an integer or a real float, zero-extended to 64. `None` for another type or length.
     pub fn to_bits(&self, data_type: &DataType) -> Option<u64> {
         let number_type = data_type.real_number()?;
@@ -68,7 +63,12 @@ impl DataType {
             DataType::Bool => (json.as_bool().map(|value| vec![value.into()]), "true or false".to_owned()),
             DataType::Number(number_type) => return number_bytes(*number_type, json, notes),
             DataType::Complex(component) => return complex_bytes(self, *component, json, notes),
-            DataType::Time(_) => (time_bytes(json, notes), "an integer of 64 bits or \"NaT\"".to_owned()),
+            DataType::Time(_) => {
+                let not_a_time = (json.as_str() == Some("NaT")).then(|| bytes_of(NOT_A_TIME, INT64.size()));
+                // Only a number is valid here, but `number_bytes` also accepts an integer as a string.
+                let number = json.as_number().and_then(|_| number_bytes(INT64, json, notes).ok());
+                (not_a_time.or(number), "an integer of 64 bits or \"NaT\"".to_owned())
+            }
             DataType::Raw(size) => return raw_bytes(&self.name(), *size, json, notes),
             // zarr-python writes base64, without the padding of `null_terminated_bytes`.
             DataType::FixedBytes(fixed) => {
@@ -120,7 +120,7 @@ impl DataType {
     ///
     /// It fails if the bytes are not a value of the type: another length, outside the range of `uint10`, a bool of 2.
     pub fn fill_value_to_json(&self, fill_value: &FillValue) -> Result<Json, FillValueError> {
-        let bytes = fill_value.as_bytes();
+        let bytes = fill_value.0.as_slice();
         self.value_to_json(bytes).ok_or_else(|| FillValueError {
             data_type: self.name(),
             expected: self.size().map_or_else(|| "nothing".to_owned(), |size| format!("{size} bytes of a value")),
@@ -183,14 +183,6 @@ impl DataType {
 
 /// The bits of `NaT`, the least value of 64 bits.
 const NOT_A_TIME: u64 = 1 << 63;
-
-fn time_bytes(json: &Json, notes: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
-    if json.as_str() == Some("NaT") {
-        return Some(bytes_of(NOT_A_TIME, INT64.size()));
-    }
-    // Only a number is valid here, but `number_bytes` also accepts an integer as a string.
-    json.as_number().and_then(|_| number_bytes(INT64, json, notes).ok())
-}
 
 /// Reads the bytes of `r<N>`: N/8 integers, or base64 with a note.
 fn raw_bytes(name: &str, size: usize, json: &Json, notes: &mut Vec<Diagnostic>) -> ReadBytes {

@@ -1,7 +1,7 @@
 //! The table of all codes. A row has the code, its constant, its severity, and the profiles with another severity. A
 //! code is never used again.
 //!
-//! The page of a code is `page/CODE.md`. The name of a code is its constant in lower case, with dashes.
+//! The page of a code is `page/CODE.md`. The heading of the page has the name of the code.
 //!
 //! Families: ZM documents, ZD data types and fill values, ZC codecs, ZG chunk grids, ZK chunk keys, ZS shards, ZX chunk
 //! data, ZH hierarchy.
@@ -13,8 +13,6 @@ use super::{Profile, Severity, spelling};
 pub struct Code {
     /// Two family letters and three digits.
     pub code: &'static str,
-    /// The name of the code, in kebab-case.
-    pub name: &'static str,
     /// The severity in `validate`.
     pub severity: Severity,
     /// The profiles with another severity.
@@ -23,28 +21,11 @@ pub struct Code {
     pub(super) page: &'static str,
 }
 
-/// Returns the name of a constant as users write it: `CODECS_EMPTY` is `codecs-empty`.
-const fn kebab<const LENGTH: usize>(constant: &str) -> [u8; LENGTH] {
-    let (letters, mut name, mut at) = (constant.as_bytes(), [0; LENGTH], 0);
-    while at < LENGTH {
-        name[at] = if letters[at] == b'_' { b'-' } else { letters[at].to_ascii_lowercase() };
-        at += 1;
-    }
-    name
-}
-
-/// Makes an entry from a row: code, constant, severity, and in parentheses the profiles with another severity.
+/// Makes an entry from a row: code, severity, and in parentheses the profiles with another severity.
 macro_rules! entry {
-    ($code:ident $name:ident $severity:ident $($profile:ident $other:ident)*) => {
+    ($code:ident $severity:ident $($profile:ident $other:ident)*) => {
         Code {
             code: stringify!($code),
-            name: {
-                const NAME: [u8; stringify!($name).len()] = kebab(stringify!($name));
-                match std::str::from_utf8(&NAME) {
-                    Ok(name) => name,
-                    Err(_) => stringify!($name),
-                }
-            },
             severity: Severity::$severity,
             exceptions: &[$((Profile::$profile, Severity::$other)),*],
             page: include_str!(concat!("page/", stringify!($code), ".md")),
@@ -55,7 +36,7 @@ macro_rules! entry {
 /// Makes a constant for each row, and [`ALL`].
 macro_rules! codes {
     ($($(#[$doc:meta])+ $code:ident $name:ident $severity:ident $(($($profile:ident = $other:ident),+))?;)+) => {
-        $($(#[$doc])+ pub const $name: Code = entry!($code $name $severity $($($profile $other)+)?);)+
+        $($(#[$doc])+ pub const $name: Code = entry!($code $severity $($($profile $other)+)?);)+
 
         /// Every code, sorted.
         pub const ALL: &[Code] = &[$($name),+];
@@ -370,17 +351,13 @@ codes! {
 }
 
 /// Codes that are not reported any more, and never used again. Options still accept them.
-pub const RETIRED: &[Code] = &[
-    entry!(ZC301 QUANTIZE_CODE_RESERVED Info),
-    entry!(ZK102 KEY_ENCODING_UNREGISTERED Warning),
-    entry!(ZK104 KEY_SUFFIX Error),
-];
+pub const RETIRED: &[Code] = &[entry!(ZC301 Info), entry!(ZK102 Warning), entry!(ZK104 Error)];
 
 /// Returns the entry of a code or a name, in upper or lower case, as `--deny` and similar options accept it. Includes
 /// retired codes.
 pub fn find(code_or_name: &str) -> Option<Code> {
     let is_named =
-        |entry: &Code| entry.code.eq_ignore_ascii_case(code_or_name) || entry.name.eq_ignore_ascii_case(code_or_name);
+        |entry: &Code| entry.code.eq_ignore_ascii_case(code_or_name) || entry.name().eq_ignore_ascii_case(code_or_name);
     ALL.iter().chain(RETIRED).copied().find(is_named)
 }
 
@@ -394,7 +371,7 @@ pub fn of(code: &str) -> Option<Code> {
 pub fn meant(text: &str) -> Option<Code> {
     let text = text.to_lowercase();
     let codes: Vec<String> = ALL.iter().map(|entry| entry.code.to_lowercase()).collect();
-    let known = codes.iter().map(String::as_str).chain(ALL.iter().map(|entry| entry.name));
+    let known = codes.iter().map(String::as_str).chain(ALL.iter().map(|entry| entry.name()));
     spelling::meant(&text, known).and_then(find)
 }
 
@@ -407,20 +384,22 @@ mod tests {
         let mut sorted = ALL.to_vec();
         sorted.sort_by_key(|entry| entry.code);
         assert_eq!(sorted, ALL);
-        let mut names: Vec<_> = ALL.iter().map(|entry| entry.name).collect();
+        let mut names: Vec<_> = ALL.iter().map(|entry| entry.name()).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ALL.len(), "a name is used twice");
         assert!(ALL.windows(2).all(|pair| pair[0].code != pair[1].code), "a code is used twice");
         for retired in RETIRED {
-            assert!(ALL.iter().all(|entry| entry.code != retired.code && entry.name != retired.name));
+            assert!(ALL.iter().all(|entry| entry.code != retired.code && entry.name() != retired.name()));
         }
         assert!(ALL.iter().all(|entry| of(entry.code) == Some(*entry)));
         for entry in ALL.iter().chain(RETIRED) {
             let (family, number) = entry.code.split_at(2);
             assert!(["ZM", "ZD", "ZC", "ZG", "ZK", "ZS", "ZX", "ZH"].contains(&family), "{}", entry.code);
             assert!(number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()), "{}", entry.code);
-            assert!(entry.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'));
+            assert!(
+                entry.name().bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            );
         }
     }
 }

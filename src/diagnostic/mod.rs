@@ -5,7 +5,6 @@
 
 pub mod code;
 mod page;
-mod profile;
 #[doc(hidden)]
 pub mod quantity;
 mod severity;
@@ -15,7 +14,6 @@ pub mod spelling;
 use serde::Serialize;
 
 pub use code::Code;
-pub use profile::Profile;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -44,6 +42,26 @@ impl std::fmt::Display for Severity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// The purpose of a command. A profile has the severities of the profile that it is made from, except for a few codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Checks the store against the specification (`validate`).
+    Validate,
+    /// Reads the store as far as possible. An error of `validate` whose meaning is unambiguous is a warning (SEMANTICS:
+    /// C1, C2, C12, C16, C18). Made from [`Profile::Validate`].
+    Read,
+    /// Needs the values. Anything that prevents decoding them is an error. Made from [`Profile::Read`].
+    Values,
+    /// Reads the store to write it elsewhere. Consolidated metadata is made again, so faults in its copies are
+    /// warnings. Made from [`Profile::Read`].
+    Source,
+    /// Checks an array before writing. Its fill value must be encoded and decoded bit for bit. Made from
+    /// [`Profile::Read`].
+    Write,
+    /// Reads or writes an array with any fill value (`--no-fill-check`). Made from [`Profile::Read`].
+    AnyFillValue,
 }
 
 /// The location of a finding in a store.
@@ -86,7 +104,7 @@ impl Diagnostic {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Diagnostic {
             code: code.code,
-            name: code.name,
+            name: code.name(),
             severity: code.severity,
             message: message.into(),
             help: None,

@@ -11,6 +11,11 @@ impl Code {
         self.page
     }
 
+    /// Returns the name of the code, in kebab-case.
+    pub fn name(self) -> &'static str {
+        self.page.split([' ', ':']).nth(2).unwrap_or_default()
+    }
+
     /// Returns the fault that the rule finds, in one clause, from the heading of its page.
     pub fn title(self) -> &'static str {
         self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
@@ -54,7 +59,7 @@ mod tests {
         codes.sort();
         assert_eq!(pages, codes);
         for retired in code::RETIRED {
-            let heading = format!("# {} {}: retired", retired.code, retired.name);
+            let heading = format!("# {} {}: retired", retired.code, retired.name());
             assert!(retired.page().starts_with(&heading), "{}", retired.code);
         }
     }
@@ -63,7 +68,7 @@ mod tests {
     fn page_has_the_headings_in_order_and_something_under_each() {
         for rule in code::ALL {
             let page = rule.page();
-            let heading = format!("# {} {}: ", rule.code, rule.name);
+            let heading = format!("# {} {}: ", rule.code, rule.name());
             assert!(page.starts_with(&heading), "{} does not begin with {heading:?}", rule.code);
             assert!(!rule.title().ends_with('.') && !rule.title().is_empty(), "the title of {}", rule.code);
             let headings: Vec<_> = page.lines().filter(|line| line.starts_with("## ")).collect();

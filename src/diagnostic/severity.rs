@@ -6,6 +6,15 @@
 use super::{Code, Diagnostic, Profile, Severity, code};
 
 impl Profile {
+    /// Returns the profile that it is made from. `None` for [`Profile::Validate`].
+    const fn base(self) -> Option<Profile> {
+        match self {
+            Profile::Validate => None,
+            Profile::Read => Some(Profile::Validate),
+            Profile::Values | Profile::Source | Profile::Write | Profile::AnyFillValue => Some(Profile::Read),
+        }
+    }
+
     /// Returns the severity of a code.
     pub fn severity_of(self, code: Code) -> Severity {
         let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
@@ -16,8 +25,10 @@ impl Profile {
     /// Returns the severity of a finding, whatever its `severity` field is.
     pub fn severity(self, found: &Diagnostic) -> Severity {
         let severity = code::of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
-        // A document of only copies is written again completely, so any of its faults is a warning.
-        if self == Profile::Source && is_about_copies(found) { severity.min(Severity::Warning) } else { severity }
+        // v2's document of only copies is written again completely, so any of its faults is a warning.
+        let is_about_copies =
+            found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"));
+        if self == Profile::Source && is_about_copies { severity.min(Severity::Warning) } else { severity }
     }
 
     /// Returns true if a finding is an error.
@@ -37,11 +48,6 @@ impl Profile {
         self.judge(&mut findings);
         findings
     }
-}
-
-/// Returns true if a finding is about v2's document of consolidated metadata.
-fn is_about_copies(found: &Diagnostic) -> bool {
-    found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option
     let allowed = if name.chars().count() < 6 { 1 } else { 2 };
     // A name that is not longer than its edits has nothing in common with the other one.
     let length = name.chars().count();
-    let (distance, nearest) = with_distance(name, known)?;
+    let name: String = name.chars().take(MAX_CHARACTERS).collect();
+    let distances = known.into_iter().map(|known| (damerau_levenshtein(&name, known), known));
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
     (distance <= allowed && distance < length).then_some(nearest)
 }
 
@@ -36,12 +38,6 @@ fn is_uri(name: &str) -> bool {
         && scheme.bytes().all(of_scheme)
         && !rest.is_empty()
         && rest.bytes().all(of_rest)
-}
-
-fn with_distance<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(usize, &'a str)> {
-    let name: String = name.chars().take(MAX_CHARACTERS).collect();
-    let distances = known.into_iter().map(|known| (damerau_levenshtein(&name, known), known));
-    distances.min_by_key(|(distance, _)| *distance)
 }
 
 /// Returns the known names that differ from `text` in a few letters, or begin or end with it. The nearest are first, at

@@ -154,8 +154,8 @@ pub fn reads_of_object(array: &StoredArray, object: u64, reads_all: bool, each: 
 
 /// Returns the position of the index in a shard.
 pub fn index_part(sharding: &BoundSharding) -> Part {
-    let length = sharding.index_bytes();
-    match sharding.index_location() {
+    let length = sharding.index_bytes;
+    match sharding.index_location {
         IndexLocation::Start => Part::Range { offset: 0, length },
         IndexLocation::End => Part::Last(length),
     }

@@ -238,7 +238,7 @@ impl SubchunkEncoder {
         elements.resize(whole, 0);
         repeat(&mut elements[inside..], &self.filling.padding);
         let elements = PartlyDecoded { bytes: elements, index: self.conversion.source().codecs().len() };
-        let converted = self.conversion.run(elements, valid, written, work, &mut report.figures)?;
+        let converted = self.conversion.run(elements, (valid, false), written, work, &mut report.figures)?;
         Ok((converted == Converted::Written).then_some(Encoded::whole(written)))
     }
 }

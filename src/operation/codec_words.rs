@@ -63,9 +63,7 @@ fn bytes_codec(word: &str) -> Result<CodecMetadata, String> {
         return Err("`none` cannot be combined with other codecs".to_owned());
     }
     let (name, shorthand) = registry::shorthands().find(|(own, _)| own == name).ok_or_else(|| unknown(name))?;
-    let too_many = || format!("`{name}` has too many parts in `{word}`; known are {}", words());
-    let configuration = (shorthand.read)(parts, word).map_err(|reason| reason.unwrap_or_else(too_many))?;
-    Ok(CodecMetadata::new(name, configuration))
+    Ok(CodecMetadata::new(name, shorthand.read(parts, word)?))
 }
 
 fn unknown(name: &str) -> String {

@@ -150,7 +150,7 @@ impl Numbers {
     }
 
     fn stored_fill(&self, source: &OpenedArray) -> u64 {
-        source.fill_value.as_ref().map_or(0, |fill| self.stored_bits(fill.as_bytes()))
+        source.fill_value.as_ref().map_or(0, |fill| self.stored_bits(&fill.0))
     }
 
     /// Returns the bits of the stored number of an element.

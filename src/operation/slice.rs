@@ -308,7 +308,7 @@ impl Accumulator for SliceReader<'_> {
 impl<'a> SliceReader<'a> {
     pub(super) fn new(slice: &'a Slice, source: &OpenedArray, numbers: &'a CfNumbers) -> Self {
         let fill = source.fill_value.as_ref();
-        SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(fill.as_bytes())) }
+        SliceReader { slice, numbers, absent: fill.map_or(f64::NAN, |fill| numbers.value(&fill.0)) }
     }
 
     /// Reads the slice from some objects. Returns its [`values`](Self::values).

@@ -65,11 +65,11 @@ pub(super) fn encode(data_type: &DataType, value: &FillValue) -> Option<Json> {
     };
     match data_type {
         _ if data_type.is_small_float() => None,
-        DataType::Bool => Some(Json::Bool(value.as_bytes().first().is_some_and(|byte| *byte != 0))),
-        DataType::Number(number) if number.is_float() => double(*number, value.as_bytes()),
+        DataType::Bool => Some(Json::Bool(value.0.first().is_some_and(|byte| *byte != 0))),
+        DataType::Number(number) if number.is_float() => double(*number, &value.0),
         DataType::Number(number) => Some(value_to_json(*number, value.to_bits(data_type)?)),
         DataType::Complex(component) => {
-            let (real, imaginary) = value.as_bytes().split_at_checked(component.size())?;
+            let (real, imaginary) = value.0.split_at_checked(component.size())?;
             Some(Json::Array(vec![double(*component, real)?, double(*component, imaginary)?]))
         }
         _ => None,

@@ -15,7 +15,7 @@ use crate::codec::kinds::array::BoundArray;
 use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
-use crate::metadata::extension::{CodecMetadata, Findings};
+use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
 use crate::metadata::json::Json;
 
 /// A codec, bound to its input chunk. `S` contains the chains inside a shard.
@@ -284,14 +284,10 @@ fn bind_bytes(
         None => Some(BytesSize::Unbounded),
         Some(Representation::Array(_)) => None,
     };
-    // A fault of a codec inside is reported for the chain.
-    for codec in parsed.as_ref().map_or(&[][..], |parsed| parsed.transform.inner()) {
-        bind(&KnownCodec::new(codec), Some(&Representation::Bytes(BytesSize::Unbounded)), diagnostics);
-    }
     let by_kind = |size| kind.map_or(BytesSize::Unbounded, |kind| kind.size.of(size));
     let size = size.map(|size| parsed.as_ref().map_or_else(|| by_kind(size), |parsed| parsed.encoded_size(size)));
-    let runs = parsed.filter(|parsed| !is_faulty && parsed.transform.refusal().is_none());
-    let configuration = runs.map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
+    let configuration =
+        parsed.filter(|_| !is_faulty).map_or(BoundConfiguration::Other, BoundConfiguration::BytesToBytes);
     (configuration, size.map(Representation::Bytes))
 }
 
@@ -348,6 +344,12 @@ fn report_name(known: &KnownCodec<'_>, diagnostics: &mut Vec<Diagnostic>) {
         let message = format!("codec {name} says \"must_understand\": false: readers that do not know it ignore it");
         let help = "where decoding needs the codec, remove \"must_understand\"";
         report(Diagnostic::new(code::CODEC_PASSED_OVER, message).with_help(help));
+    }
+    // The codecs inside report only their configurations.
+    if codec.name == "conditional" {
+        let pointer = format!("{}/configuration/codecs", codec.pointer);
+        let inner = codec.member("codecs").and_then(|inner| read_codecs(inner, &pointer, &mut Vec::new()));
+        inner.iter().flatten().for_each(|codec| report_name(&KnownCodec::new(codec), diagnostics));
     }
 }
 

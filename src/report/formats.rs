@@ -83,7 +83,7 @@ fn descriptor(code: Code) -> Value {
     let page = code.page();
     object(json!({
         "id": code.code,
-        "name": code.name,
+        "name": code.name(),
         "shortDescription": { "text": code.title() },
         "help": { "text": page, "markdown": page },
         "defaultConfiguration": { "level": level(code.severity) },

@@ -96,7 +96,7 @@ impl Fixture {
             faults.extend(what_is_missing(finding));
         }
         for finding in &found {
-            if finding["severity"] != self.code.severity.name() || finding["name"] != self.code.name {
+            if finding["severity"] != self.code.severity.name() || finding["name"] != self.code.name() {
                 faults.push(format!("not as in the table: {finding}"));
             }
         }

@@ -123,10 +123,7 @@ pub(super) fn bind_codec(stage: &Stage, before: &Representation, elements: Eleme
     Ok(match &stage.configuration {
         BoundConfiguration::Array(codec) => {
             array()?;
-            match codec.refusal() {
-                Some(reason) => return Err(unsupported(format!(": {reason}"))),
-                None => Codec::Array(codec.clone()),
-            }
+            Codec::Array(codec.clone())
         }
         BoundConfiguration::Sharding(configuration) => {
             Codec::Sharding(Box::new(BoundSharding::bind(configuration, array()?, elements)?))

@@ -9,7 +9,7 @@ use super::members::{ConfigurationReader, Member};
 use super::vlen::framing::Vlen;
 use super::{ArrayRepresentation, BytesSize, Coder, Representation, V2Form};
 use crate::data_type::{DataType, FillValue, FillValueError, Read, value_to_json};
-use crate::diagnostic::{Code, Diagnostic, Profile, code};
+use crate::diagnostic::{Code, Diagnostic, code};
 use crate::element::{NumberType, element_bits};
 use crate::kernel::cast::Cast;
 use crate::kernel::keep_bits::BitRound;
@@ -30,8 +30,6 @@ pub struct ArrayKind {
     pub(crate) make: fn(&mut Binding<'_>) -> Option<BoundArray>,
     /// True if the codec may be bound to elements of an unknown type.
     pub(crate) takes_any_type: bool,
-    /// Returns the array after the codec if it has no fault but was not bound, as far as its metadata allows.
-    pub(crate) output_unbound: fn(&CodecMetadata, &ArrayRepresentation) -> Option<ArrayRepresentation>,
     /// The form of the configuration in v2.
     pub v2: V2Form,
     /// Returns the id in v2 if it depends on the type of the elements, and the registry's row has none.
@@ -52,7 +50,6 @@ impl ArrayKind {
             members,
             make,
             takes_any_type: false,
-            output_unbound: |_, _| None,
             v2: V2Form::SAME,
             v2_id: |_| None,
             v2_types: None,
@@ -70,17 +67,9 @@ impl ArrayKind {
         let members = ConfigurationReader::of_codec(codec, (self.members)(codec));
         // An unknown type has its own diagnostic.
         let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
-        let taken = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
-        let mut to = Binding { codec, members, array: taken, num_read: None };
-        let mut bound = (self.make)(&mut to).unwrap_or_default();
-        // A fault of the configuration leaves the array after the codec readable, such as a `cast_value` with a wrong
-        // `rounding`. A fault of the binding does not.
-        let bindings = to.num_read.map_or(&[][..], |read| &to.members.diagnostics[read..]);
-        let is_faulty = bindings.iter().any(|found| Profile::Read.forbids(found));
-        if bound.output.is_none() && !is_faulty {
-            let output = array.and_then(|array| (self.output_unbound)(codec, array));
-            bound.output = output.map(Representation::Array);
-        }
+        let array = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
+        let mut to = Binding { codec, members, array };
+        let bound = (self.make)(&mut to).unwrap_or_default();
         found.append(&mut to.members.diagnostics);
         bound
     }
@@ -92,19 +81,11 @@ pub(crate) struct Binding<'a> {
     pub(crate) codec: &'a CodecMetadata,
     /// The members of the configuration, and all diagnostics.
     pub(crate) members: ConfigurationReader<'a>,
-    array: Option<&'a ArrayRepresentation>,
-    /// The number of diagnostics of the configuration, once it is read.
-    num_read: Option<usize>,
+    /// The input array. `None` if there is none, and after a fault in a member's form.
+    pub(crate) array: Option<&'a ArrayRepresentation>,
 }
 
-impl<'a> Binding<'a> {
-    /// Returns the input array. Call it after the configuration is read: later diagnostics are about the binding.
-    /// `None` if there is no array, and after a fault in a member's form.
-    pub(crate) fn array(&mut self) -> Option<&'a ArrayRepresentation> {
-        self.num_read.get_or_insert(self.members.diagnostics.len());
-        self.array
-    }
-
+impl Binding<'_> {
     pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
         self.push(Diagnostic::new(code, message));
     }
@@ -228,16 +209,13 @@ pub(super) fn encoded_fill_value(
     decode: impl Fn(u64) -> Result<u64, FaultKind>,
 ) -> Option<FillValue> {
     let text = |number_type, bits| value_to_json(number_type, bits).to_string();
-    let bits = element_bits(&to.array()?.fill_value.as_ref()?.0);
+    let bits = element_bits(&to.array?.fill_value.as_ref()?.0);
     let fill = text(source, bits);
     let encoded = match encode(bits) {
         Ok(encoded) => encoded,
         Err(kind) => {
-            let reason = match kind {
-                FaultKind::NotANumber => format!("{target} has no NaN, and no entry of `scalar_map` maps it"),
-                FaultKind::Infinite => format!("{target} has no infinity, and no entry of `scalar_map` maps it"),
-                _ => format!("the result is not a value of {target}"),
-            };
+            let (fault, types) = (ElementFault { kind, index: 0 }, Some((source, target)));
+            let reason = CodecError::Element { fault, position: None, bits, types };
             let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
             let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
             to.push(Diagnostic::new(refused, message).with_help(help));

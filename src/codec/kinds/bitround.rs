@@ -26,7 +26,7 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
 }
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let array = to.array()?;
+    let array = to.array?;
     let (data_type, keepbits) = (&array.data_type, to.members.integer_value("keepbits"));
     let Some((size, fraction_bits)) = component_of(data_type) else {
         return to.refuse(code::CODEC_DATA_TYPE, "`bitround` takes integers and floats");

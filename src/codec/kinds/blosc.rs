@@ -10,9 +10,8 @@ use blosc_src::{BLOSC_MAX_OVERHEAD, blosc_cbuffer_validate, blosc_compress_ctx, 
 
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
-use super::{BytesKind, Coder, InV3, KindOf, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
+use super::{BytesKind, Coder, InV3, KindOf, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::diagnostic::code;
-use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::json::{Json, Object};
 
 pub(crate) static BLOSC: BytesKind = BytesKind {
@@ -20,13 +19,18 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
     shorthand: Some(Shorthand {
         usage: "blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]]",
         aliases: &[("lz4", "blosc:lz4"), ("snappy", "blosc:snappy")],
-        read: read_shorthand,
+        parts: &[
+            Part::Choice("cname", "compressor", &COMPRESSORS, "lz4"),
+            Part::Level("clevel", [0, 9], 5),
+            Part::Choice("shuffle", "shuffle", &SHUFFLES, "shuffle"),
+            Part::Zero("blocksize"),
+        ],
     }),
     ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)))
 };
 
 pub(crate) static NUMCODECS: BytesKind =
-    BytesKind { members: NUMCODECS_MEMBERS, make: make_numbered, v2: V2Form::SAME, shorthand: None, ..BLOSC };
+    BytesKind { members: NUMCODECS_MEMBERS, v2: V2Form::SAME, shorthand: None, ..BLOSC };
 
 /// Bytes of the header, which is the most that blosc adds.
 const HEADER: usize = 16;
@@ -58,20 +62,17 @@ fn index_of(names: &[&str], name: &str) -> Option<usize> {
 }
 
 fn make(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    let shuffle = index_of(&SHUFFLES, members.text_value("shuffle"))?;
-    if shuffle > 0 && members.get("typesize").is_none() {
+    let name = members.text_value("shuffle");
+    let shuffle = if name.is_empty() {
+        // numcodecs numbers the shuffles. -1 depends on the size of an element. Bytes have none, so it is 1 here.
+        usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1)
+    } else {
+        index_of(&SHUFFLES, name)?
+    };
+    if shuffle > 0 && !name.is_empty() && members.get("typesize").is_none() {
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         return members.refuse(code::CONFIGURATION_MISSING, "shuffle", message);
     }
-    with_shuffle(members, shuffle)
-}
-
-/// Makes `numcodecs.blosc`. The shuffle -1 depends on the size of an element. Bytes have none, so it is 1 here.
-fn make_numbered(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
-    with_shuffle(members, usize::try_from(members.integer_value::<i64>("shuffle")).unwrap_or(1))
-}
-
-fn with_shuffle(members: &ConfigurationReader<'_>, shuffle: usize) -> Option<Arc<dyn Coder>> {
     Some(Arc::new(Blosc {
         compressor: index_of(&COMPRESSORS, members.text_value("cname"))?,
         level: members.integer_value("clevel"),
@@ -106,30 +107,6 @@ fn write_v2(mut configuration: Object) -> Object {
         configuration.insert("shuffle", number as u64);
     }
     configuration
-}
-
-fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
-    if parts.len() > 3 {
-        return Err(None);
-    }
-    let one_of = |what: &str, known: &[&'static str], text: &str| {
-        if index_of(known, text).is_some() {
-            return Ok(());
-        }
-        let question = match near(text, known.iter().copied()).as_slice() {
-            [] => String::new(),
-            near => format!(" Did you mean {}?", alternatives(near)),
-        };
-        Err(Some(format!("blosc has no {what} `{text}`.{question} Known are {}", known.join(", "))))
-    };
-    let compressor = parts.first().copied().unwrap_or("lz4");
-    let shuffle = parts.get(2).copied().unwrap_or("shuffle");
-    one_of("compressor", &COMPRESSORS, compressor)?;
-    one_of("shuffle", &SHUFFLES, shuffle)?;
-    let level = parts.get(1).map_or(Ok(5), |text| shorthand_level(text, 0, 9))?;
-    let configuration =
-        Object::new().with("cname", compressor).with("clevel", level).with("shuffle", shuffle).with("blocksize", 0_u64);
-    Ok(Some(configuration))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

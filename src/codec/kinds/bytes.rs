@@ -19,7 +19,7 @@ pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKi
 const MEMBERS: &[Member] = &[Member::optional("endian", MemberType::Choice(&["little", "big"]))];
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let array = to.array()?;
+    let array = to.array?;
     let data_type = &array.data_type;
     let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
     // Only v2 has fields of both byte orders in one struct. In v3 one `endian` is for all of them.

@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/cast_value>
 //!
-//! Each entry of `scalar_map` has a side of type `data_type`, which is read at once. The other side is read when the
-//! codec is bound to its input. The first entry of a repeated key is used.
+//! Each entry of `scalar_map` has a side of type `data_type`. The other side is read if the codec is bound to its input.
+//! The first entry of a repeated key is used.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::members::{ConfigurationReader, Member, MemberType, shown};
 use super::{ArrayRepresentation, Coder, Output};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
 use crate::diagnostic::spelling::alternatives;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Profile, code};
 use crate::element::{NumberType, SmallFloat};
 use crate::kernel::cast::{Cast, CastOptions};
 use crate::kernel::{OutOfRange, Rounding};
@@ -22,7 +22,7 @@ use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object};
 
 /// `cast_value`, which v2 does not have.
-pub(crate) static CAST_VALUE: ArrayKind = ArrayKind { output_unbound, ..ArrayKind::new(|_| MEMBERS, bind) };
+pub(crate) static CAST_VALUE: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
 
 pub(crate) const ROUNDINGS: [(&str, Rounding); 5] = [
     ("nearest-even", Rounding::NearestEven),
@@ -65,55 +65,36 @@ fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberTy
     number_type
 }
 
-/// Returns the warning that values are lost, if one type is a float without some integers of the other.
-fn lossy_diagnostic(decoded: NumberType, encoded: NumberType) -> Option<Diagnostic> {
-    let (direction, integer, float) = if is_lossy(decoded, encoded) {
-        ("encodes", decoded, encoded)
-    } else if is_lossy(encoded, decoded) {
-        ("decodes", encoded, decoded)
-    } else {
-        return None;
-    };
-    let message =
-        format!("`cast_value` {direction} `{integer}` as `{float}`, which cannot represent all of its values");
-    Some(Diagnostic::new(code::CAST_VALUE_LOSSY, message))
-}
-
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
     let data_type = members.get("data_type").and_then(|json| target(members, json));
     let rounding = members.choice("rounding", &ROUNDINGS, Rounding::default());
-    let mut out_of_range = members.choice("out_of_range", &OUT_OF_RANGE, OutOfRange::Error);
+    let out_of_range = members.choice("out_of_range", &OUT_OF_RANGE, OutOfRange::Error);
     if out_of_range == Some(OutOfRange::Wrap) && data_type.is_some_and(NumberType::is_float) {
         let message = "`out_of_range` of `cast_value` is \"wrap\", which only an integer `data_type` may have";
         members.report(code::CAST_VALUE_WRAP, "out_of_range", message);
-        out_of_range = None;
     }
-    let [encode, decode] = read_map(members, data_type);
+    let decoded = to.array.and_then(|_| to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from"));
+    let [encode, decode] = read_map(&mut to.members, decoded, data_type);
     // All members are read by now, so that each of their faults is reported.
-    let encoded = data_type?;
-    let array = to.array()?;
-    let decoded = to.real_number(code::CAST_VALUE_DATA_TYPE, "`cast_value` casts from")?;
-    let encode = bind_map(("encode", &encode), decoded, &mut to.members);
-    let decode = bind_map(("decode", &decode), decoded, &mut to.members);
-    let (rounding, out_of_range) = (rounding?, out_of_range?);
-    let options = CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode? };
-    let back = CastOptions { source: encoded, target: decoded, rounding, out_of_range, scalar_map: decode? };
-    if let Some(found) = lossy_diagnostic(decoded, encoded) {
-        to.push(found);
+    if to.members.diagnostics.iter().any(|found| Profile::Read.forbids(found)) {
+        return None;
+    }
+    let (decoded, encoded, rounding, out_of_range) = (decoded?, data_type?, rounding?, out_of_range?);
+    let options = CastOptions { source: decoded, target: encoded, rounding, out_of_range, scalar_map: encode };
+    let back = CastOptions { source: encoded, target: decoded, rounding, out_of_range, scalar_map: decode };
+    let mut directions = [("encodes", decoded, encoded), ("decodes", encoded, decoded)].into_iter();
+    if let Some((direction, integer, float)) = directions.find(|(_, from, into)| is_lossy(*from, *into)) {
+        let lost = "which cannot represent all of its values";
+        to.report(code::CAST_VALUE_LOSSY, format!("`cast_value` {direction} `{integer}` as `{float}`, {lost}"));
     }
     let (encode, decode) = (Cast::new(options), Cast::new(back));
     let codes = [code::CAST_VALUE_FILL_VALUE, code::CAST_VALUE_FILL_VALUE_LOST];
     let (forward, back) = (|bits| encode.convert_one(bits), |bits| decode.convert_one(bits));
     let fill_value = encoded_fill_value(to, "cast_value", (decoded, encoded), codes, forward, back);
     let data_type = DataType::Number(encoded);
-    let output = ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value };
+    let output = ArrayRepresentation { data_type, shape: to.array?.shape.clone(), fill_value };
     Some(BoundArray::to_array(CastValue { encode, decode }, output))
-}
-
-fn output_unbound(codec: &CodecMetadata, array: &ArrayRepresentation) -> Option<ArrayRepresentation> {
-    let data_type = DataType::from_metadata(codec.member("data_type")?).ok()?;
-    Some(ArrayRepresentation { data_type, shape: array.shape.clone(), fill_value: None })
 }
 
 #[derive(Debug, Clone)]
@@ -197,106 +178,75 @@ pub fn is_lossy(source: NumberType, target: NumberType) -> bool {
     greatest >= 1_i128 << (format.fraction_bits + 1) || target.small_float().is_some_and(is_beyond)
 }
 
-/// The limit of errors is higher than that of warnings, so that many warnings hide no error.
-const MOST_ERRORS: usize = 2 * MAX_FAULTS;
-
-/// An entry whose side of type `data_type` has been read.
-struct MapEntry<'a> {
-    /// Its position in the list.
-    index: usize,
-    /// The bits of the side that has been read.
-    bits: u64,
-    /// The side whose type is not known yet.
-    unread: &'a Json,
-}
-
-/// Reads `encode` and `decode`. Invalid entries are left out.
-fn read_map<'a>(members: &mut ConfigurationReader<'a>, target: Option<NumberType>) -> [Vec<MapEntry<'a>>; 2] {
+/// Reads `encode` and `decode` for a type before and a type after the codec.
+fn read_map(
+    members: &mut ConfigurationReader<'_>,
+    decoded: Option<NumberType>,
+    encoded: Option<NumberType>,
+) -> [Vec<(u64, u64)>; 2] {
     let Some(json) = members.get("scalar_map") else { return Default::default() };
     let object = json.as_object();
     let object = object.or_else(|| members.unexpected(code::CONFIGURATION_TYPE, "scalar_map", "an object", json));
     let mut map = ConfigurationReader::new("scalar_map", object, members.pointer_to("scalar_map"), OF_SCALAR_MAP);
-    let lists = ["encode", "decode"].map(|name| read_list(&mut map, name, target));
+    let lists = [("encode", [decoded, encoded]), ("decode", [encoded, decoded])];
+    let lists = lists.map(|(name, types)| read_list(&mut map, name, types));
     members.diagnostics.append(&mut map.diagnostics);
     lists
 }
 
-fn read_list<'a>(map: &mut ConfigurationReader<'a>, name: &str, target: Option<NumberType>) -> Vec<MapEntry<'a>> {
+/// Reads a list of entries, and keeps the first of each key. An entry with a fault, or with a side of unknown type, is
+/// left out.
+fn read_list(
+    map: &mut ConfigurationReader<'_>,
+    name: &str,
+    [source, target]: [Option<NumberType>; 2],
+) -> Vec<(u64, u64)> {
     let Some(json) = map.get(name) else { return Vec::new() };
     let list = json.as_array().or_else(|| map.unexpected(code::CONFIGURATION_TYPE, name, "an array of pairs", json));
-    let mut entries = Vec::new();
+    let (mut pairs, mut keys) = (Vec::new(), HashSet::new());
     for (index, json) in list.unwrap_or_default().iter().enumerate() {
-        let (pointer, what) = (format!("{}/{index}", map.pointer_to(name)), what(name, index));
+        let (pointer, what) =
+            (format!("{}/{index}", map.pointer_to(name)), format!("entry {index} of `scalar_map.{name}`"));
         let Some([key, value]) = json.as_array() else {
             let found = json.as_array().map_or_else(|| shown(json), |pair| format!("{} values", pair.len()));
-            let message = format!("{what}: expected a key and a value, found {found}");
             if map.diagnostics.len() < MOST_ERRORS {
+                let message = format!("{what}: expected a key and a value, found {found}");
                 map.diagnostics.add(code::CAST_VALUE_SCALAR, pointer, message);
             }
             continue;
         };
-        let (read, unread) = if name == "encode" { (value, key) } else { (key, value) };
-        let Some(target) = target else { continue };
-        if let Some(bits) = side((target, read), &what, &pointer, (0, &mut map.diagnostics)) {
-            entries.push(MapEntry { index, bits, unread });
-        }
-    }
-    entries
-}
-
-/// Returns the name of an entry for messages.
-fn what(name: &str, index: usize) -> String {
-    format!("entry {index} of `scalar_map.{name}`")
-}
-
-/// Reads the other side of each entry of a list, and keeps the first entry of each key. `None` if a side is not a value
-/// of `decoded`.
-fn bind_map(
-    (name, entries): (&str, &[MapEntry<'_>]),
-    decoded: NumberType,
-    members: &mut ConfigurationReader<'_>,
-) -> Option<Vec<(u64, u64)>> {
-    let pointer = members.pointer_to("scalar_map");
-    let pointer_to = |index| format!("{pointer}/{name}/{index}");
-    let diagnostics = &mut members.diagnostics;
-    let before = diagnostics.len();
-    let mut read = Vec::with_capacity(entries.len());
-    for MapEntry { index, bits, unread } in entries {
-        let rest = side((decoded, unread), &what(name, *index), &pointer_to(*index), (before, diagnostics));
-        let pair = rest.map(|rest| if name == "encode" { (rest, *bits) } else { (*bits, rest) });
-        read.extend(pair.map(|pair| (*index, pair)));
-    }
-    if read.len() < entries.len() {
-        return None;
-    }
-    let before = diagnostics.len();
-    // Only equal bits repeat a key. An entry for 0.0 and one for -0.0 are both used.
-    let mut seen = HashSet::new();
-    read.retain(|(index, (key, _))| {
-        let is_first = seen.insert(*key);
-        if !is_first && diagnostics.len() - before < MAX_FAULTS {
-            let message = format!("{} repeats a key; the first entry counts", what(name, *index));
+        let Ok(key) = side(source, key, &what, &pointer, &mut map.diagnostics) else { continue };
+        let Ok(value) = side(target, value, &what, &pointer, &mut map.diagnostics) else { continue };
+        let Some((key, value)) = key.zip(value) else { continue };
+        // Only equal bits repeat a key. An entry for 0.0 and one for -0.0 are both used.
+        if keys.insert(key) {
+            pairs.push((key, value));
+        } else if map.diagnostics.len() < MAX_FAULTS {
+            let message = format!("{what} repeats a key; the first entry counts");
             let help = "remove it: zarr-python takes the last entry of a key";
-            diagnostics.advise(code::CAST_VALUE_SCALAR_REPEATED, pointer_to(*index), message, help);
+            map.diagnostics.advise(code::CAST_VALUE_SCALAR_REPEATED, pointer, message, help);
         }
-        is_first
-    });
-    Some(read.into_iter().map(|(_, pair)| pair).collect())
+    }
+    pairs
 }
 
-/// Reads one side of an entry. `None` after an error if it is not a value. The findings after the first `before` are
-/// limited to a readable number. If there is any error, one is always among them.
+/// The limit of errors is higher than that of warnings, so that many warnings hide no error.
+const MOST_ERRORS: usize = 2 * MAX_FAULTS;
+
+/// Reads one side of an entry: `None` if its type is not known. An error has been reported.
 fn side(
-    (number_type, json): (NumberType, &Json),
+    number_type: Option<NumberType>,
+    json: &Json,
     what: &str,
     pointer: &str,
-    (before, diagnostics): (usize, &mut Vec<Diagnostic>),
-) -> Option<u64> {
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<u64>, ()> {
+    let Some(number_type) = number_type else { return Ok(None) };
     let read = value_from_json(number_type, json);
-    let limit = before + if read.is_ok() { MAX_FAULTS } else { MOST_ERRORS };
+    let limit = if read.is_ok() { MAX_FAULTS } else { MOST_ERRORS };
     if diagnostics.len() < limit {
-        scalar((code::CAST_VALUE_SCALAR, what), read, pointer, diagnostics)
+        scalar((code::CAST_VALUE_SCALAR, what), read, pointer, diagnostics).map(Some).ok_or(())
     } else {
-        read.ok().map(|read| read.value)
+        read.map(|read| Some(read.value)).map_err(drop)
     }
 }

@@ -25,11 +25,7 @@ const OF_JENKINS: &[Member] = &[
 /// `crc32c`, the CRC of Castagnoli. It has no members.
 pub(crate) static CRC32C: BytesKind = BytesKind {
     v2: V2Form { read: read_v2, ..V2Form::SAME },
-    shorthand: Some(Shorthand {
-        usage: "crc32c",
-        aliases: &[("crc32", "crc32c")],
-        read: |parts, _| if parts.is_empty() { Ok(None) } else { Err(None) },
-    }),
+    shorthand: Some(Shorthand { usage: "crc32c", aliases: &[("crc32", "crc32c")], parts: &[] }),
     ..kind(&[], |members, _| Some(checksum(members, crc32c)))
 };
 

@@ -12,7 +12,7 @@ use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberType};
 use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
 use crate::diagnostic::code;
-use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
+use crate::metadata::extension::{Findings, read_codecs};
 
 /// `conditional`. The codecs inside determine its size.
 pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
@@ -22,10 +22,8 @@ const MEMBERS: &[Member] =
 
 #[derive(Debug)]
 struct Conditional {
-    /// The codecs inside, as in the document.
-    metadata: Vec<CodecMetadata>,
-    /// The codecs inside, ready to run. The error is the reason why one of them cannot.
-    codecs: Result<Vec<BytesCodec>, String>,
+    /// The codecs inside.
+    codecs: Vec<BytesCodec>,
     /// Bytes before a chunk that mark the codecs that encoded it.
     header_bytes: usize,
 }
@@ -33,10 +31,16 @@ struct Conditional {
 fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
     let pointer = members.pointer_to("codecs");
     let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
+    let mut codecs = Vec::with_capacity(metadata.len());
     for codec in &metadata {
-        if matches!(kind_of(&codec.name), InnerKind::Array) {
-            let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
-            members.diagnostics.add(code::CODEC_ORDER, codec.pointer.as_str(), message);
+        match kind_of(&codec.name) {
+            InnerKind::Bytes(kind) => codecs.extend(BytesCodec::parse(kind, codec, kind_of, &mut members.diagnostics)),
+            InnerKind::Array => {
+                let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
+                members.diagnostics.add(code::CODEC_ORDER, codec.pointer.as_str(), message);
+            }
+            // The caller reports it.
+            InnerKind::NotRun => {}
         }
     }
     let least = metadata.len().div_ceil(8) as u64 * 8;
@@ -48,25 +52,18 @@ fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dy
         let json = members.get("header_bits")?;
         return members.unexpected(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
     }
-    // Faults of the codecs inside are not reported here. The caller checks each codec inside a chain, too.
-    let codecs = metadata.iter().map(|codec| BytesCodec::checked(codec, kind_of)).collect();
     let header_bytes = usize::try_from(header_bits / 8).ok()?;
-    Some(Arc::new(Conditional { metadata, codecs, header_bytes }))
-}
-
-impl Conditional {
-    fn codecs(&self) -> &[BytesCodec] {
-        self.codecs.as_deref().unwrap_or_default()
-    }
+    (codecs.len() == metadata.len()).then(|| Arc::new(Conditional { codecs, header_bytes }) as _)
 }
 
 impl Coder for Conditional {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         let mut header = vec![0_u8; self.header_bytes];
         let mut body = Cow::Borrowed(decoded);
-        for (index, codec) in self.codecs().iter().enumerate() {
+        for (index, codec) in self.codecs.iter().enumerate() {
             let mut next = Vec::new();
-            codec.encode(&body, &mut next, out.contexts).map_err(CodecError::encode)?;
+            let result = codec.encode(&body, &mut next, out.contexts);
+            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name())))?;
             let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < body.len() {
                 header[index / 8] |= 1 << (index % 8);
@@ -84,14 +81,14 @@ impl Coder for Conditional {
             return Err(CodecError::short(self.header_bytes, encoded.len()));
         };
         let is_set = |index: usize| header[index / 8] >> (index % 8) & 1 == 1;
-        if let Some(index) = (self.codecs().len()..header.len() * 8).find(|index| is_set(*index)) {
+        if let Some(index) = (self.codecs.len()..header.len() * 8).find(|index| is_set(*index)) {
             let reason = format!("bit {index} of its header is set, which stands for no codec");
             return Err(CodecError::corrupt(reason));
         }
         // The decoded size of each applied codec, from the codecs before it.
         let mut applied = Vec::new();
         let mut size = out.allowed;
-        for (index, codec) in self.codecs().iter().enumerate().filter(|(index, _)| is_set(*index)) {
+        for (index, codec) in self.codecs.iter().enumerate().filter(|(index, _)| is_set(*index)) {
             applied.push((index, size));
             size = after(codec, size);
         }
@@ -101,7 +98,7 @@ impl Coder for Conditional {
         }
         let mut current = Cow::Borrowed(body);
         for (index, size) in applied.into_iter().rev() {
-            let codec = &self.codecs()[index];
+            let codec = &self.codecs[index];
             codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(codec.name(), error))?;
             current = Cow::Owned(std::mem::take(out.bytes));
         }
@@ -111,30 +108,19 @@ impl Coder for Conditional {
 
     /// Counts two buffers in addition to those of its caller, and the memory of the codecs.
     fn context_bytes(&self, decoded: u64) -> u64 {
-        let contexts = self.codecs().iter().map(|codec| codec.context_bytes(decoded)).max();
+        let contexts = self.codecs.iter().map(|codec| codec.context_bytes(decoded)).max();
         contexts.unwrap_or(0).saturating_add(decoded.saturating_mul(2))
     }
 
     /// Adds the header to the greatest size that any of the codecs can produce.
     fn encoded_size(&self, _: SizeRule, decoded: BytesSize) -> BytesSize {
-        if self.codecs.is_err() {
-            return BytesSize::Unbounded;
-        }
         let limit = decoded.bound().and_then(|limit| {
-            self.codecs()
+            self.codecs
                 .iter()
                 .try_fold(limit, |limit, codec| Some(limit.max(codec.encoded_size(BytesSize::Bounded(limit)).bound()?)))
         });
         let limit = limit.and_then(|limit| limit.checked_add(self.header_bytes as u64));
         BytesSize::at_most(limit)
-    }
-
-    fn inner(&self) -> &[CodecMetadata] {
-        &self.metadata
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.codecs.as_ref().err().cloned()
     }
 }
 
@@ -149,11 +135,7 @@ fn after(codec: &BytesCodec, size: BytesSize) -> BytesSize {
 /// Returns the fault of a codec inside. A fault of a length or of memory keeps its kind.
 fn inside(codec: &str, error: CodecError) -> CodecError {
     match error {
-        CodecError::Length { message, found } => {
-            let own = message.strip_prefix(&format!("`{codec}`: ")).map(str::to_owned);
-            CodecError::Length { message: own.unwrap_or(message), found }
-        }
-        CodecError::Memory { .. } => error,
-        error => CodecError::corrupt(error),
+        CodecError::Length { .. } | CodecError::Memory { .. } => error,
+        error => CodecError::corrupt(format!("`{codec}`: {error}")),
     }
 }

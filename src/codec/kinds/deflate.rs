@@ -10,7 +10,7 @@ use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompr
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::representation::size;
-use super::{BytesKind, BytesSize, Coder, InV3, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
+use super::{BytesKind, BytesSize, Coder, InV3, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", MemberType::Integer(0, 9))];
@@ -29,7 +29,7 @@ pub(crate) static GZIP: BytesKind = BytesKind {
     shorthand: Some(Shorthand {
         usage: "gzip[:LEVEL]",
         aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
-        read: read_shorthand,
+        parts: &[Part::Level("level", [0, 9], 6)],
     }),
     ..BytesKind::new(MEMBERS, |members, _| Some(Arc::new(Gzip(level(members)))), SizeRule::AtMost(bound))
 };
@@ -47,15 +47,6 @@ fn read_v2(mut members: Object, _: u64) -> InV3 {
         members.insert("level", 6_u64);
     }
     (None, Some(members))
-}
-
-fn read_shorthand(parts: &[&str], _: &str) -> ShorthandRead {
-    let level = match parts {
-        [] => 6,
-        [text] => shorthand_level(text, 0, 9)?,
-        _ => return Err(None),
-    };
-    Ok(Some(Object::new().with("level", level)))
 }
 
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];

@@ -7,13 +7,15 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/>,
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
 
+use std::sync::Arc;
+
 use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, zeroed};
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
-use super::{ArrayRepresentation, Coder, Output};
+use super::{ArrayRepresentation, Coder, Output, Representation};
 use crate::diagnostic::code;
 use crate::grid::{MAX_RANK, num_elements};
-use crate::kernel::transpose::{Transpose, TransposeError};
+use crate::kernel::transpose::Transpose;
 use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::{Json, Object};
 
@@ -74,7 +76,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
         }
         other => return members.unexpected(code::CONFIGURATION_TYPE, "order", PERMUTATION, other),
     };
-    let array = to.array()?;
+    let array = to.array?;
     let rank = array.shape.len();
     let of_letter = || if reversed { (0..rank).rev().collect() } else { (0..rank).collect() };
     let order: Vec<usize> = permutation.unwrap_or_else(of_letter);
@@ -84,41 +86,31 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
     }
     let shape = order.iter().map(|dimension| array.shape[*dimension]).collect();
     // For opaque or variable-length elements only the order counts.
-    let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1));
-    let output = ArrayRepresentation { shape, ..array.clone() };
-    Some(BoundArray::to_array(Permuted { order, plan }, output))
+    let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1)).ok();
+    let output = Some(Representation::Array(ArrayRepresentation { shape, ..array.clone() }));
+    // A chunk that does not fit into memory has no plan. It is reported when the chain is bound.
+    Some(BoundArray { codec: plan.map(|plan| Arc::new(Permuted { order, plan }) as _), output })
 }
 
 #[derive(Debug)]
 struct Permuted {
     order: Vec<usize>,
-    /// The plan of the permutation, or an error if the chunk does not fit into memory.
-    plan: Result<Transpose, TransposeError>,
-}
-
-impl Permuted {
-    fn plan(&self) -> Result<&Transpose, CodecError> {
-        self.plan.as_ref().map_err(CodecError::bytes)
-    }
+    plan: Transpose,
 }
 
 impl Coder for Permuted {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         zeroed(out.bytes, decoded.len())?;
-        self.plan()?.encode(decoded, out.bytes).map_err(CodecError::bytes)
+        self.plan.encode(decoded, out.bytes).map_err(CodecError::bytes)
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
         zeroed(out.bytes, encoded.len())?;
-        self.plan()?.decode(encoded, out.bytes).map_err(CodecError::bytes)
+        self.plan.decode(encoded, out.bytes).map_err(CodecError::bytes)
     }
 
     fn effect(&self) -> Effect<'_> {
         Effect::Transpose(&self.order)
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.plan.as_ref().err().map(ToString::to_string)
     }
 
     fn written(&self) -> Option<CodecMetadata> {
@@ -244,7 +236,7 @@ fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64])
 fn bind_reshape(to: &mut Binding<'_>) -> Option<BoundArray> {
     let json = to.members.get("shape")?;
     let shape = shape(&mut to.members, json)?;
-    let array = to.array()?;
+    let array = to.array?;
     let shape = encoded_shape(&shape, &array.shape).map_err(|reason| {
         let message = format!("`reshape` of a chunk of {:?}: {reason}", array.shape);
         to.members.report(code::RESHAPE_SHAPE, "shape", message);

@@ -109,16 +109,6 @@ impl CodecError {
         let bits = source.get(fault.index * size..(fault.index + 1) * size).map_or(0, element_bits);
         CodecError::Element { fault, position: None, bits, types }
     }
-
-    /// Adds the name of the codec before the message.
-    pub(super) fn of_codec(mut self, codec: &str) -> Self {
-        if let CodecError::Bytes(message) | CodecError::Checksum(message) | CodecError::Length { message, .. } =
-            &mut self
-        {
-            message.insert_str(0, &format!("`{codec}`: "));
-        }
-        self
-    }
 }
 
 impl BytesSize {

@@ -45,7 +45,7 @@ const fn number(name: &'static str) -> Member {
 }
 
 fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let (array, codec) = (to.array()?, to.codec);
+    let (array, codec) = (to.array?, to.codec);
     let member = |names: [&str; 2]| names.iter().find_map(|name| numpy_data_type(to.members.get(name)?.as_str()?));
     let (name, data_type) = (codec.name.as_str(), &array.data_type);
     let decoded = member(["dtype", "decode_dtype"]).unwrap_or_else(|| data_type.clone());
@@ -156,7 +156,7 @@ pub(crate) static PACK_BOOLEANS: ArrayKind =
     ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new(|_| &[], bind_booleans) };
 
 fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let array = to.array()?;
+    let array = to.array?;
     let data_type = &array.data_type;
     // numcodecs views bytes as booleans.
     if *data_type != DataType::Bool && !(to.codec.view.is_some() && data_type.size() == Some(1)) {

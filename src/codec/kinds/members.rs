@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 
 use crate::data_type::DataType;
+use crate::diagnostic::quantity::shortened;
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object, member_pointer};
@@ -150,7 +151,7 @@ impl<'a> ConfigurationReader<'a> {
         };
         let unknown = self.object.into_iter().flat_map(|object| object.unknown_names(&names));
         for name in unknown.take(MAX_FAULTS) {
-            let message = format!("`{}` has no member `{}`", self.codec, shortened(name));
+            let message = format!("`{}` has no member `{}`", self.codec, shortened(name.to_owned(), SHOWN));
             self.diagnostics.advise(code::CONFIGURATION_UNKNOWN, self.pointer_to(name), message, help());
         }
     }
@@ -224,12 +225,6 @@ impl<'a> ConfigurationReader<'a> {
         T::try_from(value).unwrap_or_default()
     }
 
-    /// Returns the boolean, or the table's default.
-    pub(crate) fn boolean_value(&self, name: &str) -> bool {
-        let default = matches!(self.default_of(name), MemberDefault::Boolean(true));
-        self.given(name).and_then(Json::as_bool).unwrap_or(default)
-    }
-
     /// Returns the string, or the table's default.
     pub(crate) fn text_value(&self, name: &str) -> &'a str {
         let default = if let MemberDefault::Text(text) = self.default_of(name) { text } else { "" };
@@ -291,17 +286,15 @@ pub(crate) const fn wrong(is_type_right: bool) -> Code {
     if is_type_right { code::CONFIGURATION_VALUE } else { code::CONFIGURATION_TYPE }
 }
 
+/// The most characters of a value in a message.
+const SHOWN: usize = 40;
+
 /// Returns a JSON value for a message, shortened.
 pub(crate) fn shown(json: &Json) -> String {
     match json {
         Json::Bool(value) => value.to_string(),
-        Json::Number(number) => shortened(number.literal()),
-        Json::String(text) => format!("{:?}", shortened(text)),
+        Json::Number(number) => shortened(number.literal().to_owned(), SHOWN),
+        Json::String(text) => format!("{:?}", shortened(text.to_string(), SHOWN)),
         other => other.kind().to_owned(),
     }
-}
-
-fn shortened(text: &str) -> String {
-    const LENGTH: usize = 40;
-    if let Some((end, _)) = text.char_indices().nth(LENGTH) { format!("{}...", &text[..end]) } else { text.to_owned() }
 }

@@ -42,7 +42,8 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Profile};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::{alternatives, near};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
 use members::{ConfigurationReader, Member};
@@ -143,11 +144,6 @@ pub trait Coder: Debug + Send + Sync {
         None
     }
 
-    /// Returns the reason if it cannot run.
-    fn refusal(&self) -> Option<String> {
-        None
-    }
-
     /// Returns its metadata as written, without members that equal their defaults. `None` if they stay unchanged.
     fn written(&self) -> Option<CodecMetadata> {
         None
@@ -167,18 +163,10 @@ pub trait Coder: Debug + Send + Sync {
     fn holds_checksum(&self, _encoded: &[u8]) -> Option<bool> {
         None
     }
-
-    /// Returns the codecs inside this one, in encode order.
-    fn inner(&self) -> &[CodecMetadata] {
-        &[]
-    }
 }
 
 /// A v2 codec in v3: the name if the registry's row has another name, and the configuration.
 pub type InV3 = (Option<&'static str>, Option<Object>);
-
-/// The configuration of a word. The error contains what is expected, or nothing if there are too many parts.
-pub type ShorthandRead = Result<Option<Object>, Option<String>>;
 
 /// The form of a configuration in v2, which is that of numcodecs. The `id` is in the registry.
 #[derive(Debug, Clone, Copy)]
@@ -215,14 +203,58 @@ pub struct Shorthand {
     pub usage: &'static str,
     /// Names in other programs, each with the word to use instead.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Reads the configuration from the parts after the word and the whole text.
-    pub read: fn(&[&str], &str) -> ShorthandRead,
+    /// The parts after the word, in order.
+    pub(crate) parts: &'static [Part],
 }
 
-/// Reads the level of a shorthand. The error contains the valid levels.
-pub(crate) fn shorthand_level(text: &str, least: i64, greatest: i64) -> Result<i64, String> {
-    let level = text.parse().ok().filter(|level| (least..=greatest).contains(level));
-    level.ok_or_else(|| format!("expected a level from {least} to {greatest}; found `{text}`"))
+/// A part of a word: the member that it sets, and the value without it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    /// A level from the first to the second number.
+    Level(&'static str, [i64; 2], i64),
+    /// One of these names. The second text is what messages call it.
+    Choice(&'static str, &'static str, &'static [&'static str], &'static str),
+    /// The name of the member, which makes it true.
+    Flag(&'static str),
+    /// No part: the member is 0.
+    Zero(&'static str),
+}
+
+impl Shorthand {
+    /// Reads the configuration from the parts of a word. The error contains what is expected.
+    pub fn read(&self, parts: &[&str], word: &str) -> Result<Option<Object>, String> {
+        let is_flag = |text: &str| self.parts.iter().any(|part| matches!(part, Part::Flag(flag) if *flag == text));
+        let (mut rest, mut members) = (parts.iter().copied().peekable(), Object::new());
+        for part in self.parts {
+            match *part {
+                Part::Level(name, [least, greatest], default) => {
+                    // The level before a flag may be absent.
+                    let text = rest.next_if(|text| !is_flag(text)).map_or_else(|| default.to_string(), str::to_owned);
+                    let level = text.parse::<i64>().ok().filter(|level| (least..=greatest).contains(level));
+                    let fault = || format!("expected a level from {least} to {greatest}; found `{text}`");
+                    members.insert(name, level.ok_or_else(fault)?);
+                }
+                Part::Choice(name, what, known, default) => {
+                    let text = rest.next().unwrap_or(default);
+                    if !known.contains(&text) {
+                        let question = match near(text, known.iter().copied()).as_slice() {
+                            [] => String::new(),
+                            near => format!(" Did you mean {}?", alternatives(near)),
+                        };
+                        let known = known.join(", ");
+                        return Err(format!("there is no {what} `{text}` in `{word}`.{question} Known are {known}"));
+                    }
+                    members.insert(name, text);
+                }
+                Part::Flag(name) => members.insert(name, rest.next_if_eq(&name).is_some()),
+                Part::Zero(name) => members.insert(name, 0_u64),
+            }
+        }
+        match rest.next() {
+            Some(_) => Err(format!("expected {}; found `{word}`", self.usage)),
+            None => Ok(Some(members).filter(|members| !members.is_empty())),
+        }
+    }
 }
 
 /// A bytes->bytes codec, ready to run.
@@ -256,26 +288,6 @@ impl BytesCodec {
         BytesCodec { name: codec.name.clone(), stores_checksum, kind, transform: coder }
     }
 
-    /// Makes a codec that can run. The error is the reason why it cannot.
-    pub(crate) fn checked(codec: &CodecMetadata, kind_of: KindOf) -> Result<Self, String> {
-        let kind = match kind_of(&codec.name) {
-            InnerKind::Bytes(kind) => kind,
-            InnerKind::Array => return Err(format!("`{}`: it does not turn bytes into bytes", codec.name)),
-            InnerKind::NotRun => return Err(format!("`{}`: this program does not run it", codec.name)),
-        };
-        let mut found = Vec::new();
-        let parsed = Self::parse(kind, codec, kind_of, &mut found);
-        let reason = match (found.into_iter().find(|found| Profile::Read.forbids(found)), parsed) {
-            (Some(error), _) => error.message,
-            (None, None) => "the configuration is not valid".to_owned(),
-            (None, Some(parsed)) => match parsed.transform.refusal() {
-                Some(reason) => reason,
-                None => return Ok(parsed),
-            },
-        };
-        Err(format!("`{}`: {reason}", codec.name))
-    }
-
     /// Returns the name in metadata.
     pub fn name(&self) -> &str {
         &self.name
@@ -285,8 +297,7 @@ impl BytesCodec {
     pub fn encode(&self, decoded: &[u8], encoded: &mut Vec<u8>, contexts: &mut Contexts) -> Result<(), CodecError> {
         encoded.clear();
         let allowed = BytesSize::Fixed(decoded.len() as u64);
-        let result = self.transform.encode(decoded, &mut Output { bytes: encoded, allowed, contexts });
-        result.map_err(|error| error.of_codec(&self.name))
+        self.transform.encode(decoded, &mut Output { bytes: encoded, allowed, contexts })
     }
 
     /// Decodes `encoded` into `decoded`, whose contents are replaced. It fails if the size of the output is not that of
@@ -299,10 +310,9 @@ impl BytesCodec {
         contexts: &mut Contexts,
     ) -> Result<(), CodecError> {
         decoded.clear();
-        let mut out = Output { bytes: decoded, allowed: bound, contexts };
-        let result = self.transform.decode(encoded, &mut out);
+        self.transform.decode(encoded, &mut Output { bytes: decoded, allowed: bound, contexts })?;
         // The decoders stop at the limit. Only here is a result found that is too short.
-        result.and_then(|()| bound.check(decoded.len())).map_err(|error| error.of_codec(&self.name))
+        bound.check(decoded.len())
     }
 
     /// Returns the bytes of memory that it needs in addition to its buffers to encode or decode `decoded` bytes.

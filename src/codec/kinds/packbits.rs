@@ -6,6 +6,7 @@
 use super::array::{ArrayKind, Binding, BoundArray, Effect, zeroed};
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
+use super::representation::size;
 use super::{BytesSize, Coder, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
@@ -14,17 +15,6 @@ use crate::metadata::extension::Findings;
 
 /// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
 pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
-
-/// The location of the number of padding bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PaddingEncoding {
-    /// It is not stored.
-    None,
-    /// In a byte before the packed bits.
-    FirstByte,
-    /// In a byte after the packed bits.
-    LastByte,
-}
 
 /// `packbits` for one data type. Bits are stored from the least significant up, element after element. Unused bits of
 /// the last byte are zero. A configured padding byte is also written for types of whole bytes.
@@ -42,30 +32,30 @@ struct PackBits {
     first_bit: u32,
     /// The highest bit that is stored.
     last_bit: u32,
-    /// The location of the number of padding bits.
-    padding_encoding: PaddingEncoding,
+    /// The location of the number of padding bits: `none`, or a byte before or after the packed bits (`first_byte`,
+    /// `last_byte`).
+    padding_encoding: &'static str,
     num_elements: u64,
 }
 
+const PADDING_ENCODINGS: [&str; 3] = ["none", "first_byte", "last_byte"];
+
 const MEMBERS: &[Member] = &[
-    Member::optional("padding_encoding", MemberType::Choice(&["none", "first_byte", "last_byte"])),
+    Member::optional("padding_encoding", MemberType::Choice(&PADDING_ENCODINGS)),
     Member::new("first_bit", MemberType::Integer(0, 63), MemberDefault::Null),
     Member::new("last_bit", MemberType::Integer(0, 63), MemberDefault::Null),
 ];
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let members = &mut to.members;
-    let padding_encoding = match members.text_value("padding_encoding") {
-        "first_byte" => PaddingEncoding::FirstByte,
-        "last_byte" => PaddingEncoding::LastByte,
-        _ => PaddingEncoding::None,
-    };
+    let padding_encoding = members.text_value("padding_encoding");
+    let padding_encoding = PADDING_ENCODINGS.into_iter().find(|name| *name == padding_encoding).unwrap_or("none");
     let (first_bit, last_bit) = (members.integer_value("first_bit"), members.integer("last_bit"));
     if let Some(last) = last_bit.filter(|last| members.is_valid && *last < first_bit) {
         let message = format!("`last_bit` {last} of `packbits` is below `first_bit` {first_bit}");
         return members.refuse(code::CONFIGURATION_VALUE, "last_bit", message);
     }
-    let array = to.array()?;
+    let array = to.array?;
     let data_type = &array.data_type;
     let (number, num_components) = match data_type.stored_components() {
         Some((number, num_components)) => (Some(number), num_components),
@@ -96,8 +86,8 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         padding_encoding,
         num_elements: array.num_elements().unwrap_or(u64::MAX),
     };
-    let size = bound.layout().map(|(packed, _)| packed as u64 + bound.num_padding_bytes() as u64);
-    Some(BoundArray::to_bytes(bound, size.map_or(BytesSize::Unbounded, BytesSize::Fixed)))
+    let size = bound.layout().map(|(packed, _)| BytesSize::Fixed((packed + bound.num_padding_bytes()) as u64));
+    Some(BoundArray::to_bytes(bound, size.unwrap_or(BytesSize::Unbounded)))
 }
 
 impl PackBits {
@@ -107,7 +97,7 @@ impl PackBits {
     }
 
     fn num_padding_bytes(&self) -> usize {
-        usize::from(self.padding_encoding != PaddingEncoding::None)
+        usize::from(self.padding_encoding != "none")
     }
 
     /// Returns the packed bytes of a chunk, and the number of padding bits in the last. `None` if they do not fit into
@@ -120,20 +110,6 @@ impl PackBits {
         Some((packed, u8::try_from(packed as u128 * 8 - bits).ok()?))
     }
 
-    /// Returns the layout, and the bytes of a decoded chunk.
-    fn sizes(&self) -> Result<(usize, u8, usize), CodecError> {
-        let element = self.component_size * self.num_components;
-        let decoded = usize::try_from(self.num_elements).ok().and_then(|count| count.checked_mul(element));
-        let sizes = self.layout().zip(decoded).map(|((packed, padding), decoded)| (packed, padding, decoded));
-        sizes.ok_or_else(|| {
-            CodecError::Bytes(format!("`packbits`: {} elements do not fit in memory", self.num_elements))
-        })
-    }
-
-    fn wrong_length(side: &str, expected: usize, found: usize) -> CodecError {
-        CodecError::Bytes(format!("`packbits`: expected {expected} {side} bytes, found {found}"))
-    }
-
     fn pack<T: Element>(&self, decoded: &[u8], encoded: &mut Vec<u8>) -> Result<(), CodecError> {
         let Self { num_components, bits, first_bit, .. } = *self;
         let width = self.stored_bits();
@@ -144,7 +120,7 @@ impl PackBits {
             let pattern = bytemuck::pod_read_unaligned::<T>(component).to_bits64();
             if !self.holds(pattern) {
                 let index = index / num_components;
-                let message = format!("`packbits`: element {index} has bits outside of the {bits} of its data type");
+                let message = format!("element {index} has bits outside of the {bits} of its data type");
                 return Err(CodecError::Bytes(message));
             }
             word |= u128::from((pattern >> first_bit) & mask) << filled;
@@ -161,30 +137,28 @@ impl PackBits {
     }
 
     /// Checks length and padding, and returns the packed bytes without the padding byte.
-    fn check<'a>(&self, encoded: &'a [u8], packed: usize, padding: u8) -> Result<&'a [u8], CodecError> {
-        let expected = packed + self.num_padding_bytes();
-        let split = match self.padding_encoding {
-            _ if encoded.len() != expected => None,
-            PaddingEncoding::None => Some((padding, encoded)),
-            PaddingEncoding::FirstByte => encoded.split_first().map(|(&byte, packed)| (byte, packed)),
-            PaddingEncoding::LastByte => encoded.split_last().map(|(&byte, packed)| (byte, packed)),
-        };
-        let Some((found, packed)) = split else {
-            return Err(Self::wrong_length("encoded", expected, encoded.len()));
-        };
-        if found != padding {
-            let message = format!("`packbits`: expected a padding byte of {padding}, found {found}");
+    fn check<'a>(&self, encoded: &'a [u8]) -> Result<&'a [u8], CodecError> {
+        let (size, padding) = self.layout().ok_or(CodecError::memory(usize::MAX))?;
+        let expected = size + self.num_padding_bytes();
+        if encoded.len() != expected {
+            let message = format!("expected {expected} encoded bytes, found {}", encoded.len());
             return Err(CodecError::Bytes(message));
         }
-        if let Some(&last) = packed.last()
-            // Without padding the shift is 8, which is too much for a byte.
-            && u16::from(last) >> (8 - padding) != 0
-        {
-            return Err(CodecError::Bytes(format!(
-                "`packbits`: expected {padding} zero bits of padding, found {last:#010b} as the last byte"
-            )));
+        let (packed, found) = match self.padding_encoding {
+            "first_byte" => (&encoded[1..], encoded[0]),
+            "last_byte" => (&encoded[..size], encoded[size]),
+            _ => (encoded, padding),
+        };
+        if found != padding {
+            return Err(CodecError::Bytes(format!("expected a padding byte of {padding}, found {found}")));
         }
-        Ok(packed)
+        match packed.last() {
+            // Without padding the shift is 8, which is too much for a byte.
+            Some(&last) if u16::from(last) >> (8 - padding) != 0 => Err(CodecError::Bytes(format!(
+                "expected {padding} zero bits of padding, found {last:#010b} as the last byte"
+            ))),
+            _ => Ok(packed),
+        }
     }
 
     fn unpack<T: Element>(&self, packed: &[u8], decoded: &mut [u8]) {
@@ -234,26 +208,19 @@ impl PackBits {
 
 impl Coder for PackBits {
     fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let (packed, padding, expected) = self.sizes()?;
-        if expected != decoded.len() {
-            return Err(Self::wrong_length("decoded", expected, decoded.len()));
-        }
+        let (packed, padding) = self.layout().ok_or(CodecError::memory(usize::MAX))?;
         out.bytes.clear();
         reserve(out.bytes, packed + 1)?;
-        if self.padding_encoding == PaddingEncoding::FirstByte {
-            out.bytes.push(padding);
-        }
+        out.bytes.extend((self.padding_encoding == "first_byte").then_some(padding));
         with_bits!(self.component_size, T => self.pack::<T>(decoded, out.bytes)?);
-        if self.padding_encoding == PaddingEncoding::LastByte {
-            out.bytes.push(padding);
-        }
+        out.bytes.extend((self.padding_encoding == "last_byte").then_some(padding));
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
-        let (packed, padding, size) = self.sizes()?;
-        let packed = self.check(encoded, packed, padding)?;
-        zeroed(out.bytes, size)?;
+        let packed = self.check(encoded)?;
+        let element = self.component_size * self.num_components;
+        zeroed(out.bytes, size(self.num_elements).saturating_mul(element))?;
         with_bits!(self.component_size, T => self.unpack::<T>(packed, out.bytes));
         Ok(())
     }

@@ -87,7 +87,7 @@ fn read(members: &mut ConfigurationReader<'_>) -> Option<(ChunkConfig, usize)> {
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let (config, page_size) = read(&mut to.members)?;
-    let array = to.array()?;
+    let array = to.array?;
     let Some((element, of_element)) = element(&array.data_type) else {
         return to.refuse(code::CODEC_DATA_TYPE, format!("`{NAME}` takes numbers of 16, 32 and 64 bits"));
     };

@@ -14,10 +14,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `scale_offset`, which v2 does not have.
-pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind {
-    output_unbound: |_, array| Some(ArrayRepresentation { fill_value: None, ..array.clone() }),
-    ..ArrayKind::new(|_| MEMBERS, bind)
-};
+pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
 
 const MEMBERS: &[Member] = &[Member::optional("offset", MemberType::Any), Member::optional("scale", MemberType::Any)];
 
@@ -69,7 +66,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     {
         return members.refuse(code::SCALE_OFFSET_SCALE_ZERO, "scale", ZERO);
     }
-    let array = to.array().filter(|_| are_scalars == [true, true])?;
+    let array = to.array.filter(|_| are_scalars == [true, true])?;
     let number_type = to.real_number(code::SCALE_OFFSET_DATA_TYPE, "`scale_offset` takes")?;
     let members = &mut to.members;
     let [offset, scale] = ["offset", "scale"].map(|name| match members.get(name) {

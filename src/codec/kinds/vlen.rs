@@ -17,7 +17,7 @@ pub(crate) static VLEN: ArrayKind =
     ArrayKind { v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME }, ..ArrayKind::new(|_| &[], bind) };
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
-    let array = to.array()?;
+    let array = to.array?;
     let (name, data_type) = (to.codec.name.as_str(), &array.data_type);
     let is_text = *data_type == DataType::String;
     let is_bytes = matches!(data_type, DataType::Bytes { .. });

@@ -125,7 +125,7 @@ fn config(
 /// Binds the parameters of a mode to the primitive and the shape of a chunk. `None` if the library does not support
 /// them, or after a fault.
 fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
-    let shape = &to.array()?.shape;
+    let shape = &to.array?.shape;
     let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
     let config = config(mode, &to.members, scalar, shape.len()).map_err(|error| {
         let name = &to.codec.name;
@@ -181,7 +181,7 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
 
 fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let mode = to.members.text_value("mode");
-    let array = to.array()?;
+    let array = to.array?;
     let reported = to.members.diagnostics.len();
     let (data_type, rank) = (&array.data_type, array.shape.len());
     if !matches!(data_type, DataType::Number(_) | DataType::Time(_)) {
@@ -382,7 +382,7 @@ fn bind_zfpy(to: &mut Binding<'_>) -> Option<BoundArray> {
         _ => ("reversible", ""),
     };
     let is_given = parameter(&to.members, name).is_some_and(|value| value >= 0.0);
-    let array = to.array()?;
+    let array = to.array?;
     let rank = array.shape.len();
     let takes = "`numcodecs.zfpy` takes int32, int64, float32 and float64";
     let number = array.data_type.number().filter(|number| number.is_whole() && number.size() >= 4);

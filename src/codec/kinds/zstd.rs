@@ -9,8 +9,8 @@ use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
-use super::{BytesKind, BytesSize, Coder, Output, Shorthand, ShorthandRead, SizeRule, V2Form, shorthand_level};
-use crate::metadata::json::{Json, Object};
+use super::{BytesKind, BytesSize, Coder, Output, Part, Shorthand, SizeRule, V2Form};
+use crate::metadata::json::Json;
 
 /// The members of `numcodecs.zstd`.
 const MEMBERS: &[Member] = &[Member::new("level", LEVEL, MemberDefault::Integer(0)), CHECKSUM];
@@ -18,20 +18,25 @@ const MEMBERS: &[Member] = &[Member::new("level", LEVEL, MemberDefault::Integer(
 /// The members of `zstd`.
 const OF_V3: &[Member] = &[Member::required("level", LEVEL), CHECKSUM];
 
-const LEVEL: MemberType = MemberType::Integer(-131_072, 22);
+const LEVELS: [i64; 2] = [-131_072, 22];
+const LEVEL: MemberType = MemberType::Integer(LEVELS[0], LEVELS[1]);
 const CHECKSUM: Member = Member::new("checksum", MemberType::Boolean, MemberDefault::Boolean(false));
 
 pub(crate) static ZSTD: BytesKind = BytesKind {
     stores_checksum: |configuration| {
         configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
     },
-    v2: V2Form { write: write_v2, ..V2Form::with_defaults(MEMBERS) },
-    shorthand: Some(Shorthand { usage: "zstd[:LEVEL][:checksum]", aliases: &[("zst", "zstd")], read: read_shorthand }),
+    v2: V2Form::with_defaults(MEMBERS),
+    shorthand: Some(Shorthand {
+        usage: "zstd[:LEVEL][:checksum]",
+        aliases: &[("zst", "zstd")],
+        parts: &[Part::Level("level", LEVELS, 3), Part::Flag("checksum")],
+    }),
     ..BytesKind::new(
         OF_V3,
         |members, _| {
-            let (level, checksum) = (members.integer_value("level"), members.boolean_value("checksum"));
-            Some(Arc::new(Zstd { level, checksum }))
+            let checksum = members.given("checksum") == Some(&Json::Bool(true));
+            Some(Arc::new(Zstd { level: members.integer_value("level"), checksum }))
         },
         // `ZSTD_compressBound`, and a checksum.
         SizeRule::AtMost(|decoded| decoded.checked_add((decoded >> 8) + 68)),
@@ -46,29 +51,6 @@ struct Zstd {
     level: i32,
     /// True if frames end with a checksum of their content.
     checksum: bool,
-}
-
-/// Removes a false `checksum`, which not every version of numcodecs knows.
-fn write_v2(mut members: Object) -> Object {
-    if members.get("checksum") != Some(&Json::Bool(true)) {
-        members.remove("checksum");
-    }
-    members
-}
-
-fn read_shorthand(parts: &[&str], word: &str) -> ShorthandRead {
-    let (text, checksum) = match parts {
-        [] => (None, false),
-        ["checksum"] => (None, true),
-        [text] => (Some(*text), false),
-        [text, "checksum"] => (Some(*text), true),
-        _ => {
-            let message = format!("expected zstd[:LEVEL][:checksum], such as zstd:5:checksum; found `{word}`");
-            return Err(Some(message));
-        }
-    };
-    let level = text.map_or(Ok(3), |text| shorthand_level(text, -131_072, 22))?;
-    Ok(Some(Object::new().with("level", level).with("checksum", checksum)))
 }
 
 impl Coder for Zstd {

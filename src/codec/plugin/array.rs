@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +12,15 @@ use zarrs::array::codec::api::{PartialDecoderCapability, PartialEncoderCapabilit
 use zarrs::array::codec::{TransposeCodec, TransposeOrder};
 use zarrs::array::{
     ArrayBytes, ArrayBytesRaw, ArrayCodecTraits, ArrayPartialDecoderTraits, ArrayPartialEncoderTraits, ArraySubset,
-    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesRepresentation, BytesToBytesCodecTraits, ChunkShape,
-    CodecError, CodecMetadataOptions, CodecOptions, CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, BytesPartialDecoderTraits, BytesPartialEncoderTraits,
+    BytesRepresentation, BytesToBytesCodecTraits, ChunkShape, CodecError, CodecMetadataOptions, CodecOptions,
+    CodecTraits, DataType, FillValue, Indexer, RecommendedConcurrency,
 };
 use zarrs::metadata::Configuration;
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 use zarrs::storage::StorageError;
 
-use super::{bytes_size, checked, from_zarrs, representation, to_zarrs};
+use super::{NarrowIntegerDataType, bytes_size, checked, from_zarrs, representation, to_zarrs};
 use crate::codec::kinds::Contexts;
 use crate::codec::registry::Entry;
 use crate::codec::{BoundChain, BytesCodec, PerShape, Workspace};
@@ -59,10 +61,6 @@ impl OurCodec {
     /// Returns true if an array->array codec converts only whole chunks, not each element by itself.
     fn takes_whole(&self) -> bool {
         self.entry.name == "numcodecs.delta"
-    }
-
-    fn takes_parts(&self) -> bool {
-        self.entry.kind == CodecKind::ArrayToArray && !self.takes_whole()
     }
 
     /// Returns the chain of this codec alone for chunks of a shape.
@@ -126,10 +124,8 @@ impl OurCodec {
         Ok(target)
     }
 
-    /// Makes the parts of a chunk of this shape, for a handle to the whole chunk.
-    fn part<T: ?Sized>(self: Arc<Self>, handle: Arc<T>, shape: &[u64], data_type: &DataType) -> PartialChunk<T> {
-        let whole = self.takes_whole().then(|| shape.to_vec());
-        PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }
+    fn fault(&self, error: impl Display) -> CodecError {
+        CodecError::Other(format!("`{}`: {error}", self.entry.name))
     }
 
     fn bytes_codec(&self) -> Result<BytesCodec> {
@@ -155,12 +151,14 @@ impl CodecTraits for OurCodec {
     /// Reports that parts can be decoded. Otherwise zarrs 0.23 would add a cache of elements after this codec. It would
     /// use them as those of the codec before it, which is wrong after a `cast_value`.
     fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        let takes_parts = self.entry.kind == CodecKind::ArrayToArray && !self.takes_whole();
         let takes_array = self.entry.kind != CodecKind::BytesToBytes;
-        PartialDecoderCapability { partial_read: self.takes_parts(), partial_decode: takes_array }
+        PartialDecoderCapability { partial_read: takes_parts, partial_decode: takes_array }
     }
 
     fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        PartialEncoderCapability { partial_encode: self.takes_parts() }
+        // zarrs would erase a chunk before it encodes the new one. A value that cannot be encoded would lose the chunk.
+        PartialEncoderCapability { partial_encode: false }
     }
 }
 
@@ -247,24 +245,11 @@ impl ArrayToArrayCodecTraits for OurCodec {
         fill_value: &FillValue,
         options: &CodecOptions,
     ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
-        match self.transpose(shape.len()) {
-            Some(codec) => codec.partial_decoder(handle, shape, data_type, fill_value, options),
-            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
+        if let Some(codec) = self.transpose(shape.len()) {
+            return codec.partial_decoder(handle, shape, data_type, fill_value, options);
         }
-    }
-
-    fn partial_encoder(
-        self: Arc<Self>,
-        handle: Arc<dyn ArrayPartialEncoderTraits>,
-        shape: &[NonZeroU64],
-        data_type: &DataType,
-        fill_value: &FillValue,
-        options: &CodecOptions,
-    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
-        match self.transpose(shape.len()) {
-            Some(codec) => codec.partial_encoder(handle, shape, data_type, fill_value, options),
-            None => Ok(Arc::new(self.part(handle, cast_slice(shape), data_type))),
-        }
+        let whole = self.takes_whole().then(|| cast_slice(shape).to_vec());
+        Ok(Arc::new(PartialChunk { handle, codec: self, data_type: data_type.clone(), whole }))
     }
 }
 
@@ -309,18 +294,15 @@ impl ArrayToBytesCodecTraits for OurCodec {
 }
 
 /// Parts of a chunk: a codec before the handle to the encoded elements.
-///
-/// The elements of a part are encoded before anything is stored. Without this, zarrs reads the whole chunk and erases
-/// it before encoding. A value that cannot be encoded would then lose the chunk.
-struct PartialChunk<T: ?Sized> {
-    handle: Arc<T>,
+struct PartialChunk {
+    handle: Arc<dyn ArrayPartialDecoderTraits>,
     codec: Arc<OurCodec>,
     data_type: DataType,
     /// The shape of the chunk, if the codec does not convert each element by itself.
     whole: Option<Vec<u64>>,
 }
 
-impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for PartialChunk<T> {
+impl ArrayPartialDecoderTraits for PartialChunk {
     fn data_type(&self) -> &DataType {
         &self.data_type
     }
@@ -349,34 +331,6 @@ impl<T: ArrayPartialDecoderTraits + ?Sized> ArrayPartialDecoderTraits for Partia
     }
 }
 
-impl<T: ArrayPartialEncoderTraits + ?Sized> ArrayPartialEncoderTraits for PartialChunk<T> {
-    fn into_dyn_decoder(self: Arc<Self>) -> Arc<dyn ArrayPartialDecoderTraits> {
-        self
-    }
-
-    fn erase(&self) -> Result<()> {
-        self.handle.erase()
-    }
-
-    fn partial_encode(&self, indexer: &dyn Indexer, bytes: &ArrayBytes<'_>, options: &CodecOptions) -> Result<()> {
-        let Some(shape) = &self.whole else {
-            let count = &[indexer.len()];
-            let encoded = self.codec.convert(Direction::Encode, bytes.clone(), count, &self.data_type)?;
-            return self.handle.partial_encode(indexer, &encoded, options);
-        };
-        let all = ArraySubset::new_with_shape(shape.clone());
-        let size = self.data_type.size();
-        let decoded = self.partial_decode(&all, options)?;
-        let decoded = zarrs::array::update_array_bytes(decoded, shape, indexer, bytes, size)?;
-        let encoded = self.codec.convert(Direction::Encode, decoded, shape, &self.data_type)?;
-        self.handle.partial_encode(&all, &encoded, options)
-    }
-
-    fn supports_partial_encode(&self) -> bool {
-        self.handle.supports_partial_encode()
-    }
-}
-
 impl BytesToBytesCodecTraits for OurCodec {
     fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
         self
@@ -394,7 +348,7 @@ impl BytesToBytesCodecTraits for OurCodec {
     fn encode<'a>(&self, decoded: ArrayBytesRaw<'a>, _: &CodecOptions) -> Result<ArrayBytesRaw<'a>> {
         let mut encoded = Vec::new();
         let result = self.bytes_codec()?.encode(&decoded, &mut encoded, &mut Contexts::default());
-        result.map(|()| encoded.into()).map_err(|error| CodecError::Other(error.to_string()))
+        result.map(|()| encoded.into()).map_err(|error| self.fault(error))
     }
 
     fn decode<'a>(
@@ -405,6 +359,110 @@ impl BytesToBytesCodecTraits for OurCodec {
     ) -> Result<ArrayBytesRaw<'a>> {
         let (mut decoded, bound) = (Vec::new(), bytes_size(*representation));
         let result = self.bytes_codec()?.decode(&encoded, &mut decoded, bound, &mut Contexts::default());
-        result.map(|()| decoded.into()).map_err(|error| CodecError::Other(error.to_string()))
+        result.map(|()| decoded.into()).map_err(|error| self.fault(error))
+    }
+}
+
+/// `bytes`, which zarrs has, too: the codec of this crate for some data types, that of zarrs for the others.
+#[derive(Debug)]
+pub(super) struct EitherCodec {
+    pub(super) ours: Arc<OurCodec>,
+    pub(super) theirs: Arc<dyn ArrayToBytesCodecTraits>,
+}
+
+impl EitherCodec {
+    /// Returns the codec for a data type. Ours checks integers of odd widths, and zarrs reads parts of all others.
+    fn of(&self, data_type: &DataType) -> Arc<dyn ArrayToBytesCodecTraits> {
+        let is_ours = data_type.downcast_ref::<NarrowIntegerDataType>().is_some();
+        if is_ours { self.ours.clone() } else { self.theirs.clone() }
+    }
+}
+
+impl ExtensionName for EitherCodec {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        self.ours.name(version)
+    }
+}
+
+impl CodecTraits for EitherCodec {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn configuration(&self, version: ZarrVersion, options: &CodecMetadataOptions) -> Option<Configuration> {
+        self.ours.configuration(version, options)
+    }
+
+    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
+        self.theirs.partial_decoder_capability()
+    }
+
+    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
+        self.theirs.partial_encoder_capability()
+    }
+}
+
+impl ArrayCodecTraits for EitherCodec {
+    fn recommended_concurrency(&self, _: &[NonZeroU64], _: &DataType) -> Result<RecommendedConcurrency> {
+        Ok(RecommendedConcurrency::new_maximum(1))
+    }
+}
+
+impl ArrayToBytesCodecTraits for EitherCodec {
+    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToBytesCodecTraits> {
+        self
+    }
+
+    fn encoded_representation(
+        &self,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+    ) -> Result<BytesRepresentation> {
+        self.of(data_type).encoded_representation(shape, data_type, fill_value)
+    }
+
+    fn encode<'a>(
+        &self,
+        bytes: ArrayBytes<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytesRaw<'a>> {
+        self.of(data_type).encode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn decode<'a>(
+        &self,
+        bytes: ArrayBytesRaw<'a>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<ArrayBytes<'a>> {
+        self.of(data_type).decode(bytes, shape, data_type, fill_value, options)
+    }
+
+    fn partial_decoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialDecoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialDecoderTraits>> {
+        self.of(data_type).partial_decoder(handle, shape, data_type, fill_value, options)
+    }
+
+    fn partial_encoder(
+        self: Arc<Self>,
+        handle: Arc<dyn BytesPartialEncoderTraits>,
+        shape: &[NonZeroU64],
+        data_type: &DataType,
+        fill_value: &FillValue,
+        options: &CodecOptions,
+    ) -> Result<Arc<dyn ArrayPartialEncoderTraits>> {
+        self.of(data_type).partial_encoder(handle, shape, data_type, fill_value, options)
     }
 }

@@ -8,13 +8,12 @@
 //! `"must_understand": false` is skipped by zarrs silently.
 
 mod array;
-mod either;
 mod narrow_integer;
 
 use std::sync::{Arc, Mutex, Once};
 
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
-use zarrs::array::codec::{BytesCodec, PackBitsCodec, TransposeCodec};
+use zarrs::array::codec::{BytesCodec, TransposeCodec};
 use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
 use zarrs::array::{BytesRepresentation, Codec, CodecTraitsV3, DataType as ZarrsType};
 use zarrs::metadata::v3::MetadataV3;
@@ -26,8 +25,7 @@ use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile};
 use crate::metadata::{CodecMetadata, Json, Object};
 
-use array::OurCodec;
-use either::EitherCodec;
+use array::{EitherCodec, OurCodec};
 pub use narrow_integer::NarrowIntegerDataType;
 
 /// Codecs that are not registered. Either zarrs itself has them and reads parts of chunks, or its types cannot
@@ -72,16 +70,14 @@ fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateErr
     }
     let configuration = metadata.configuration().cloned().unwrap_or_default();
     let ours = Arc::new(OurCodec { entry: *entry, own, configuration, bound: Mutex::default() });
-    let theirs = match (entry.name, entry.kind) {
-        ("bytes", _) => BytesCodec::create(metadata)?,
-        ("packbits", _) => PackBitsCodec::create(metadata)?,
-        (_, CodecKind::ArrayToArray) => return Ok(Codec::ArrayToArray(ours)),
-        (_, CodecKind::ArrayToBytes) => return Ok(Codec::ArrayToBytes(ours)),
-        (_, CodecKind::BytesToBytes) => return Ok(Codec::BytesToBytes(ours)),
-    };
-    Ok(match theirs {
-        Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs })),
-        theirs => theirs,
+    Ok(match entry.kind {
+        CodecKind::ArrayToArray => Codec::ArrayToArray(ours),
+        CodecKind::ArrayToBytes if entry.name == "bytes" => match BytesCodec::create(metadata)? {
+            Codec::ArrayToBytes(theirs) => Codec::ArrayToBytes(Arc::new(EitherCodec { ours, theirs })),
+            theirs => theirs,
+        },
+        CodecKind::ArrayToBytes => Codec::ArrayToBytes(ours),
+        CodecKind::BytesToBytes => Codec::BytesToBytes(ours),
     })
 }
 

@@ -77,14 +77,11 @@ impl Pass<'_, Conversion> {
             };
             report.bytes_read += bytes_read;
             let figures = &mut report.figures;
-            let converted = match &valid {
-                // Other paths also convert the elements beyond the selection, which must become the fill value.
-                Some(valid) if source.metadata.cuts(&region) => {
-                    conversion.run_whole(chunk, Some(valid), written, work, figures)
-                }
-                _ if conversion.is_copy() => return put(Encoded::whole(read)),
-                _ => conversion.run(chunk, valid.as_deref(), written, work, figures),
-            };
+            let is_selected = valid.is_some() && source.metadata.cuts(&region);
+            if conversion.is_copy() && !is_selected {
+                return put(Encoded::whole(read));
+            }
+            let converted = conversion.run(chunk, (valid.as_deref(), is_selected), written, work, figures);
             Some(converted.map_err(|fault| at(fault, &region.start).of_source(source.object_of(subchunk)))?)
         } else {
             None

@@ -81,7 +81,7 @@ impl Staged {
         let subchunks = most_overlapped(transfer, subchunk).min(self.second.plan.source_subchunks());
         let subchunks = subchunks.min(shards.saturating_mul(layout.sharding.num_inner_chunks().into()));
         let bytes = subchunks.saturating_mul(layout.subchunk.decoded_bytes().into());
-        let indexes = shards.saturating_mul(layout.sharding.index_bytes().into());
+        let indexes = shards.saturating_mul(layout.sharding.index_bytes.into());
         u64::try_from(bytes.saturating_add(indexes)).unwrap_or(u64::MAX)
     }
 

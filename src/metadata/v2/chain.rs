@@ -138,7 +138,14 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
         return Err(NotInV2::new(format!("the codec `{name}`")).with_help(help));
     };
     let form = entry.and_then(|entry| entry.v2_form());
-    Ok(with_id(id, form.map_or(configuration.clone(), |form| (form.write)(configuration))))
+    let mut members = form.map_or(configuration.clone(), |form| (form.write)(configuration));
+    // Not every version of numcodecs knows a member that was added later, such as `checksum` of `zstd`.
+    for (member, default) in entry.map_or(&[][..], |entry| entry.defaults) {
+        if members.get(member).is_some_and(|json| json.to_string() == *default) {
+            members.remove(member);
+        }
+    }
+    Ok(with_id(id, members))
 }
 
 /// Returns true if a codec of this id is written as the compressor. Any other is a filter.

@@ -153,15 +153,15 @@ pub fn write_fill_value(data_type: &DataType, fill_value: &FillValue, order: &V2
     let refused = |error: FillValueError| NotInV2::new(format!("the fill value: {error}"));
     let json = match data_type {
         DataType::Raw(_) | DataType::Struct(_) => {
-            let mut bytes = fill_value.as_bytes().to_vec();
+            let mut bytes = fill_value.0.clone();
             order.swap(data_type, &mut bytes);
             return Ok(Json::from(base64::encode(&bytes)));
         }
         DataType::Time(_) => {
-            let bytes = <[u8; 8]>::try_from(fill_value.as_bytes()).unwrap_or_default();
+            let bytes = <[u8; 8]>::try_from(fill_value.0.as_slice()).unwrap_or_default();
             return Ok(Json::from(i64::from_ne_bytes(bytes)));
         }
-        _ if is_written_in_base64(data_type) => return Ok(Json::from(base64::encode(fill_value.as_bytes()))),
+        _ if is_written_in_base64(data_type) => return Ok(Json::from(base64::encode(fill_value.0.as_slice()))),
         _ => data_type.fill_value_to_json(fill_value).map_err(refused)?,
     };
     if data_type.components().is_some() && hexadecimal(&json).is_some() {

@@ -169,7 +169,7 @@ impl Object<'_, '_> {
 
     fn shard(&mut self, level: &Level, window: Window) -> Result<(), Fault> {
         let Some(entries) = read_index(self, level, window)? else { return Ok(()) };
-        let (check, inner) = (self.check, level.sharding.inner());
+        let (check, inner) = (self.check, &level.sharding.inner);
         let nested = inner.codecs().iter().any(|codec| matches!(codec.codec, Codec::Sharding(_)));
         if !nested && !check.decodes {
             return Ok(());
@@ -266,7 +266,7 @@ fn index_bytes(chain: &BoundChain) -> u64 {
     let whole =
         if codec_index + 1 < chain.codecs().len() { chain.max_representation_bytes().saturating_mul(2) } else { 0 };
     let entries = sharding.num_inner_chunks().saturating_mul(ENTRY_BYTES);
-    whole.saturating_add(entries).saturating_add(sharding.index_bytes()).saturating_add(index_bytes(sharding.inner()))
+    whole.saturating_add(entries).saturating_add(sharding.index_bytes).saturating_add(index_bytes(&sharding.inner))
 }
 
 /// A shard, or a shard inside another one.
@@ -314,9 +314,9 @@ impl<'a> Level<'a> {
 
     /// Returns the position of an inner chunk in the shard, and the index of its first element in the array.
     fn position_of(&self, number: u64) -> (Vec<u64>, Vec<u64>) {
-        let position = unravel(number, self.sharding.grid_shape());
+        let position = unravel(number, &self.sharding.grid_shape);
         let mut start = self.start.clone();
-        let lengths = &self.sharding.inner().decoded().shape;
+        let lengths = &self.sharding.inner.decoded().shape;
         for ((index, length), dimension) in position.iter().zip(lengths).zip(&self.order) {
             start[*dimension] = start[*dimension].saturating_add(index.saturating_mul(*length));
         }
@@ -363,7 +363,7 @@ fn read_index(object: &mut Object, level: &Level, window: Window) -> Result<Opti
 /// Checks that an entry is in the shard, outside the index, and has a possible size. Otherwise adds a finding.
 fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u64)), entry: &Entry) -> bool {
     let Entry { number, offset, length } = *entry;
-    let (inner, end) = (level.sharding.inner(), offset.checked_add(length).filter(|end| *end <= shard_bytes));
+    let (inner, end) = (&level.sharding.inner, offset.checked_add(length).filter(|end| *end <= shard_bytes));
     let words = || format!("the index places it at offset {offset} with {length} bytes");
     let (code, message) = match end {
         None => (code::SHARD_INDEX, format!("{}, outside of the shard of {shard_bytes} bytes", words())),
@@ -381,7 +381,7 @@ fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u6
             (code::INNER_CHUNK_SIZE, format!("{length} bytes found, {expected}"))
         }
     };
-    let position = unravel(number, level.sharding.grid_shape());
+    let position = unravel(number, &level.sharding.grid_shape);
     object.push(code, format!("{}inner chunk {position:?}: {message}", level.label), WRITE_AGAIN);
     false
 }
@@ -390,7 +390,7 @@ fn fits(object: &mut Object, level: &Level, (shard_bytes, index): (u64, (u64, u6
 fn check_layout(object: &mut Object, level: &Level, entries: &[Entry], available: u64) {
     let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.length > 0).collect();
     sorted.sort_by_key(|entry| (entry.offset, entry.length, entry.number));
-    let name = |entry: &Entry| format!("{:?}", unravel(entry.number, level.sharding.grid_shape()));
+    let name = |entry: &Entry| format!("{:?}", unravel(entry.number, &level.sharding.grid_shape));
     let (mut used, mut end) = (0_u64, 0_u64);
     let mut last: Option<&Entry> = None;
     for entry in sorted {

@@ -28,12 +28,12 @@ What `zarrcast validate` finds. Each rule has a code and a name, which stay as t
 "
     .to_owned();
     for rule in ALL {
-        let (code, name, severity) = (rule.code, rule.name, rule.severity);
+        let (code, name, severity) = (rule.code, rule.name(), rule.severity);
         writeln!(page, "| [{code}](#{code}) | {name} | {severity} | {} |", rule.title())?;
     }
     for rule in ALL.iter().chain(RETIRED) {
         // Forges and mdBook both read this anchor.
-        let (code, name, title) = (rule.code, rule.name, rule.title());
+        let (code, name, title) = (rule.code, rule.name(), rule.title());
         let (_, body) = rule.page().split_once('\n').unwrap_or_default();
         writeln!(page, "\n<a id=\"{code}\"></a>\n\n# {code} {name}: {title}\n\n{}", body.trim())?;
     }
