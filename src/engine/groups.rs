@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::array::{ChunkSet, StoredArray};
+use crate::array::{ChunkSet, ChunkSetBuilder, StoredArray};
 use crate::codec::contiguous_runs;
 use crate::grid::{Grid, Region, ravel, unravel, volume, zip_with};
 
@@ -66,11 +66,18 @@ impl Groups {
         if objects.len() == volume(&self.objects) {
             return ChunkSet::full(volume(&grid));
         }
-        let group = |object| {
-            let position = zip_with(&unravel(object, &self.objects), &self.shape, |at, length| at / length);
-            ravel(&position, &grid)
-        };
-        objects.iter().map(group).collect()
+        let (row, step) = (self.objects.last().unwrap_or(&1), self.shape.last().unwrap_or(&1));
+        let mut found = ChunkSetBuilder::default();
+        for (mut object, end) in objects.runs() {
+            while object < end {
+                let position = unravel(object, &self.objects);
+                found.insert(ravel(&zip_with(&position, &self.shape, |at, length| at / length), &grid));
+                // The following objects of the row are in the same group, up to its edge.
+                let at = position.last().unwrap_or(&0);
+                object += (at - at % step + step).min(*row) - at;
+            }
+        }
+        found.finish()
     }
 
     /// Returns the objects of a group in C order, as runs.

@@ -149,7 +149,14 @@ impl Scanner<'_> {
     fn run(&self, task: Task, visit: &mut dyn FnMut(Task)) {
         let mut found = Found::default();
         let (outcome, folder) = match task {
-            Task::Folder { folder, depth } => (self.look((&folder, depth), &mut found, visit), folder),
+            Task::Folder { folder, depth } => {
+                let mut outcome = self.look((&folder, depth), self.is_listed_whole(depth), &mut found, visit);
+                if matches!(outcome, Ok(false)) {
+                    found = Found::default();
+                    outcome = self.look((&folder, depth), false, &mut found, visit);
+                }
+                (outcome.map(drop), folder)
+            }
             Task::Sizes { folder, objects } => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
                 (self.measure(&folder, &objects, &mut found), folder)
@@ -175,12 +182,24 @@ impl Scanner<'_> {
         self.metadata.chunk_key_encoding.linear_index(key, &self.grid_shape)
     }
 
-    /// Lists a folder, and calls `visit` with its folders. They may also be listed at once with it.
-    fn look(&self, (folder, depth): (&str, usize), found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
+    /// Lists a folder, and calls `visit` with its folders. With `is_whole`, lists everything below it at once. Returns
+    /// false if that is far more than the grid's chunks.
+    fn look(
+        &self,
+        (folder, depth): (&str, usize),
+        is_whole: bool,
+        found: &mut Found,
+        visit: &mut dyn FnMut(Task),
+    ) -> Result<bool> {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let (mut objects, mut outcome) = (Vec::new(), Ok(()));
-        self.node.walk(folder, if self.is_listed_whole(depth) { Depth::All } else { Depth::Folder }, |entry| {
+        let (mut objects, mut outcome, mut seen) = (Vec::new(), Ok(()), 0);
+        self.node.walk(folder, if is_whole { Depth::All } else { Depth::Folder }, |entry| {
             let Entry { name: key, kind, .. } = entry;
+            seen += 1;
+            // The folder has many keys that are no chunks. Its caller lists it again, folder by folder.
+            if is_whole && seen > 4 * LISTED_WHOLE {
+                return ControlFlow::Break(());
+            }
             if kind == EntryKind::Folder {
                 if self.enters(key, depth, found) {
                     visit(Task::Folder { folder: key.to_owned(), depth: depth + 1 });
@@ -192,13 +211,20 @@ impl Scanner<'_> {
             if kind == EntryKind::Unnamed || above.all(|(above, depth)| self.enters(above, depth, found)) {
                 objects.extend(self.object_at(entry, prefix, found));
             }
-            if objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
+            // Results of a listing of everything may be dropped, so it starts no task before its end.
+            if !is_whole && objects.len() >= SIZES_AT_ONCE && outcome.is_ok() {
                 outcome = self.sizes(folder, std::mem::take(&mut objects), found, visit);
             }
             ControlFlow::Continue(())
         })?;
+        if is_whole && seen > 4 * LISTED_WHOLE {
+            return Ok(false);
+        }
         outcome?;
-        if objects.is_empty() { Ok(()) } else { self.measure(folder, &objects, found) }
+        if !objects.is_empty() {
+            self.sizes(folder, objects, found, visit)?;
+        }
+        Ok(true)
     }
 
     /// Returns true if a folder may contain chunks. `depth` is that of its parent. Other folders are recorded.
@@ -278,7 +304,7 @@ impl Scanner<'_> {
     /// Requests the sizes of some objects. They become a task for any thread, unless too many tasks are pending.
     fn sizes(&self, folder: &str, objects: Vec<Object>, found: &mut Found, visit: &mut dyn FnMut(Task)) -> Result<()> {
         // The limit only saves memory, so it does not matter that two threads may exceed it together.
-        if self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
+        if objects.len() >= SIZES_AT_ONCE && self.waiting.load(Ordering::Relaxed) < MOST_WAITING {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             visit(Task::Sizes { folder: folder.to_owned(), objects });
             return Ok(());

@@ -102,3 +102,17 @@ fn what_a_part_has_not_done_is_removed_and_nothing_of_others() {
     let some = ChunkSet::from_ranges(vec![290..310, 499..501]);
     assert_eq!(bytes_of(&node, &metadata, &some, &driver).unwrap(), 11 * 5);
 }
+
+#[test]
+fn far_more_keys_than_the_grid_has_chunks_are_not_all_listed() {
+    let (node, metadata) = (Node::of(Arc::new(MemoryStore::new("m"))), metadata('/'));
+    for number in 0..=4 * LISTED_WHOLE {
+        node.write(&format!("other/{number}/x"), b"").unwrap();
+    }
+    node.write("c/3/1", b"seven b").unwrap();
+    let driver = Driver::new(2).unwrap();
+    let purpose = Purpose::Validating(&seven);
+    let [near, far] = [false, true].map(|is_far| scan_as(&node, &metadata, purpose, &driver, is_far).unwrap());
+    assert_eq!(near, far);
+    assert_eq!(far.strays.len(), 1);
+}

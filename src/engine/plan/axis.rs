@@ -31,12 +31,25 @@ impl Axis {
         self.chunks().saturating_add(cuts - self.aligned(block, cuts))
     }
 
-    /// Returns how many of the first `cuts` multiples of `block` are also boundaries of source chunks. With skipped
-    /// elements it may be one too few.
+    /// Returns how many of the first `cuts` multiples of `block` are also boundaries of source chunks. So it counts the
+    /// k from 1 to `cuts` with `k * block + skipped` a multiple of the chunk length.
     fn aligned(self, block: u64, cuts: u64) -> u64 {
         let common = gcd(block, self.source);
         // Every multiple of `block` is a multiple of `common`, as is the chunk length.
-        if self.skipped.is_multiple_of(common) { cuts / (self.source / common) } else { 0 }
+        if !self.skipped.is_multiple_of(common) {
+            return 0;
+        }
+        let period = self.source / common;
+        let first = match self.skipped / common {
+            0 => period,
+            ahead => {
+                // The first k solves `k * block + skipped = 0` modulo the chunk length, after a division by `common`.
+                let step = inverse(block / common % period, period);
+                let first = u128::from(period - ahead) * u128::from(step) % u128::from(period);
+                u64::try_from(first).unwrap_or(0)
+            }
+        };
+        if first > cuts { 0 } else { (cuts - first) / period + 1 }
     }
 
     /// Returns the numbers of units in a block that are worth trying, ascending. They cut fewer source chunks than
@@ -54,6 +67,18 @@ impl Axis {
         multiples.dedup();
         multiples
     }
+}
+
+/// Returns the inverse of `number` modulo `modulus` by the extended Euclidean algorithm. The two must be coprime.
+fn inverse(number: u64, modulus: u64) -> u64 {
+    let (mut rest, mut next) = (i128::from(modulus), i128::from(number));
+    let (mut factor, mut next_factor) = (0_i128, 1_i128);
+    while next != 0 {
+        let quotient = rest / next;
+        (rest, next) = (next, rest - quotient * next);
+        (factor, next_factor) = (next_factor, factor - quotient * next_factor);
+    }
+    u64::try_from(factor.rem_euclid(i128::from(modulus))).unwrap_or(0)
 }
 
 /// Returns the divisors of a number that trial division up to a limit finds.
@@ -83,9 +108,7 @@ mod tests {
                         .map(|start| (start, (start + block).min(length)))
                         .map(|(start, end)| (end + skipped).div_ceil(source) - (start + skipped) / source)
                         .sum();
-                    let extra = u64::from(skipped > 0);
-                    let reads = axis.reads(block);
-                    assert!((counted..=counted + extra).contains(&reads), "{axis:?} in blocks of {block}");
+                    assert_eq!(axis.reads(block), counted, "{axis:?} in blocks of {block}");
                 }
                 assert_eq!(axis.reads(length.next_multiple_of(unit)), axis.chunks());
             }

@@ -152,17 +152,18 @@ fn shapes(grids: &Grids, costs: StagedCosts, budget: u64) -> Vec<StagingShape> {
     shapes
 }
 
-/// Returns orders of dimensions to try. The largest ratio of the destination object to the source subchunk is first, or
-/// last.
-fn orders(grids: &Grids) -> [Vec<usize>; 2] {
-    let mut by_ratio: Vec<usize> = (0..grids.shape.len()).collect();
+/// Returns orders of dimensions to try: forwards, backwards, and by the ratio of the destination object to the source
+/// subchunk. The largest ratio is first.
+fn orders(grids: &Grids) -> Vec<Vec<usize>> {
+    let forth: Vec<usize> = (0..grids.shape.len()).collect();
+    let back = forth.iter().rev().copied().collect();
+    let mut by_ratio = forth.clone();
     by_ratio.sort_by_key(|&dimension| {
         let (object, subchunk) = (grids.destination_object[dimension], grids.source_subchunk[dimension]);
         // A ratio in fixed point, as a float is no sort key.
         std::cmp::Reverse(u128::from(object) * (1 << 32) / u128::from(subchunk.max(1)))
     });
-    let reversed = by_ratio.iter().rev().copied().collect();
-    [by_ratio, reversed]
+    vec![forth, back, by_ratio]
 }
 
 /// Returns the smallest efficient write of the second pass: an object, or its largest part of at most `most` elements.
