@@ -1,17 +1,15 @@
 //! Copies inside a bucket by the server itself, without a download. Also checks whether a web address shows objects of
 //! a bucket. As a bucket has many addresses, the objects are compared.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetRange, ObjectStoreExt};
 
 use super::change::MOST_ANSWER;
-use super::{Call, Client, Failure, GetRequest, Kind, RemoteStore, path, percent_decoded};
-use crate::store::{
-    Key, Network, Node, Part, Put, RUN_FOLDER, Relation, Result, Store, StoreError, Tree, held, machine,
-};
+use super::{Call, Client, Failure, GetRequest, Kind, RemoteStore, path};
+use crate::store::{Key, Network, Node, Part, Put, RUN_FOLDER, Result, Store, StoreError, Tree, held, machine};
 
 /// Largest object that every server copies with one request: 5 GB.
 const MOST_COPIED: u64 = 5_000_000_000;
@@ -22,15 +20,6 @@ const MOST_RELAYED: u64 = 8 << 20;
 /// Number of attempts at a copy by the server. The pause grows with each attempt.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Most sizes in the cache. With their keys they need about 20 MB.
-const MOST_SIZES: usize = 200_000;
-/// Time until a listing expires.
-const SIZES_KEPT: Duration = Duration::from_mins(1);
-
-/// Cache of sizes in bytes from a listing, by whole keys, and its time. Each entry is removed when it is used.
-#[derive(Debug, Default)]
-pub(super) struct Sizes(HashMap<String, u64>, Option<Instant>);
 
 /// Result of a request to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +58,6 @@ impl RemoteStore {
         Ok(Some(bytes))
     }
 
-    /// Returns the decoded path of a key on a web server.
-    fn path_of(&self, key: &Key<'_>) -> String {
-        let base = percent_decoded(&self.address.path).unwrap_or_default();
-        let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
-        format!("{base}{separator}{}", key.as_str())
-    }
-
     /// Returns true if an object has this text.
     fn is_text(&self, key: &Key<'_>, text: &str) -> Result<bool> {
         let client = self.client()?;
@@ -91,14 +73,13 @@ impl RemoteStore {
         let client = self.client()?;
         // Some addresses are signed for GET only, so HEAD is not used.
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
-        let (bytes, answer) = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
-            Ok(answer) => (answer.object_bytes, answer),
-            Err(Failure::Answered(answer)) if answer.status.as_u16() == 416 => (Some(0), *answer),
+        let answer = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
+            Ok(answer) => answer,
             Err(Failure::Answered(_)) => return Ok(None),
             Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
         };
         let text = |name| answer.header(name).map(str::to_owned);
-        Ok(Some([bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
+        Ok(Some([answer.object_bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
     }
 }
 
@@ -108,30 +89,21 @@ impl Client {
     fn size_among_others(&self, key: &str) -> Result<Option<u64>> {
         // Other threads wait for the page, as it may contain their objects.
         let mut known = held(&self.sizes);
-        if known.1.is_some_and(|listed| listed.elapsed() > SIZES_KEPT) {
-            *known = Sizes::default();
-        }
-        if let Some(bytes) = known.0.remove(key) {
+        if let Some(bytes) = known.remove(key) {
             return Ok(Some(bytes));
         }
         let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
-        let is_azure = self.service.kind == Kind::Azure;
-        let (mut prefix, mut after) = (folder, just_before(key));
-        if is_azure {
+        let (mut prefix, mut offset) = (folder, just_before(key));
+        if self.service.kind == Kind::Azure {
             // Azure cannot list from a given key. Neighbours share a prefix.
             let in_common = name.char_indices().rev().nth(1).map_or(0, |(offset, _)| offset);
-            (prefix, after) = (&key[..folder.len() + in_common], None);
+            (prefix, offset) = (&key[..folder.len() + in_common], None);
         }
         let mut listed = None;
-        if !self.refuses_to_list(folder) && (after.is_some() || is_azure) {
-            let options = PaginatedListOptions { offset: after, ..PaginatedListOptions::default() };
-            let page = self.wait(self.list(prefix, options))?;
-            if known.0.len() + page.entries.len() > MOST_SIZES {
-                known.0.clear();
-            }
-            known.0.extend(page.objects());
-            known.1 = Some(Instant::now());
-            listed = known.0.remove(key);
+        if !self.refuses_to_list(folder) {
+            let page = self.wait(self.list(prefix, PaginatedListOptions { offset, ..Default::default() }))?;
+            *known = page.objects().collect();
+            listed = known.remove(key);
         }
         // Other threads need not wait for the request of a single size.
         drop(known);
@@ -190,58 +162,29 @@ fn just_before(key: &str) -> Option<String> {
     Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
 }
 
-/// Documents by which two nodes are compared.
-const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
+fn remote(node: &Node) -> Option<&RemoteStore> {
+    node.store.network().map(Network::as_remote)
+}
 
 /// Size, tag and date of an object, if the server sends them.
 type Description = [Option<String>; 3];
-
-/// Returns the store of a node in a bucket, and that of another one on a web server with the outermost file that
-/// contains it. Returns `None` unless there is one of each.
-fn bucket_and_web<'n>(node: &'n Node, other: &'n Node) -> Option<(&'n RemoteStore, &'n RemoteStore, &'n Node)> {
-    let file = std::iter::successors(Some(other), |node| node.store.container()).last()?;
-    let (bucket, web) = (node.store.network()?.as_remote(), file.store.network()?.as_remote());
-    (web.address.kind == Kind::Http && bucket.address.kind != Kind::Http).then_some((bucket, web, file))
-}
-
-/// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
-pub(crate) fn relation(node: &Node, other: &Node) -> Result<Option<Relation>> {
-    let Some((bucket, web, file)) = bucket_and_web(node, other) else { return Ok(None) };
-    for (below_web, below_own) in pairs(&web.path_of(&file.prefix), node.prefix.as_str()) {
-        for name in DOCUMENTS.into_iter().chain([""]) {
-            let web_key = below(&file.prefix, [&below_web, name])?;
-            let own_key = below(&node.prefix, [&below_own, name])?;
-            if is_same_object((web, &web_key), (bucket, &own_key))? {
-                return Ok(Some(Relation::new(below_own.is_empty(), below_web.is_empty())));
-            }
-        }
-    }
-    Ok(Some(Relation::Apart))
-}
-
-/// Returns true if two objects exist and none of their known properties differs.
-fn is_same_object(
-    (web, web_key): (&RemoteStore, &Key<'_>),
-    (bucket, own_key): (&RemoteStore, &Key<'_>),
-) -> Result<bool> {
-    let Some(found) = web.describe(web_key)? else { return Ok(false) };
-    let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
-    Ok(bucket.describe(own_key)?.is_some_and(is_same))
-}
 
 /// Returns true if a web server shows a node of a bucket under any path, as SOURCE or a target of it, inside it or
 /// around it. Their root documents are compared. Then an object is written in the node for a moment, and searched on
 /// the server.
 pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<bool> {
-    let Some(bucket) = node.store.network().map(Network::as_remote) else { return Ok(false) };
+    let Some(bucket) = remote(node) else { return Ok(false) };
     let mut places = BTreeMap::new();
     for (index, other) in std::iter::once(source).chain(targets).enumerate() {
-        let Some((_, web, file)) = bucket_and_web(node, other) else { continue };
+        // The outermost file that contains the other node, such as a zip file, is an object of the server.
+        let Some(file) = std::iter::successors(Some(other), |node| node.store.container()).last() else { continue };
+        let Some(web) = remote(file).filter(|web| web.address.kind == Kind::Http) else { continue };
         // Only SOURCE can contain nodes. The others are files.
         let is_folder = index == 0 && std::ptr::eq(file, other);
-        for name in DOCUMENTS.iter().filter(|_| is_folder) {
-            let keys = (below(&file.prefix, ["", name])?, below(&node.prefix, ["", name])?);
-            if is_same_object((web, &keys.0), (bucket, &keys.1))? {
+        for name in ["zarr.json", ".zarray", ".zgroup"].iter().filter(|_| is_folder) {
+            let Some(found) = web.describe(&file.prefix.join(name)?)? else { continue };
+            let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
+            if bucket.describe(&node.prefix.join(name)?)?.is_some_and(is_same) {
                 return Ok(true);
             }
         }
@@ -262,38 +205,16 @@ pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<b
     let probe = RUN_FOLDER.join(&name)?;
     let key = node.prefix.below(&probe);
     bucket.put(&key, name.as_bytes(), Put::Durable)?;
-    let mut shown = places.values().map(|place| {
-        let remote = place.store.network().map(Network::as_remote);
-        remote.map_or(Ok(false), |remote| remote.is_text(&place.prefix.below(&probe), &name))
-    });
-    let found = shown.find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
+    let shows = |place: &Node| remote(place).map_or(Ok(false), |web| web.is_text(&place.prefix.below(&probe), &name));
+    let found = places.values().map(shows).find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
     bucket.remove(&key, Tree::Object)?;
     bucket.sync(&key)?;
     found
 }
 
-/// Returns the possible nestings of two paths with common names. Each is the rest of the web server's path, and the
-/// rest of the key in the bucket.
-fn pairs(web: &str, own: &str) -> Vec<(String, String)> {
-    let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    let (web, own): (Vec<String>, Vec<String>) = (names(web), names(own));
-    let may_be_same = web.is_empty() || web.last() == own.last();
-    let same = may_be_same.then(<(String, String)>::default);
-    let inside = (0..web.len()).filter_map(|first| web[first..].strip_prefix(&own[..]));
-    let inside = inside.filter(|rest| !rest.is_empty()).map(|rest| (String::new(), rest.join("/")));
-    let around = (1..own.len()).filter(|end| web.ends_with(&own[..*end]));
-    let around = around.map(|end| (own[end..].join("/"), String::new()));
-    same.into_iter().chain(inside).chain(around).collect()
-}
-
-fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {
-    let mut names = names.into_iter().filter(|name| !name.is_empty());
-    names.try_fold(prefix.clone().into_owned(), |key, name| Ok(key.join(name)?.into_owned()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{pairs, *};
+    use super::*;
 
     #[test]
     fn key_just_before_another_comes_before_it_and_behind_its_neighbours() {
@@ -302,19 +223,5 @@ mod tests {
             assert!(neighbour < before.as_str() && before.as_str() < key, "{neighbour} {before} {key}");
         }
         assert_eq!(just_before("c/ä"), None);
-    }
-
-    #[test]
-    fn paths_that_may_lead_to_one_object_are_compared() {
-        let found = |web, own| {
-            let pairs = pairs(web, own);
-            pairs.into_iter().map(|(a, b)| format!("{a}|{b}")).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(found("bucket/a", "a"), "|");
-        assert_eq!(found("", "a/b"), "|");
-        assert_eq!(found("bucket/a/b/c/0", "a/b"), "|c/0");
-        assert_eq!(found("bucket/a", "a/b/c"), "b/c|");
-        assert_eq!(found("bucket/x", "a"), "");
-        assert_eq!(found("bucket", "a"), "");
     }
 }

@@ -33,7 +33,7 @@ use super::{
 use answer::{Answer, Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
-use configuration::{Kind, percent_decoded};
+use configuration::Kind;
 use errors::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
 use limiter::{Limiter, Permit, runtime};
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
@@ -42,7 +42,7 @@ use service::{Call, CallResult, Caller, Connector, Service, client_builder, seco
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use configuration::{Address, has_effect, is_setting};
-pub(super) use copy::{is_shown, relation};
+pub(super) use copy::is_shown;
 
 /// Number of attempts to create an object that the server refuses although it is absent.
 const ATTEMPTS: usize = 3;
