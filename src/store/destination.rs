@@ -239,8 +239,6 @@ pub enum Lock {
 pub struct ForeignLock {
     /// Note of the process.
     pub note: String,
-    /// Age in seconds, if known.
-    pub age: Option<u64>,
     /// Seconds without a sign of life after which another process takes over the lock.
     pub expires_after: u64,
 }

@@ -368,9 +368,7 @@ fn owner(note: &str) -> Option<LockOwner> {
 /// Describes the owner of a lock for a message.
 fn held_by(holding: &ForeignLock) -> String {
     let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
-    let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));
-    let expires = holding.expires_after;
-    format!("{owner}{since}; its lock expires {expires} s after the last sign of it")
+    format!("{owner}; its lock expires {} s after the last sign of it", holding.expires_after)
 }
 
 #[cfg(test)]

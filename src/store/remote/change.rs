@@ -13,7 +13,6 @@ use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use object_store::multipart::PartId;
 use object_store::{ObjectStoreExt, PutMode};
-use reqwest::header::HeaderMap;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::{Call, CallResult, Client, Kind, RemoteStore, path};
@@ -30,7 +29,7 @@ pub(super) type UploadedPart = JoinHandle<Result<PartId>>;
 /// Result of a conditional write.
 #[derive(Debug)]
 pub(super) enum PutOutcome {
-    Done(HeaderMap),
+    Done,
     /// The condition was not met.
     Refused,
     /// The server does not support conditions.
@@ -57,9 +56,8 @@ impl Client {
     ) -> Result<PutOutcome> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
-        let failure = match self.service.change(Call::new(Some(key), MOST_ANSWER), work).await {
-            Ok((_, headers)) => return Ok(PutOutcome::Done(headers)),
-            Err(failure) => failure,
+        let Err(failure) = self.service.change(Call::new(Some(key), MOST_ANSWER), work).await else {
+            return Ok(PutOutcome::Done);
         };
         match failure.status() {
             // The object was removed, so it does not have the required version.

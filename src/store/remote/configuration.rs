@@ -161,14 +161,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Sto
     let mut settings = settings("AWS_", options, defaults)?;
     let is_signed = !options.anonymous && !is_on(&settings, &Key::SkipSignature);
     let named = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint));
-    let mut address = named.map(|named| endpoint(named)).transpose()?;
-    if files.names_bucket_in_host() {
-        if !is_on(&settings, &Key::VirtualHostedStyleRequest) {
-            // `object_store` expects an endpoint that contains the bucket if requests have it in the host name.
-            address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
-        }
-        settings.insert(Key::VirtualHostedStyleRequest, "true".to_owned());
-    }
+    let address = named.map(|named| endpoint(named)).transpose()?;
     if !settings.contains_key(&Key::Region) && address.is_none() && !is_on(&settings, &Key::S3Express) {
         settings.extend(region_of(bucket).map(|region| (Key::Region, region)));
     }

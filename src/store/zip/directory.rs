@@ -5,7 +5,7 @@
 
 use std::io;
 
-use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipFileHeaderRecord, ZipLocator};
 
 use crate::store::object::copy_piece;
 use crate::store::{EntryKind, Key, ObjectReader, Result, SortedKeys, StoreError};
@@ -16,8 +16,6 @@ const TAIL_BYTES: u64 = 128 << 10;
 const MOST_END_BYTES: usize = 22 + 65_535;
 /// Bytes of the directory that are read at once. No entry is longer.
 const PIECE_BYTES: usize = 1 << 20;
-/// Most end records that are tried. A comment may contain bytes of the same form.
-const MOST_ENDS: usize = 8;
 /// Length of a local header in bytes, without the name and the extra fields that follow.
 pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
 /// Most names that are kept to be shown although they are not keys.
@@ -106,42 +104,16 @@ impl ReaderAt for &Source<'_> {
 impl Directory {
     /// Reads the directory of a file. `name` is its name in messages. Returns `None` if the file is not a zip file.
     pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>> {
-        let source = Source::new(object, name)?;
-        let (mut end, mut first) = (object.length(), None);
-        for _ in 0..MOST_ENDS {
-            match Self::read_before(&source, end) {
-                Ok(directory) => return Ok(Some(directory)),
-                Err((error, _)) if !error.is_data_fault() => return Err(error),
-                Err((fault, Some(end_before))) => {
-                    // The last record of the file is tried first, and is the most likely one, so its fault is reported.
-                    first.get_or_insert(fault);
-                    end = end_before;
-                }
-                Err((_, None)) => break,
-            }
-        }
-        match first {
-            Some(fault) => Err(fault),
-            None if is_beginning(&source)? => Err(source.damaged(NO_END)),
-            None => Ok(None),
-        }
-    }
-
-    /// Reads the directory of the last end record that starts before `end`. An error contains the offset of that
-    /// record, if there is one.
-    fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (StoreError, Option<u64>)> {
+        let source = &Source::new(object, name)?;
         let mut buffer = vec![0; MOST_END_BYTES];
         let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
-        let archive = locator.locate_in_reader(source, &mut buffer, end).map_err(|(_, error)| {
-            let record = error.eocd_offset();
-            (source.unread(error), record)
-        })?;
-        drop(buffer);
-        let record = archive.eocd_offset();
-        Self::read_entries(source, &archive).map_err(|fault| (fault, Some(record)))
-    }
-
-    fn read_entries(source: &Source<'_>, archive: &ZipArchive<&Source<'_>>) -> Result<Self> {
+        let archive = match locator.locate_in_reader(source, &mut buffer, object.length()) {
+            Ok(archive) => archive,
+            Err((_, error)) => {
+                let fault = source.unread(error);
+                return if fault.is_data_fault() && !is_beginning(source)? { Ok(None) } else { Err(fault) };
+            }
+        };
         let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
         let mut buffer = vec![0; PIECE_BYTES];
         let mut entries = archive.entries(&mut buffer);
@@ -158,7 +130,7 @@ impl Directory {
         directory.check_overlaps().map_err(|reason| source.damaged(reason))?;
         directory.sort();
         directory.top = directory.only_folder();
-        Ok(directory)
+        Ok(Some(directory))
     }
 
     /// Adds a member. An error describes a fault of the file.
