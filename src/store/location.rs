@@ -6,7 +6,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, ZipStore, held};
@@ -223,15 +222,6 @@ impl Location {
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
     }
 
-    /// Returns true if a file has, or would have, the local path of the location or a path inside it.
-    pub fn holds_file(&self, file: &Path) -> bool {
-        if let Target::Folder(folder) = &self.target {
-            return file::is_inside(file, folder);
-        }
-        let is_url = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
-        !is_url && file::is_inside(file, &self.text)
-    }
-
     /// Returns true if the location is inside a zip file and not the file itself.
     pub fn is_inside_zip(&self) -> bool {
         let Target::Folder(path) = &self.target else { return !self.inside.is_empty() };
@@ -379,17 +369,17 @@ fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
     if path.contains(['?', '#']) {
         return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
     }
-    let bytes = percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
-    if bytes.contains(&0) {
-        return Err("a path holds no zero byte");
-    }
-    String::from_utf8(bytes)
-        .map(PathBuf::from)
-        .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
+    let path = percent_decoded(path).ok_or(BAD_PERCENT)?;
+    if path.contains('\0') { Err("a path holds no zero byte") } else { Ok(path.into()) }
 }
 
-/// Decodes the percent-encoding of a URL (RFC 3986, section 2.1). Returns `None` if a `%` is not followed by two hexadecimal digits.
-pub(super) fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+/// Fault of a text that cannot be percent-decoded.
+pub(super) const BAD_PERCENT: &str =
+    "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25, or give the path";
+
+/// Decodes the percent-encoding of a URL (RFC 3986, section 2.1). Returns `None` if a `%` is not followed by two
+/// hexadecimal digits, or the text is not UTF-8 then.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();
     for piece in pieces {
@@ -397,7 +387,7 @@ pub(super) fn percent_decoded(text: &str) -> Option<Vec<u8>> {
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(&piece.as_bytes()[2..]);
     }
-    Some(bytes)
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -80,12 +80,6 @@ impl LocalStore {
         Ok(other.into())
     }
 
-    /// Creates a hard link to a file. Fails if the new name exists.
-    fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
-    }
-
     /// Writes a whole object under a temporary name in its folder, then renames it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
         // The name is constant, so that a later run overwrites the file that a killed run has left.
@@ -121,17 +115,17 @@ impl LocalStore {
     }
 
     fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
-        let Err(error) = self.link_file(from, to) else { return Ok(true) };
+        let linked = self.parent(from).and_then(|(folder, from)| {
+            let (other, to) = self.parent(to)?;
+            Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
+        });
+        let Err(error) = linked else { return Ok(true) };
         if error.kind() == io::ErrorKind::AlreadyExists {
             // A network server may have received the call twice because its first answer was lost.
             let names = file.metadata().map_err(io_error("look at", to))?.nlink();
             return Ok(names > 1);
         }
-        // Some file systems, such as FAT, have no hard links. MLINK means that the file can have no more of them.
-        let without_links = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::MLINK];
-        if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
-            return Err(io_error("create", to)(error));
-        }
+        // Some file systems, such as FAT, have no hard links.
         match tree::rename(from, to, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             renamed => renamed,

@@ -19,7 +19,8 @@ use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::aws_files::AwsFiles;
 use super::{Caller, Connector, Service, Stores, cause, client_builder, runtime};
-use crate::store::{Key, RemoteOptions, location};
+use crate::store::location::{BAD_PERCENT, percent_decoded};
+use crate::store::{Key, RemoteOptions};
 
 /// Time limit of a request for credentials.
 const CREDENTIALS: Duration = Duration::from_secs(4);
@@ -411,12 +412,6 @@ impl Address {
     pub(super) fn with_path(&self, path: &str) -> Address {
         Address { path: path.to_owned(), ..self.clone() }
     }
-}
-
-const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
-
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    String::from_utf8(location::percent_decoded(text)?).ok()
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod aws_files;
 mod change;
 mod client;
 mod configuration;
-mod copy;
 mod errors;
 mod limiter;
 mod listing;
@@ -26,6 +25,7 @@ use futures_util::{FutureExt, TryStreamExt};
 use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
+use super::location::percent_decoded;
 use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
@@ -41,8 +41,8 @@ use prefetch::{FIRST, Prefetched, RemoteReader};
 use service::{Call, CallResult, Caller, Connector, Service, client_builder, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
+pub(super) use change::is_shown;
 pub(super) use configuration::{Address, has_effect, is_setting};
-pub(super) use copy::is_shown;
 
 /// Bucket, or the common root of all URLs of a web server.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 /// Returns the node of a file as a child of its folder, so that its neighbours can be found.
 pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
     let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
-    let name = configuration::percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
+    let name = percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
     let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
     file.unwrap_or_else(|| node(address, options))
 }

@@ -143,6 +143,11 @@ impl RemoteReader {
             let (first, whole) = state.plan.range(..=offset).next_back()?;
             (first + whole >= offset + length).then_some((*first, *whole))
         };
+        if planned(&state).is_none()
+            && let Some(come) = self.take(offset, length)?
+        {
+            return Ok(Arc::new(come));
+        }
         if follows && length > 0 && planned(&state).is_none() {
             // A sequential read will probably go on to the end.
             let piece = length * (MOST_TOGETHER / length).max(1);
@@ -157,16 +162,18 @@ impl RemoteReader {
         };
         state.plan.remove(&first);
         self.ask(&state);
-        // A requested part of a different version is requested again.
-        let come =
-            self.client.take(&self.key, Some(Part::Range { offset: first, length: whole })).transpose()?.flatten();
-        let come = come.filter(|come| self.version.is_none() || come.version() == self.version);
-        let bytes = Arc::new(come.map_or_else(|| self.fetch(first, whole), Ok)?);
+        let bytes = Arc::new(self.take(first, whole)?.map_or_else(|| self.fetch(first, whole), Ok)?);
         if whole > length {
             state.kept.push_front(bytes.clone());
             state.kept.truncate(MOST_KEPT);
         }
         Ok(bytes)
+    }
+
+    /// Waits for a part that was announced. One of a different version is requested again.
+    fn take(&self, offset: u64, length: u64) -> Result<Option<StoreResponse>> {
+        let come = self.client.take(&self.key, Some(Part::Range { offset, length })).transpose()?.flatten();
+        Ok(come.filter(|come| self.version.is_none() || come.version() == self.version))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<StoreResponse> {

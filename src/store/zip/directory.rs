@@ -10,10 +10,10 @@ use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipFileHeaderRecord, ZipLoc
 use crate::store::object::copy_piece;
 use crate::store::{EntryKind, Key, ObjectReader, Result, SortedKeys, StoreError};
 
-/// Number of bytes that are read at the end of a file. They contain most directories.
-const TAIL_BYTES: u64 = 128 << 10;
 /// Largest size of the end record and its comment.
-const MOST_END_BYTES: usize = 22 + 65_535;
+const MOST_END_BYTES: u64 = 22 + 65_535;
+/// Bytes in which the end record is searched at once. A remote file is opened with more bytes of its end.
+const END_BYTES: usize = 32 << 10;
 /// Bytes of the directory that are read at once. No entry is longer.
 const PIECE_BYTES: usize = 1 << 20;
 /// Length of a local header in bytes, without the name and the extra fields that follow.
@@ -53,23 +53,14 @@ pub(super) struct Directory {
     pub start: u64,
 }
 
-/// File for `rawzip`. Its last bytes are read at once.
+/// File for `rawzip`.
 struct Source<'a> {
     /// Name in messages.
     name: &'a str,
     object: &'a ObjectReader,
-    tail: Vec<u8>,
-    tail_start: u64,
 }
 
-impl<'a> Source<'a> {
-    fn new(object: &'a ObjectReader, name: &'a str) -> Result<Self> {
-        let tail_start = object.length().saturating_sub(TAIL_BYTES);
-        let mut tail = Vec::new();
-        object.read_at(tail_start, object.length() - tail_start, &mut tail)?;
-        Ok(Source { name, object, tail, tail_start })
-    }
-
+impl Source<'_> {
     fn damaged(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Damaged { object: self.name.to_owned(), reason: reason.into() }
     }
@@ -90,28 +81,23 @@ impl<'a> Source<'a> {
 
 impl ReaderAt for &Source<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let Some(start) = offset.checked_sub(self.tail_start) else {
-            let length = usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX).min(buffer.len());
-            return copy_piece(&**self.object, offset, &mut buffer[..length]).map_err(io::Error::other);
-        };
-        let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.tail.len());
-        let length = buffer.len().min(self.tail.len() - start);
-        buffer[..length].copy_from_slice(&self.tail[start..start + length]);
-        Ok(length)
+        copy_piece(&**self.object, offset, buffer).map_err(io::Error::other)
     }
 }
 
 impl Directory {
     /// Reads the directory of a file. `name` is its name in messages. Returns `None` if the file is not a zip file.
     pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>> {
-        let source = &Source::new(object, name)?;
-        let mut buffer = vec![0; MOST_END_BYTES];
-        let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
+        let source = &Source { name, object };
+        let mut buffer = vec![0; END_BYTES];
+        let locator = ZipLocator::new().max_search_space(MOST_END_BYTES);
         let archive = match locator.locate_in_reader(source, &mut buffer, object.length()) {
             Ok(archive) => archive,
             Err((_, error)) => {
-                let fault = source.unread(error);
-                return if fault.is_data_fault() && !is_beginning(source)? { Ok(None) } else { Err(fault) };
+                let (fault, mut first) = (source.unread(error), [0; 4]);
+                let length = copy_piece(&**object, 0, &mut first)?;
+                let is_zip = matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06");
+                return if fault.is_data_fault() && !is_zip { Ok(None) } else { Err(fault) };
             }
         };
         let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
@@ -236,11 +222,4 @@ impl SortedKeys for Directory {
     fn unnamed(&self) -> &[String] {
         &self.unnamed
     }
-}
-
-/// Returns true if a file begins like a zip file.
-fn is_beginning(source: &Source<'_>) -> Result<bool> {
-    let mut first = [0; 4];
-    let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;
-    Ok(matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06"))
 }

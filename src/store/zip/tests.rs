@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use self::builder::{Member, end_record, zip, zip_with};
+use self::builder::{Member, zip, zip_with};
 use crate::store::tests::faulty::{Faults, StoreCall};
 use crate::store::{Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore};
 
