@@ -73,13 +73,6 @@ impl LocalStore {
         Ok(rustix::fs::unlinkat(&folder, name, AtFlags::empty())?)
     }
 
-    /// Renames a file. Returns the open folder of the new name, so that the caller can sync it.
-    fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
-        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        rustix::fs::renameat(&folder, from, &other, to)?;
-        Ok(other.into())
-    }
-
     /// Writes a whole object under a temporary name in its folder, then renames it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
         // The name is constant, so that a later run overwrites the file that a killed run has left.
@@ -90,9 +83,13 @@ impl LocalStore {
         if syncs {
             sync_all(&file, &temporary)?;
         }
-        let folder = self.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
+        let renamed = self.parent(&temporary).and_then(|(folder, from)| {
+            rustix::fs::renameat(&folder, from, &folder, path.file_name().unwrap_or_default())?;
+            Ok(folder)
+        });
+        let folder = renamed.map_err(io_error("rename", &temporary))?;
         // A rename is durable only after a sync of its folder.
-        if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
+        if syncs { sync_all(&folder.into(), path.parent().unwrap_or(&self.root)) } else { Ok(()) }
     }
 
     /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.

@@ -143,20 +143,22 @@ impl RemoteReader {
             let (first, whole) = state.plan.range(..=offset).next_back()?;
             (first + whole >= offset + length).then_some((*first, *whole))
         };
-        if planned(&state).is_none()
-            && let Some(come) = self.take(offset, length)?
-        {
-            return Ok(Arc::new(come));
-        }
-        if follows && length > 0 && planned(&state).is_none() {
-            // A sequential read will probably go on to the end.
-            let piece = length * (MOST_TOGETHER / length).max(1);
-            let pieces = (offset..self.length).step_by(usize::try_from(piece).unwrap_or(usize::MAX));
-            let pieces = pieces.map(|first| (first, piece.min(self.length - first)));
-            state.plan.extend(pieces.take(REQUESTS_AHEAD));
+        if planned(&state).is_none() {
+            // Parts may also be announced one by one. Threads that read such parts do not wait for each other.
+            drop(state);
+            if let Some(come) = self.take(offset, length)? {
+                return Ok(Arc::new(come));
+            }
+            state = held(&self.state);
+            if follows && length > 0 {
+                // A sequential read will probably go on to the end.
+                let piece = length * (MOST_TOGETHER / length).max(1);
+                let pieces = (offset..self.length).step_by(usize::try_from(piece).unwrap_or(usize::MAX));
+                let pieces = pieces.map(|first| (first, piece.min(self.length - first)));
+                state.plan.extend(pieces.take(REQUESTS_AHEAD));
+            }
         }
         let Some((first, whole)) = planned(&state) else {
-            // Reads that were not announced do not wait for each other.
             drop(state);
             return self.fetch(offset, length).map(Arc::new);
         };
