@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::{JournalError, MOST_BYTES, Result, SCHEMA};
 use crate::array::{ChunkSet, ChunkSetBuilder, Fault};
 use crate::engine::{Journal, ObjectReport};
-use crate::store::{ForeignLock, Lock, LockRequest, Log, StoreError, held, machine};
+use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, StoreError, held, machine};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -343,7 +343,7 @@ impl OwnLock {
         match log.lock(&LockRequest { note: &note, has_ended: &has_ended })? {
             Lock::Held => Ok(own),
             Lock::Elsewhere(None) => Err(JournalError::Locked),
-            Lock::Elsewhere(Some(holding)) => Err(JournalError::Held(held_by(&holding))),
+            Lock::Elsewhere(Some(note)) => Err(JournalError::Held(held_by(&note))),
             Lock::Unsupported => match last_owner(&log.read(MOST_BYTES)?) {
                 Some(owner) if owner.is_alive() => Err(JournalError::Held(owner.to_string())),
                 before => {
@@ -366,9 +366,9 @@ fn owner(note: &str) -> Option<LockOwner> {
 }
 
 /// Describes the owner of a lock for a message.
-fn held_by(holding: &ForeignLock) -> String {
-    let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
-    format!("{owner}; its lock expires {} s after the last sign of it", holding.expires_after)
+fn held_by(note: &str) -> String {
+    let owner = owner(note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
+    format!("{owner}; its lock expires {LOCK_EXPIRES_AFTER} s after the last sign of it")
 }
 
 #[cfg(test)]

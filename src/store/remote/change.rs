@@ -175,10 +175,8 @@ impl Client {
 /// Most bytes of an answer to a bulk removal.
 const MOST_NAMES: u64 = 16 << 20;
 
-/// Most objects in one bulk removal of Amazon S3 (`DeleteObjects`).
-const MOST_TOGETHER: usize = 1000;
-/// Most objects in one bulk removal of Azure (`Blob Batch`).
-const MOST_BLOBS: usize = 256;
+/// Objects in the first bulk removal: the most of Azure (`Blob Batch`). S3 allows 1000, and `object_store` uses that.
+const FIRST_TOGETHER: usize = 256;
 
 impl RemoteStore {
     /// Removes everything below a key except what is below `kept`.
@@ -194,8 +192,7 @@ impl RemoteStore {
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
             // The first request shows whether the store supports bulk removal.
-            let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
-            let (first, rest) = keys.split_at(keys.len().min(most));
+            let (first, rest) = keys.split_at(keys.len().min(FIRST_TOGETHER));
             let mut left = client.wait(client.delete_together(first));
             left.extend(client.wait(client.delete_together(rest)));
             for key in left {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::{Client, GetRequest, PutOutcome, seconds};
-use crate::store::{ForeignLock, Lock, LockRequest, Log, Part, Result, StoreError, held, machine};
+use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, Part, Result, StoreError, held, machine};
 
 /// Longest delay before lines are written. It is also at most a tenth of the time since the log was opened. This is the
 /// work that is repeated after the process is killed.
@@ -152,8 +152,6 @@ impl Log for RemoteLog {
     }
 }
 
-/// Seconds without a renewal after which any process may take the lock.
-const EXPIRES_AFTER: u64 = 60;
 const RENEWED_EACH: Duration = Duration::from_secs(15);
 /// Delay after a failed renewal.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -188,8 +186,6 @@ pub(super) struct LockOwner {
 struct Text {
     id: String,
     note: String,
-    /// Seconds without a renewal. `None` means [`EXPIRES_AFTER`].
-    expires_after: Option<u64>,
 }
 
 /// Existing lock, from an answer of the server.
@@ -207,8 +203,7 @@ struct LockState {
 impl LockOwner {
     /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
     async fn ask(client: Arc<Client>, key: String, asker: &LockRequest<'_>) -> Result<(Lock, Option<Arc<Self>>)> {
-        let (id, note) = (machine::unique_name(), asker.note.to_owned());
-        let text = Text { id, note, expires_after: Some(EXPIRES_AFTER) };
+        let text = Text { id: machine::unique_name(), note: asker.note.to_owned() };
         let known = Mutex::new((Instant::now(), SystemTime::now()));
         let owner = LockOwner { client, key, text, is_lost: AtomicBool::new(false), known };
         for _ in 0..ATTEMPTS {
@@ -345,13 +340,11 @@ impl LockState {
 
     /// Returns true if the owner has certainly ended, or has not renewed the lock in time.
     fn is_free(&self, asker: &LockRequest<'_>) -> bool {
-        self.idle.is_some_and(|idle| idle > self.text.expires_after.unwrap_or(EXPIRES_AFTER))
-            || (asker.has_ended)(&self.text.note)
+        self.idle.is_some_and(|idle| idle > LOCK_EXPIRES_AFTER) || (asker.has_ended)(&self.text.note)
     }
 
     fn holding(self) -> Lock {
-        let Text { note, expires_after, .. } = self.text;
-        Lock::Elsewhere(Some(ForeignLock { note, expires_after: expires_after.unwrap_or(EXPIRES_AFTER) }))
+        Lock::Elsewhere(Some(self.text.note))
     }
 }
 

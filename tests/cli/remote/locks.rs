@@ -29,7 +29,7 @@ fn lock_of(host: &str, process: u32) -> Vec<u8> {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let holder = serde_json::json!({"host": host, "boot": boot.trim(), "process": process,
         "namespace": namespace.to_str(), "begun": 1, "run": 0});
-    let lock = serde_json::json!({"id": "other", "note": holder.to_string(), "expires_after": 60});
+    let lock = serde_json::json!({"id": "other", "note": holder.to_string()});
     lock.to_string().into_bytes()
 }
 
