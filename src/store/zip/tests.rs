@@ -137,7 +137,8 @@ fn one_folder_that_holds_all_is_taken_and_may_be_named() {
 #[test]
 fn zip_may_have_what_stands_before_it_and_a_comment() {
     let members = [Member::stored("zarr.json", "{}"), Member::stored("c/0", "1234")];
-    for (prefix, comment) in [(&b""[..], &[b'x'; 65_535][..]), (b"#!/bin/sh", b"x")] {
+    let long = vec![b'x'; 65_535];
+    for (prefix, comment) in [(&b""[..], &long[..]), (b"#!/bin/sh", b"x")] {
         let node = Node::of(Arc::new(store_of(&zip_with(prefix, &members, comment))));
         assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
     }
