@@ -62,6 +62,9 @@ fn read_stream(stream: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Most links that are followed from a path to a file.
+const MOST_LINKS: usize = 40;
+
 /// Writes a file under a temporary name in the same folder, then renames it. Without `bytes` the temporary file is only
 /// created and removed.
 fn replace(path: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
@@ -74,8 +77,10 @@ fn replace(path: &Path, bytes: Option<&[u8]>) -> io::Result<()> {
         let mut device = fs::OpenOptions::new().write(true).open(path)?;
         return device.write_all(bytes.unwrap_or_default());
     }
-    // A link to a file stays a link: its target is replaced.
-    let target = resolved(path);
+    // A link stays a link: its target is replaced, or created.
+    let linked = |path: &PathBuf| Some(path.parent()?.join(fs::read_link(path).ok()?));
+    let target = std::iter::successors(Some(path.to_owned()), linked).take(MOST_LINKS).last();
+    let target = target.unwrap_or_else(|| path.to_owned());
     let mut temporary_name = std::ffi::OsString::from(".");
     temporary_name.push(name);
     temporary_name.push(format!(".{}.partial", std::process::id()));
