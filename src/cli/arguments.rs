@@ -184,15 +184,18 @@ pub(super) struct ReportArguments {
 }
 
 impl ReportArguments {
-    /// Refuses a file in a Zarr node, or one that cannot be written, as far as that can be known.
-    pub(super) fn check(&self) -> Result<(), OperationError> {
+    /// Refuses a file in one of the stores, or one that cannot be written, as far as that can be known.
+    pub(super) fn check<'a>(&self, stores: impl IntoIterator<Item = &'a Location>) -> Result<(), OperationError> {
         let Some(path) = &self.report else { return Ok(()) };
         if path.as_os_str() == "-" || path.as_os_str().is_empty() {
             let message = "--report needs a file name: stdout already has the result";
             return Err(OperationError::usage(message).with_help("give one: `--report report.html`"));
         }
-        if let Some(node) = file::node_above(path) {
-            let message = format!("--report `{}` is inside the Zarr node `{}`", path.display(), node.display());
+        let store = stores.into_iter().find(|store| store.holds_file(path));
+        let store = store.map(|store| format!("`{}`", store.display()));
+        let node = || file::node_above(path).map(|node| format!("the Zarr node `{}`", node.display()));
+        if let Some(above) = store.or_else(node) {
+            let message = format!("--report `{}` is inside {above}", path.display());
             return Err(OperationError::environment(message).with_help("choose a file outside of the store"));
         }
         file::check_writable(path).map_err(|error| cannot_write("report", path, error))

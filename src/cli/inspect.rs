@@ -141,7 +141,7 @@ impl InspectArguments {
         let image = self.values.preview_png.clone();
         let report = self.report.clone();
         let options = self.options(session)?;
-        report.check()?;
+        report.check(options.iter().map(|options| &options.store))?;
         let is_alone = options.len() == 1;
         let mut status = ExitStatus::Done;
         // The outcome of each STORE, if JSON or a page needs it.

@@ -138,7 +138,7 @@ impl TranscodeArguments {
         check_quality(&options, parts.is_given())?;
         parts.check_report(report.report.is_some())?;
         // A report that cannot be written is refused now, not after hours of work.
-        report.check()?;
+        report.check([&options.source, &options.destination])?;
         if parts.is_given() {
             return parts.run(&options, access, (as_json, &report), session);
         }

@@ -39,7 +39,7 @@ impl ValidateArguments {
             return list_rules(format, session);
         }
         let options = self.options()?;
-        report.check()?;
+        report.check(options.stores.iter().chain(options.against.as_ref().map(|against| &against.other)))?;
         let outcome = validate(&options, &*session.progress, &session.interrupt);
         session.progress.finish();
         // A STORE that could not be opened is among the failures.

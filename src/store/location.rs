@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
+use super::file;
 #[cfg(feature = "remote")]
 use super::remote::{self, Address};
 use super::{Key, Node, ReferenceStore, RemoteOptions, Result, Store, ZipStore, held};
@@ -220,6 +221,15 @@ impl Location {
         let text = self.text.to_string_lossy();
         let path = if split_scheme(&text).is_none() { std::path::absolute(&self.text).ok() } else { None };
         path.map_or_else(|| text.to_string(), |path| path.to_string_lossy().into_owned())
+    }
+
+    /// Returns true if a file has, or would have, the local path of the location or a path inside it.
+    pub fn holds_file(&self, file: &Path) -> bool {
+        if let Target::Folder(folder) = &self.target {
+            return file::is_inside(file, folder);
+        }
+        let is_url = self.text.to_str().is_some_and(|text| split_scheme(text).is_some());
+        !is_url && file::is_inside(file, &self.text)
     }
 
     /// Returns true if the location is inside a zip file and not the file itself.
