@@ -228,22 +228,14 @@ pub struct LockRequest<'a> {
 pub enum Lock {
     /// This process.
     Held,
-    /// Another process, with its note if there is one.
-    Elsewhere(Option<ForeignLock>),
+    /// Another process, with its note if there is one. Such a lock expires, see [`LOCK_EXPIRES_AFTER`].
+    Elsewhere(Option<String>),
     /// The store has no locks.
     Unsupported,
 }
 
-/// Lock of another process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForeignLock {
-    /// Note of the process.
-    pub note: String,
-    /// Age in seconds, if known.
-    pub age: Option<u64>,
-    /// Seconds without a sign of life after which another process takes over the lock.
-    pub expires_after: u64,
-}
+/// Seconds without a renewal after which any process may take a lock that has a note.
+pub const LOCK_EXPIRES_AFTER: u64 = 60;
 
 /// Asker for locks of the operating system.
 #[cfg(test)]

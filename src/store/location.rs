@@ -379,17 +379,17 @@ fn file_path(rest: &str) -> Result<PathBuf, &'static str> {
     if path.contains(['?', '#']) {
         return Err("a file:// URL has no query and no fragment: write ? as %3F and # as %23");
     }
-    let bytes = percent_decoded(path).ok_or("% in a URL needs two hexadecimal digits: write % itself as %25")?;
-    if bytes.contains(&0) {
-        return Err("a path holds no zero byte");
-    }
-    String::from_utf8(bytes)
-        .map(PathBuf::from)
-        .map_err(|_| "the URL is not UTF-8 once it is percent-decoded: give the path instead")
+    let path = percent_decoded(path).ok_or(BAD_PERCENT)?;
+    if path.contains('\0') { Err("a path holds no zero byte") } else { Ok(path.into()) }
 }
 
-/// Decodes the percent-encoding of a URL (RFC 3986, section 2.1). Returns `None` if a `%` is not followed by two hexadecimal digits.
-pub(super) fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+/// Fault of a text that cannot be percent-decoded.
+pub(super) const BAD_PERCENT: &str =
+    "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25, or give the path";
+
+/// Decodes the percent-encoding of a URL (RFC 3986, section 2.1). Returns `None` if a `%` is not followed by two
+/// hexadecimal digits, or the text is not UTF-8 then.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();
     for piece in pieces {
@@ -397,7 +397,7 @@ pub(super) fn percent_decoded(text: &str) -> Option<Vec<u8>> {
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(&piece.as_bytes()[2..]);
     }
-    Some(bytes)
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use consolidated::ConsolidatedScope;
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_begun, has_run_folder};
-pub use destination::{ForeignLock, Lock, LockRequest, Log};
+pub use destination::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log};
 pub use error::{RemoteError, StoreError};
 pub use key::{Key, MAX_KEY_BYTES};
 pub use local::{LocalStore, Modes};

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::{JournalError, MOST_BYTES, Result, SCHEMA};
 use crate::array::{ChunkSet, ChunkSetBuilder, Fault};
 use crate::engine::{Journal, ObjectReport};
-use crate::store::{ForeignLock, Lock, LockRequest, Log, StoreError, held, machine};
+use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, StoreError, held, machine};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -340,7 +340,7 @@ impl OwnLock {
         let has_ended = |note: &str| owner(note).is_some_and(|owner| owner.is_here() && !owner.is_alive());
         match log.lock(&LockRequest { note: &note, has_ended: &has_ended })? {
             Lock::Held => Ok(own),
-            Lock::Elsewhere(holding) => Err(JournalError::Held(holding.as_ref().map(held_by))),
+            Lock::Elsewhere(note) => Err(JournalError::Held(note.as_deref().map(held_by))),
             Lock::Unsupported => match last_owner(&log.read(MOST_BYTES)?) {
                 Some(owner) if owner.is_alive() => Err(JournalError::Held(Some(owner.to_string()))),
                 before => {
@@ -363,11 +363,9 @@ fn owner(note: &str) -> Option<LockOwner> {
 }
 
 /// Describes the owner of a lock for a message.
-fn held_by(holding: &ForeignLock) -> String {
-    let owner = owner(&holding.note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
-    let since = holding.age.map_or_else(String::new, |age| format!(", for {age} s"));
-    let expires = holding.expires_after;
-    format!("{owner}{since}; its lock expires {expires} s after the last sign of it")
+fn held_by(note: &str) -> String {
+    let owner = owner(note).map_or_else(|| "somebody".to_owned(), |owner| owner.to_string());
+    format!("{owner}; its lock expires {LOCK_EXPIRES_AFTER} s after the last sign of it")
 }
 
 #[cfg(test)]

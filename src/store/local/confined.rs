@@ -73,19 +73,6 @@ impl LocalStore {
         Ok(rustix::fs::unlinkat(&folder, name, AtFlags::empty())?)
     }
 
-    /// Renames a file. Returns the open folder of the new name, so that the caller can sync it.
-    fn rename_file(&self, from: &Path, to: &Path) -> io::Result<File> {
-        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        rustix::fs::renameat(&folder, from, &other, to)?;
-        Ok(other.into())
-    }
-
-    /// Creates a hard link to a file. Fails if the new name exists.
-    fn link_file(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let ((folder, from), (other, to)) = (self.parent(from)?, self.parent(to)?);
-        Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
-    }
-
     /// Writes a whole object under a temporary name in its folder, then renames it.
     pub(super) fn replace(&self, path: &Path, bytes: &[u8], syncs: bool) -> Result<()> {
         // The name is constant, so that a later run overwrites the file that a killed run has left.
@@ -96,9 +83,13 @@ impl LocalStore {
         if syncs {
             sync_all(&file, &temporary)?;
         }
-        let folder = self.rename_file(&temporary, path).map_err(io_error("rename", &temporary))?;
+        let renamed = self.parent(&temporary).and_then(|(folder, from)| {
+            rustix::fs::renameat(&folder, from, &folder, path.file_name().unwrap_or_default())?;
+            Ok(folder)
+        });
+        let folder = renamed.map_err(io_error("rename", &temporary))?;
         // A rename is durable only after a sync of its folder.
-        if syncs { sync_all(&folder, path.parent().unwrap_or(&self.root)) } else { Ok(()) }
+        if syncs { sync_all(&folder.into(), path.parent().unwrap_or(&self.root)) } else { Ok(()) }
     }
 
     /// Creates a whole file and makes it durable, with all its parent folders. Returns false if the path exists.
@@ -121,17 +112,17 @@ impl LocalStore {
     }
 
     fn give_new_name(&self, file: &File, from: &Path, to: &Path) -> Result<bool> {
-        let Err(error) = self.link_file(from, to) else { return Ok(true) };
+        let linked = self.parent(from).and_then(|(folder, from)| {
+            let (other, to) = self.parent(to)?;
+            Ok(rustix::fs::linkat(&folder, from, &other, to, AtFlags::empty())?)
+        });
+        let Err(error) = linked else { return Ok(true) };
         if error.kind() == io::ErrorKind::AlreadyExists {
             // A network server may have received the call twice because its first answer was lost.
             let names = file.metadata().map_err(io_error("look at", to))?.nlink();
             return Ok(names > 1);
         }
-        // Some file systems, such as FAT, have no hard links. MLINK means that the file can have no more of them.
-        let without_links = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::MLINK];
-        if !Errno::from_io_error(&error).is_some_and(|errno| without_links.contains(&errno)) {
-            return Err(io_error("create", to)(error));
-        }
+        // Some file systems, such as FAT, have no hard links.
         match tree::rename(from, to, false) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             renamed => renamed,

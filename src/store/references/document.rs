@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::{Entry, HashMap};
-use std::fmt;
 use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::store::{Key, Node};
@@ -50,9 +49,8 @@ enum Value {
     Other(&'static str),
 }
 
-/// Keys and values, in the order of the text.
-#[derive(Default)]
-struct Members<'a>(Vec<(Box<str>, &'a RawValue)>);
+/// Keys and values. The last value of a key counts.
+type Members<'a> = BTreeMap<Box<str>, &'a RawValue>;
 
 impl Document {
     /// Parses a reference file. Returns `None` if the file is something else. An error describes a fault.
@@ -60,9 +58,8 @@ impl Document {
         if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Ok(None);
         }
-        // A list and not a map: a map would drop repeated keys, which are an error.
-        let Members(members) = serde_json::from_slice(bytes).map_err(no_json)?;
-        let (mut templates, mut references, mut others) = (BTreeMap::new(), None, Vec::new());
+        let members: Members<'_> = serde_json::from_slice(bytes).map_err(no_json)?;
+        let (mut templates, mut references, mut others) = (BTreeMap::new(), None, Members::new());
         for (key, value) in members {
             match &*key {
                 "version" => match json(value)? {
@@ -74,13 +71,13 @@ impl Document {
                 "templates" => templates = json(value)?,
                 "gen" if json::<Vec<IgnoredAny>>(value)?.is_empty() => {}
                 "gen" => return Err(GENERATED.to_owned()),
-                "refs" => references = Some(json::<Members<'_>>(value)?.0),
+                "refs" => references = Some(json::<Members<'_>>(value)?),
                 // In version 0 the other members are the references.
-                _ => others.push((key, value)),
+                _ => drop(others.insert(key, value)),
             }
         }
         let is_part = |raw| matches!(value(raw), Value::Target { part: Some(_), .. });
-        let may_be_other = references.is_none() && !others.iter().any(|(_, raw)| is_part(raw));
+        let may_be_other = references.is_none() && !others.values().any(|raw| is_part(raw));
         let mut indices = HashMap::new();
         let mut document = Document::default();
         for (key, raw) in references.unwrap_or(others) {
@@ -110,11 +107,7 @@ impl Document {
                 document.unnamed.push(key.into());
             }
         }
-        document.references.sort_by(|a, b| a.0.cmp(&b.0));
-        match document.references.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(format!("{:?} is there twice", pair[0].0)),
-            None => Ok(Some(document)),
-        }
+        Ok(Some(document))
     }
 }
 
@@ -166,28 +159,6 @@ fn value(raw: &RawValue) -> Value {
             _ => Value::Other("a list that is no [URL] or [URL, OFFSET, LENGTH]"),
         },
         _ => Value::Other("a number or literal"),
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of references")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
     }
 }
 

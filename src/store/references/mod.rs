@@ -74,16 +74,40 @@ impl ReferenceStore {
         }
     }
 
-    /// Returns the error for a missing target. Its chunk is not absent but lost.
-    fn lost(&self, key: &Key<'_>, target: &Node) -> StoreError {
-        let reason = format!("it points at `{}`, which is not there", target.name());
+    /// Returns the target of a reference and the part of it, or the bytes of an inline one.
+    fn object<'d>(&'d self, key: &Key<'_>) -> Result<Option<Object<'d>>> {
+        let Some((reference, document)) = self.find(key)? else { return Ok(None) };
+        Ok(Some(match reference {
+            Reference::Inline(bytes) => Object::Inline(bytes),
+            Reference::Target { index, part } => Object::Target(self.target(document, *index, key)?, *part),
+        }))
+    }
+
+    fn damaged(&self, key: &Key<'_>, reason: String) -> StoreError {
         StoreError::Damaged { object: self.shown(key), reason }
     }
 
-    fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
-        let reason = format!("it ends at byte {end} of `{}`, which has {found}", target.name());
-        StoreError::Damaged { object: self.shown(key), reason }
+    /// Returns the error for a missing target. Its chunk is not absent but lost.
+    fn lost(&self, key: &Key<'_>, target: &Node) -> StoreError {
+        self.damaged(key, format!("it points at `{}`, which is not there", target.name()))
     }
+
+    fn beyond_end(&self, key: &Key<'_>, target: &Node, found: u64, end: u64) -> StoreError {
+        self.damaged(key, format!("it ends at byte {end} of `{}`, which has {found}", target.name()))
+    }
+}
+
+/// Bytes in the reference file, or a target, of which there may be only a part by offset and length in bytes.
+enum Object<'d> {
+    Inline(&'d [u8]),
+    Target(&'d Node, Option<(u64, u64)>),
+}
+
+/// Returns a part of a part of a target. The author of the file chooses the numbers. A sum that is too large ends beyond
+/// every target, which is an error.
+fn part_of(part: Part, (start, bytes): (u64, u64)) -> Part {
+    let (offset, length) = part.within(bytes);
+    Part::Range { offset: start.saturating_add(offset), length }
 }
 
 impl Store for ReferenceStore {
@@ -94,23 +118,19 @@ impl Store for ReferenceStore {
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
         let name = || self.shown(key);
-        let Some((reference, document)) = self.find(key)? else { return Ok(false) };
-        let (target, range) = match reference {
-            Reference::Inline(bytes) => {
+        let (target, wanted, end) = match self.object(key)? {
+            None => return Ok(false),
+            Some(Object::Inline(bytes)) => {
                 let (offset, length) = part.of(bytes.len() as u64, most, name)?;
                 into.extend_from_slice(slice(bytes, offset, length).unwrap_or_default());
                 return Ok(true);
             }
-            Reference::Target { index, part } => (self.target(document, *index, key)?, *part),
+            Some(Object::Target(target, None)) => (target, part, None),
+            Some(Object::Target(target, Some(range))) => {
+                part.of(range.1, most, name)?;
+                (target, part_of(part, range), Some(range.0.saturating_add(range.1)))
+            }
         };
-        let (mut wanted, mut end) = (part, None);
-        if let Some((start, object_bytes)) = range {
-            let (offset, length) = part.of(object_bytes, most, name)?;
-            // The author of the file chooses the numbers. A sum that is too large ends beyond every target, which is an
-            // error.
-            wanted = Part::Range { offset: start.saturating_add(offset), length };
-            end = Some(start.saturating_add(object_bytes));
-        }
         match (target.store.read(&target.prefix, wanted, most, into), end) {
             (Ok(true), _) => Ok(true),
             (Ok(false), _) => Err(self.lost(key, target)),
@@ -128,13 +148,13 @@ impl Store for ReferenceStore {
             // The bytes of the file itself, so that its format can be reported.
             return self.file.store.open(&self.file.prefix, most);
         }
-        let (target, part) = match self.find(key)? {
+        let (target, part) = match self.object(key)? {
             None => return Ok(None),
-            Some((Reference::Inline(bytes), _)) => {
+            Some(Object::Inline(bytes)) => {
                 let (bytes, name) = (Arc::new(bytes.to_vec()), self.shown(key));
                 return Ok(Some(Box::new(MemoryReader { bytes, name })));
             }
-            Some((Reference::Target { index, part }, document)) => (self.target(document, *index, key)?, *part),
+            Some(Object::Target(target, part)) => (target, part),
         };
         // The limit of a chunk does not apply to its target, which is a whole file.
         let reader = target.store.open(&target.prefix, u64::MAX)?.ok_or_else(|| self.lost(key, target))?;
@@ -148,15 +168,16 @@ impl Store for ReferenceStore {
 
     /// Returns the size of an object. That of a part comes from the reference, without access to the target.
     fn size(&self, key: &Key<'_>) -> Result<Option<u64>> {
-        let Some((reference, document)) = self.find(key)? else { return Ok(None) };
-        Ok(Some(match reference {
-            Reference::Inline(bytes) => bytes.len() as u64,
-            Reference::Target { part: Some((_, length)), .. } => *length,
-            Reference::Target { index, part: None } => {
-                let target = self.target(document, *index, key)?;
-                target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?
+        if let Some((Reference::Target { part: Some((_, length)), .. }, _)) = self.find(key)? {
+            return Ok(Some(*length));
+        }
+        Ok(match self.object(key)? {
+            None => None,
+            Some(Object::Inline(bytes)) => Some(bytes.len() as u64),
+            Some(Object::Target(target, _)) => {
+                Some(target.store.size(&target.prefix)?.ok_or_else(|| self.lost(key, target))?)
             }
-        }))
+        })
     }
 
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
@@ -184,12 +205,8 @@ impl Store for ReferenceStore {
 
     fn prefetch(&self, soon: &[(Key<'_>, Part)]) {
         for (key, wanted) in soon {
-            let Ok(Some((Reference::Target { index, part }, document))) = self.find(key) else { continue };
-            let Ok(target) = self.target(document, *index, key) else { continue };
-            let wanted = part.map_or(*wanted, |(start, length)| {
-                let (offset, length) = wanted.within(length);
-                Part::Range { offset: start.saturating_add(offset), length }
-            });
+            let Ok(Some(Object::Target(target, part))) = self.object(key) else { continue };
+            let wanted = part.map_or(*wanted, |part| part_of(*wanted, part));
             target.store.prefetch(&[(target.prefix.clone(), wanted)]);
         }
     }

@@ -6,6 +6,7 @@ use reqwest::header::{CONTENT_LENGTH, ETAG, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
 use super::{Call, Failure};
+use crate::store::part;
 
 type Result<T> = std::result::Result<T, Failure>;
 
@@ -63,8 +64,7 @@ impl StoreResponse {
 
     /// Returns `length` bytes from an offset in the object, if they have arrived.
     pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Option<&[u8]> {
-        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
-        self.body.get(start..)?.get(..usize::try_from(length).ok()?)
+        part(&self.body, offset.checked_sub(self.offset)?, length)
     }
 
     /// Returns the text of the first XML element with this name in the body.

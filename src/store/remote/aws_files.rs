@@ -63,12 +63,6 @@ impl AwsFiles {
         self.value("s3.endpoint_url").or_else(|| self.value("endpoint_url"))
     }
 
-    /// Returns true if URLs contain the bucket in the host name: `addressing_style` under `s3`. The default is the
-    /// path, which all servers support.
-    pub(super) fn names_bucket_in_host(&self) -> bool {
-        self.value("s3.addressing_style").is_some_and(|style| style == "virtual")
-    }
-
     /// Returns the source of the keys, or `None` if the profile has none. Fails for sources that this build does not
     /// support.
     pub(super) fn credentials(&self) -> Result<Option<AwsCredentialProvider>, String> {
@@ -217,14 +211,6 @@ s3 =
         assert!(read_section(CONFIG, &["services local"], &mut services));
         assert_eq!(services["s3.endpoint_url"], "http://here:9000");
         assert!(!read_section(CONFIG, &["other"], &mut services));
-    }
-
-    #[test]
-    fn bucket_stands_in_the_host_where_the_files_say_so() {
-        assert!(files(&[("s3.addressing_style", "virtual")]).names_bucket_in_host());
-        for style in ["path", "auto"] {
-            assert!(!files(&[("s3.addressing_style", style)]).names_bucket_in_host());
-        }
     }
 
     fn files(values: &[(&str, &str)]) -> AwsFiles {

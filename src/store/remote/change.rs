@@ -1,9 +1,10 @@
-//! Changes in a bucket: objects are written, copied and removed.
+//! Changes in a bucket: objects are written, copied by the server itself, and removed. Also checks whether a web server
+//! shows the objects that would be removed.
 //!
 //! Hierarchies are removed object by object. The order ensures that no incomplete node can be opened. It also ensures
 //! that a later run can always recognise the rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -11,18 +12,18 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
+use object_store::list::PaginatedListOptions;
 use object_store::multipart::PartId;
-use object_store::{ObjectStoreExt, PutMode};
-use reqwest::header::HeaderMap;
+use object_store::{GetOptions, GetRange, ObjectStoreExt, PutMode};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::{Call, CallResult, Client, Kind, RemoteStore, path};
-use crate::store::{Key, Result, held};
+use super::{Call, CallResult, Client, Failure, Kind, RemoteStore, path};
+use crate::store::{Key, Network, Node, Put, RUN_FOLDER, Result, Store, StoreError, Tree, held, machine};
 
 /// Most time that the process waits at its end for uploads and locks to be released.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Most bytes of an answer to a change.
-pub(super) const MOST_ANSWER: u64 = 1 << 20;
+const MOST_ANSWER: u64 = 1 << 20;
 
 /// Upload of a part, which returns the id of the part.
 pub(super) type UploadedPart = JoinHandle<Result<PartId>>;
@@ -30,7 +31,7 @@ pub(super) type UploadedPart = JoinHandle<Result<PartId>>;
 /// Result of a conditional write.
 #[derive(Debug)]
 pub(super) enum PutOutcome {
-    Done(HeaderMap),
+    Done,
     /// The condition was not met.
     Refused,
     /// The server does not support conditions.
@@ -57,9 +58,8 @@ impl Client {
     ) -> Result<PutOutcome> {
         let is_update = matches!(mode, PutMode::Update(_));
         let work = async { self.stores.objects.put_opts(&path(key)?, bytes.into(), mode.into()).await };
-        let failure = match self.service.change(Call::new(Some(key), MOST_ANSWER), work).await {
-            Ok((_, headers)) => return Ok(PutOutcome::Done(headers)),
-            Err(failure) => failure,
+        let Err(failure) = self.service.change(Call::new(Some(key), MOST_ANSWER), work).await else {
+            return Ok(PutOutcome::Done);
         };
         match failure.status() {
             // The object was removed, so it does not have the required version.
@@ -175,10 +175,8 @@ impl Client {
 /// Most bytes of an answer to a bulk removal.
 const MOST_NAMES: u64 = 16 << 20;
 
-/// Most objects in one bulk removal of Amazon S3 (`DeleteObjects`).
-const MOST_TOGETHER: usize = 1000;
-/// Most objects in one bulk removal of Azure (`Blob Batch`).
-const MOST_BLOBS: usize = 256;
+/// Objects in the first bulk removal: the most of Azure (`Blob Batch`). S3 allows 1000, and `object_store` uses that.
+const FIRST_TOGETHER: usize = 256;
 
 impl RemoteStore {
     /// Removes everything below a key except what is below `kept`.
@@ -194,8 +192,7 @@ impl RemoteStore {
         keys.sort_by_cached_key(|key| turn(key));
         for keys in keys.chunk_by(|key, next| turn(key) == turn(next)) {
             // The first request shows whether the store supports bulk removal.
-            let most = if self.address.kind == Kind::Azure { MOST_BLOBS } else { MOST_TOGETHER };
-            let (first, rest) = keys.split_at(keys.len().min(most));
+            let (first, rest) = keys.split_at(keys.len().min(FIRST_TOGETHER));
             let mut left = client.wait(client.delete_together(first));
             left.extend(client.wait(client.delete_together(rest)));
             for key in left {
@@ -226,6 +223,183 @@ fn turn(key: &str) -> (u8, usize) {
     if is_document { (0, key.matches('/').count()) } else { (1, 0) }
 }
 
+/// Largest object that every server copies with one request: 5 GB.
+const MOST_COPIED: u64 = 5_000_000_000;
+/// Number of attempts at a copy by the server. The pause grows with each attempt.
+const COPY_ATTEMPTS: u32 = 3;
+const COPY_PAUSE: Duration = Duration::from_millis(100);
+
+impl RemoteStore {
+    /// Copies an object by the server. If the server declines, the object is read and written.
+    pub(super) fn copy_inside(&self, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
+        let client = self.client()?;
+        client.writes.finish_of(from.as_str())?;
+        let Some(bytes) = client.size_among_others(from.as_str())? else { return Ok(None) };
+        StoreError::check_size(bytes, most, || client.shown(from.as_str()))?;
+        self.changing("copy", to)?;
+        // The first copy shows whether the server copies, so other threads wait for it.
+        let mut is_done = false;
+        let copies = bytes <= MOST_COPIED
+            && *client.copies.get_or_try_init(|| {
+                is_done = client.wait(client.copy(from.as_str(), to.as_str(), bytes))?;
+                Ok(is_done)
+            })?;
+        if !copies {
+            return self.copy_in_pieces(self, (from, to), most);
+        }
+        if !is_done {
+            let (copying, from, target) = (client.clone(), from.as_str().to_owned(), to.as_str().to_owned());
+            let declined = "the server copied others, but not this object";
+            let copy = async move {
+                let help = "run the command again, or copy it through a local folder";
+                let failed = || copying.error("copy", &from, declined, help);
+                copying.copy(&from, &target, bytes).await?.then_some(()).ok_or_else(failed)
+            };
+            // The bytes stay on the server, so they do not count towards the limit of bytes in flight.
+            client.writes.begin(to.as_str(), 0, copy)?;
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Returns true if an object has this text.
+    fn is_text(&self, key: &Key<'_>, text: &str) -> Result<bool> {
+        let client = self.client()?;
+        match client.wait(client.get(key.as_str(), text.len() as u64, GetOptions::default())) {
+            Ok(answer) => Ok(answer.body == text.as_bytes()),
+            Err(Failure::Answered(_) | Failure::TooLarge { .. }) => Ok(false),
+            Err(failure) => Err(client.failed("look at", key.as_str(), failure)),
+        }
+    }
+
+    /// Requests the description of an object. Returns `None` if the server answers with an error status.
+    fn describe(&self, key: &Key<'_>) -> Result<Option<Description>> {
+        let client = self.client()?;
+        // Some addresses are signed for GET only, so HEAD is not used.
+        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+        let answer = match client.wait(client.get(key.as_str(), u64::MAX, options)) {
+            Ok(answer) => answer,
+            Err(Failure::Answered(_)) => return Ok(None),
+            Err(failure) => return Err(client.failed("look at", key.as_str(), failure)),
+        };
+        let text = |name| answer.header(name).map(str::to_owned);
+        Ok(Some([answer.object_bytes.map(|bytes| bytes.to_string()), text("etag"), text("last-modified")]))
+    }
+}
+
+impl Client {
+    /// Returns the size of an object in bytes, or `None` if it is absent. Copies go through keys in order, so one page
+    /// of a listing has the sizes of many neighbours. Otherwise each would need a request of its own.
+    fn size_among_others(&self, key: &str) -> Result<Option<u64>> {
+        // Other threads wait for the page, as it may contain their objects.
+        let mut known = held(&self.sizes);
+        if let Some(bytes) = known.remove(key) {
+            return Ok(Some(bytes));
+        }
+        let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
+        let (mut prefix, mut offset) = (folder, just_before(key));
+        if self.service.kind == Kind::Azure {
+            // Azure cannot list from a given key. Neighbours share a prefix.
+            let in_common = name.char_indices().rev().nth(1).map_or(0, |(offset, _)| offset);
+            (prefix, offset) = (&key[..folder.len() + in_common], None);
+        }
+        let mut listed = None;
+        if !self.refuses_to_list(folder) {
+            let page = self.wait(self.list(prefix, PaginatedListOptions { offset, ..Default::default() }))?;
+            *known = page.objects().collect();
+            listed = known.remove(key);
+        }
+        // Other threads need not wait for the request of a single size.
+        drop(known);
+        // A server may ignore the start key. The object can still exist.
+        listed.map_or_else(|| self.wait(self.size(key)), |bytes| Ok(Some(bytes)))
+    }
+
+    /// Copies an object of `bytes` bytes by the server. Returns false if the server does not copy it.
+    async fn copy(&self, from: &str, to: &str, bytes: u64) -> Result<bool> {
+        for attempt in 1..=COPY_ATTEMPTS {
+            let work = async { self.stores.objects.copy(&path(from)?, &path(to)?).await };
+            let mut call = Call::new(Some(to), MOST_ANSWER);
+            call.copied = Some(bytes);
+            let answer = match self.service.change(call, work).await {
+                Ok(_) => return Ok(true),
+                Err(Failure::Answered(answer)) => answer,
+                Err(failure) => return Err(self.failed("copy", from, failure)),
+            };
+            // The copy may still happen later, and would overwrite what is written instead.
+            if answer.headers.contains_key("x-ms-copy-id") {
+                return Err(self.error("copy", from, "the store postpones the copy", "copy it through a local folder"));
+            }
+            // An error in the body of a success is an internal error of the store, and temporary.
+            let is_passing = match answer.status.as_u16() {
+                404 | 409 | 412 => true,
+                status => (200..300).contains(&status) && answer.code().is_some(),
+            };
+            if !is_passing {
+                break;
+            }
+            tokio::time::sleep(COPY_PAUSE * attempt).await;
+        }
+        Ok(false)
+    }
+}
+
+/// Returns a key that sorts after the key's predecessors and before the key. `None` means a key that is rarely a
+/// chunk's.
+fn just_before(key: &str) -> Option<String> {
+    let last = key.chars().last().filter(char::is_ascii_alphanumeric)?;
+    Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
+}
+
+fn remote(node: &Node) -> Option<&RemoteStore> {
+    node.store.network().map(Network::as_remote)
+}
+
+/// Size, tag and date of an object, if the server sends them.
+type Description = [Option<String>; 3];
+
+/// Returns true if a web server shows a node of a bucket under any path, as SOURCE or a target of it, inside it or
+/// around it. Their root documents are compared. Then an object is written in the node for a moment, and searched on
+/// the server.
+pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<bool> {
+    let Some(bucket) = remote(node) else { return Ok(false) };
+    let mut places = BTreeMap::new();
+    for (index, other) in std::iter::once(source).chain(targets).enumerate() {
+        // The outermost file that contains the other node, such as a zip file, is an object of the server.
+        let Some(file) = std::iter::successors(Some(other), |node| node.store.container()).last() else { continue };
+        let Some(web) = remote(file).filter(|web| web.address.kind == Kind::Http) else { continue };
+        // Only SOURCE can contain nodes. The others are files.
+        let is_folder = index == 0 && std::ptr::eq(file, other);
+        for name in ["zarr.json", ".zarray", ".zgroup"].iter().filter(|_| is_folder) {
+            let Some(found) = web.describe(&file.prefix.join(name)?)? else { continue };
+            let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
+            if bucket.describe(&node.prefix.join(name)?)?.is_some_and(is_same) {
+                return Ok(true);
+            }
+        }
+        let own = node.prefix.as_str();
+        let ends = std::iter::once(0).chain(own.match_indices('/').map(|(slash, _)| slash + 1));
+        for inside in ends.map(|start| &own[start..]).filter(|inside| is_folder && !inside.is_empty()) {
+            places.extend(file.child(inside).map(|place| (place.name(), place)));
+        }
+        let folders = web.address.path.rmatch_indices('/').map(|(slash, _)| &web.address.path[..slash]);
+        let folders = folders.chain([""]).map(|path| super::node(&web.address.with_path(path), &web.options));
+        let around = std::iter::successors(Some(file.clone()), Node::parent).chain(folders);
+        places.extend(around.skip(usize::from(!is_folder)).map(|place| (place.name(), place)));
+    }
+    if places.is_empty() {
+        return Ok(false);
+    }
+    let name = machine::unique_name();
+    let probe = RUN_FOLDER.join(&name)?;
+    let key = node.prefix.below(&probe);
+    bucket.put(&key, name.as_bytes(), Put::Durable)?;
+    let shows = |place: &Node| remote(place).map_or(Ok(false), |web| web.is_text(&place.prefix.below(&probe), &name));
+    let found = places.values().map(shows).find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
+    bucket.remove(&key, Tree::Object)?;
+    bucket.sync(&key)?;
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,5 +418,14 @@ mod tests {
         keys.reverse();
         keys.sort_by_cached_key(|key| turn(key));
         assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn key_just_before_another_comes_before_it_and_behind_its_neighbours() {
+        for (neighbour, key) in [("c/11/9", "c/12"), ("c/8", "c/9"), ("a/c", "a/c0"), ("c/a/zz", "c/b")] {
+            let before = just_before(key).unwrap();
+            assert!(neighbour < before.as_str() && before.as_str() < key, "{neighbour} {before} {key}");
+        }
+        assert_eq!(just_before("c/ä"), None);
     }
 }

@@ -15,7 +15,6 @@ use once_cell::sync::OnceCell;
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
-use super::copy::Sizes;
 use super::listing::Page;
 use super::{
     Address, Answer, Call, CallResult, FIRST, Failure, InFlightWrites, Kind, Prefetched, Service, StoreResponse, cause,
@@ -64,7 +63,8 @@ pub(super) struct Client {
     unlisted: Mutex<BTreeSet<String>>,
     /// True if the server copies objects. Empty until the first copy.
     pub(super) copies: OnceCell<bool>,
-    pub(super) sizes: Mutex<Sizes>,
+    /// Sizes in bytes from the last listing for copies, by keys. Each is removed when it is used.
+    pub(super) sizes: Mutex<HashMap<String, u64>>,
     /// Objects of which many parts are read, and their versions. The version is empty until the first answer.
     versions: Mutex<HashMap<String, Option<String>>>,
     /// Announced parts, in the order of their requests.
@@ -171,18 +171,14 @@ impl Client {
             Ok(answer) => return self.found(wanted, answer).map(Some),
             Err(failure) => failure,
         };
-        match (wanted.part, failure.status(), &failure) {
-            // Some servers fail if the suffix is longer than the object, and so for every small object.
-            (Part::Last(length), Some(200 | 206 | 500), _) => {
+        match (wanted.part, failure.status()) {
+            // Some servers fail if the suffix is longer than the object, and so for every small object. An object of no
+            // bytes has no suffix.
+            (Part::Last(length), Some(status @ (200 | 206 | 416 | 500))) => {
                 // If this fails too, the suffix was not the reason, and suffixes stay in use.
                 let found = self.fetch_end(wanted, length).await?;
-                self.gives_ends.store(false, Ordering::Relaxed);
+                self.gives_ends.fetch_and(status == 416, Ordering::Relaxed);
                 Ok(found)
-            }
-            // Other servers answer 416 to such a suffix. The whole object is then not longer than the suffix.
-            (Part::Last(length), Some(416), Failure::Answered(answer)) if answer.object_bytes != Some(0) => {
-                let most = wanted.most.min(length);
-                Box::pin(self.fetch(GetRequest { part: Part::Whole, most, ..wanted })).await
             }
             _ => self.not_read(wanted, failure),
         }

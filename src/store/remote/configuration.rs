@@ -19,7 +19,8 @@ use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::aws_files::AwsFiles;
 use super::{Caller, Connector, Service, Stores, cause, client_builder, runtime};
-use crate::store::{Key, RemoteOptions, location};
+use crate::store::location::{BAD_PERCENT, percent_decoded};
+use crate::store::{Key, RemoteOptions};
 
 /// Time limit of a request for credentials.
 const CREDENTIALS: Duration = Duration::from_secs(4);
@@ -43,11 +44,12 @@ pub(super) fn connect(address: &Address, options: &RemoteOptions) -> Result<(Sto
     let authorization = address.user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
     let service = Arc::new(Service::new(options.requests.get(), address.kind, authorization.as_deref())?);
     let connector = Connector(HttpClient::new(Caller(service.clone())));
+    let bucket = address.root.rsplit('/').next().unwrap_or_default();
     let stores = match address.kind {
         Kind::Http => web(address, connector)?,
-        Kind::S3 => s3(&address.root, options, connector)?,
-        Kind::Google => google(&address.root, options, connector)?,
-        Kind::Azure => azure(&address.root, options, connector)?,
+        Kind::S3 => s3(bucket, options, connector)?,
+        Kind::Google => google(bucket, options, connector)?,
+        Kind::Azure => azure(bucket, options, connector)?,
     };
     Ok((stores, service))
 }
@@ -161,14 +163,7 @@ fn s3(bucket: &str, options: &RemoteOptions, connector: Connector) -> Result<Sto
     let mut settings = settings("AWS_", options, defaults)?;
     let is_signed = !options.anonymous && !is_on(&settings, &Key::SkipSignature);
     let named = settings.get(&Key::S3Endpoint).or(settings.get(&Key::Endpoint));
-    let mut address = named.map(|named| endpoint(named)).transpose()?;
-    if files.names_bucket_in_host() {
-        if !is_on(&settings, &Key::VirtualHostedStyleRequest) {
-            // `object_store` expects an endpoint that contains the bucket if requests have it in the host name.
-            address = address.map(|address| address.replacen("://", &format!("://{bucket}."), 1));
-        }
-        settings.insert(Key::VirtualHostedStyleRequest, "true".to_owned());
-    }
+    let address = named.map(|named| endpoint(named)).transpose()?;
     if !settings.contains_key(&Key::Region) && address.is_none() && !is_on(&settings, &Key::S3Express) {
         settings.extend(region_of(bucket).map(|region| (Key::Region, region)));
     }
@@ -315,7 +310,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(in crate::store) kind: Kind,
-    /// Bucket or container. For a web server, the scheme and host: `https://example.org:8080`.
+    /// Scheme, and host, bucket or container: `https://example.org:8080`, `s3://bucket`.
     pub(super) root: String,
     /// Path after the root, without slashes at its end. It is percent-encoded only for a web server.
     pub(super) path: String,
@@ -336,16 +331,17 @@ impl Address {
     /// Parses a URL from its scheme and the text after `://`. Returns `None` for any other scheme.
     pub(crate) fn parse(scheme: &str, rest: &str) -> Option<Result<Self, &'static str>> {
         let scheme = scheme.to_ascii_lowercase();
-        Some(match scheme.as_str() {
-            "http" | "https" => Self::of_web(&scheme, rest),
-            "s3" => Self::of_bucket(Kind::S3, rest),
-            "gs" => Self::of_bucket(Kind::Google, rest),
-            "az" => Self::of_bucket(Kind::Azure, rest),
+        let kind = match scheme.as_str() {
+            "http" | "https" => return Some(Self::of_web(&scheme, rest)),
+            "s3" => Kind::S3,
+            "gs" => Kind::Google,
+            "az" => Kind::Azure,
             _ => return None,
-        })
+        };
+        Some(Self::of_bucket(kind, &scheme, rest))
     }
 
-    fn of_bucket(kind: Kind, rest: &str) -> Result<Self, &'static str> {
+    fn of_bucket(kind: Kind, scheme: &str, rest: &str) -> Result<Self, &'static str> {
         let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
             return Err("the name of a bucket or container follows ://");
@@ -365,7 +361,7 @@ impl Address {
         if !path.is_empty() && Key::new(&path).is_err() {
             return Err("a key has no name that is empty, `.` or `..`, and no control character");
         }
-        Ok(Address { kind, root: bucket.to_owned(), path, query: None, user: None })
+        Ok(Address { kind, root: format!("{scheme}://{bucket}"), path, query: None, user: None })
     }
 
     fn of_web(scheme: &str, rest: &str) -> Result<Self, &'static str> {
@@ -394,14 +390,8 @@ impl Address {
 
     /// Returns the name in messages: without user, password and query.
     pub(crate) fn shown(&self) -> String {
-        let scheme = match self.kind {
-            Kind::Http => "",
-            Kind::S3 => "s3://",
-            Kind::Google => "gs://",
-            Kind::Azure => "az://",
-        };
         let separator = if self.path.is_empty() { "" } else { "/" };
-        format!("{scheme}{}{separator}{}", self.root, self.path)
+        format!("{}{separator}{}", self.root, self.path)
     }
 
     /// Splits the path after the first name with this property. Returns the address of that file and the rest of the
@@ -420,12 +410,6 @@ impl Address {
     }
 }
 
-const BAD_PERCENT: &str = "% in a URL needs two hexadecimal digits, of UTF-8: write % itself as %25";
-
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    String::from_utf8(location::percent_decoded(text)?).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,7 +422,7 @@ mod tests {
     #[test]
     fn address_of_a_bucket_is_taken_literally() {
         let found = address("s3://bucket/a%20b/[ä]/?x#y/").unwrap();
-        assert_eq!((found.root.as_str(), found.path.as_str()), ("bucket", "a%20b/[ä]/?x#y"));
+        assert_eq!((found.root.as_str(), found.path.as_str()), ("s3://bucket", "a%20b/[ä]/?x#y"));
         assert_eq!(found.shown(), "s3://bucket/a%20b/[ä]/?x#y");
         assert_eq!(address("gs://b").unwrap().shown(), "gs://b");
         let no_keys = ["s3://b/a/../c", "az://b/.", "gs://b/./a", "az://b//a", "s3://b/a//c", "s3://b/a\tc"];

@@ -112,11 +112,9 @@ impl Client {
             return (format!("the bucket is in the region {region} ({status})"), format!("set AWS_REGION={region}"));
         }
         if let Some(location) = answer.header("location").filter(|_| status.is_redirection()) {
-            let Ok(url) = reqwest::Url::parse(location) else {
-                let why = format!("it redirects to an address that is no URL ({status})");
-                return (why, "check the endpoint".to_owned());
-            };
-            let led_to = url.origin().ascii_serialization();
+            // The rest of the address may be a secret.
+            let led_to = reqwest::Url::parse(location)
+                .map_or_else(|_| "an address that is no URL".to_owned(), |url| url.origin().ascii_serialization());
             let why = format!("the store redirects to {led_to}, which must not get the credentials of the store");
             return (format!("{why} ({status})"), format!("if you trust {led_to}, set it as the endpoint"));
         }

@@ -7,14 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_util::future::join;
 use object_store::{GetOptions, PutMode, UpdateVersion};
-use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use super::{Client, GetRequest, PutOutcome, header, seconds};
-use crate::store::{ForeignLock, Lock, LockRequest, Log, Part, Result, StoreError, held, machine};
+use super::{Client, GetRequest, PutOutcome, seconds};
+use crate::store::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log, Part, Result, StoreError, held, machine};
 
 /// Longest delay before lines are written. It is also at most a tenth of the time since the log was opened. This is the
 /// work that is repeated after the process is killed.
@@ -32,7 +30,8 @@ pub(super) struct RemoteLog {
     lines: Vec<u8>,
     opened: Instant,
     written: Instant,
-    lock: Option<RemoteLock>,
+    /// Lock of this process, and the task that renews it.
+    lock: Option<(Arc<LockOwner>, JoinHandle<()>)>,
 }
 
 impl RemoteLog {
@@ -51,7 +50,10 @@ impl RemoteLog {
     }
 
     fn check_lock(&self) -> Result<()> {
-        self.lock.as_ref().map_or(Ok(()), |lock| lock.owner.check())
+        match &self.lock {
+            Some((owner, _)) if owner.is_lost() => Err(self.client.error("keep", &owner.key, LOST, LOST_HELP)),
+            _ => Ok(()),
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -76,9 +78,13 @@ impl Log for RemoteLog {
     /// Locks the log. If the store does not support conditions, only the lines of the log record the owner.
     fn lock(&mut self, asker: &LockRequest<'_>) -> Result<Lock> {
         let folder = self.key.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let asked = RemoteLock::ask(self.client.clone(), format!("{folder}lock"), asker);
-        let (lock, own) = self.client.wait(asked)?;
-        self.lock = own;
+        let asked = LockOwner::ask(self.client.clone(), format!("{folder}lock"), asker);
+        let (lock, owner) = self.client.wait(asked)?;
+        if let Some(owner) = owner {
+            held(&self.client.service.locks).push(Arc::downgrade(&owner));
+            let renewing = self.client.runtime.spawn(owner.clone().renew_until_lost());
+            self.lock = Some((owner, renewing));
+        }
         if matches!(lock, Lock::Elsewhere(_)) {
             return Ok(lock);
         }
@@ -87,14 +93,17 @@ impl Log for RemoteLog {
     }
 
     fn is_lost(&self) -> bool {
-        self.lock.as_ref().is_some_and(|lock| lock.owner.is_lost())
+        self.lock.as_ref().is_some_and(|(owner, _)| owner.is_lost())
     }
 
+    /// Asks the store whether this process still has the lock.
     fn confirm(&mut self) -> Result<bool> {
-        if let Some(lock) = &self.lock {
-            self.client.wait(lock.owner.confirm())?;
+        if let Some((owner, _)) = self.lock.as_ref().filter(|(owner, _)| !owner.is_lost())
+            && !self.client.wait(owner.renew())?
+        {
+            owner.lose();
         }
-        Ok(true)
+        self.check_lock().map(|()| true)
     }
 
     fn read(&mut self, max_bytes: u64) -> Result<Vec<u8>> {
@@ -143,8 +152,6 @@ impl Log for RemoteLog {
     }
 }
 
-/// Seconds without a renewal after which any process may take the lock.
-const EXPIRES_AFTER: u64 = 60;
 const RENEWED_EACH: Duration = Duration::from_secs(15);
 /// Delay after a failed renewal.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -161,31 +168,17 @@ pub(super) const LOST: &str =
 pub(super) const LOST_HELP: &str =
     "check which runs write there, then continue with `--resume`, or run the part again with `--partition`";
 
-/// Lock of this process until it is dropped.
-#[derive(Debug)]
-struct RemoteLock {
-    pub(super) owner: Arc<LockOwner>,
-    renewing: JoinHandle<()>,
-}
-
+/// Lock of this process.
 #[derive(Debug)]
 pub(super) struct LockOwner {
     client: Arc<Client>,
     pub(super) key: String,
     text: Text,
-    /// True if the server checks the version before it replaces the lock.
-    heeds_versions: bool,
     /// True if another process has the lock, or it was released.
     is_lost: AtomicBool,
-    known: Mutex<LockConfirmation>,
-}
-
-/// State at the last request that confirmed the lock.
-#[derive(Debug)]
-struct LockConfirmation {
-    version: Option<UpdateVersion>,
-    /// Start of that request by both clocks. One stops while the machine sleeps, and the other can be set.
-    renewed: (Instant, SystemTime),
+    /// Start of the last request that confirmed the lock, by both clocks. One stops while the machine sleeps, and the
+    /// other can be set.
+    known: Mutex<(Instant, SystemTime)>,
 }
 
 /// Contents of the lock object. One of another format has no known owner. It is respected until it expires.
@@ -193,10 +186,6 @@ struct LockConfirmation {
 struct Text {
     id: String,
     note: String,
-    /// Seconds without a renewal. `None` means [`EXPIRES_AFTER`].
-    expires_after: Option<u64>,
-    /// Server time at which the lock was taken. `None` if the server has not sent it yet.
-    taken: Option<u64>,
 }
 
 /// Existing lock, from an answer of the server.
@@ -204,83 +193,56 @@ struct Text {
 struct LockState {
     text: Text,
     version: Option<UpdateVersion>,
-    /// Seconds since the last renewal, and the current time.
+    /// Seconds since the last renewal, if known.
     ///
-    /// Both are by the server's clock, which is the same for all processes. Clocks of two machines may differ by more
-    /// than the lifetime of a lock.
+    /// The server's clock is the same for all processes. Clocks of two machines may differ by more than the lifetime of
+    /// a lock.
     idle: Option<u64>,
-    now: Option<u64>,
-}
-
-impl RemoteLock {
-    /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
-    async fn ask(client: Arc<Client>, key: String, asker: &LockRequest<'_>) -> Result<(Lock, Option<RemoteLock>)> {
-        let (id, note) = (machine::unique_name(), asker.note.to_owned());
-        let text = Text { id, note, expires_after: Some(EXPIRES_AFTER), taken: None };
-        let known = Mutex::new(LockConfirmation { version: None, renewed: (Instant::now(), SystemTime::now()) });
-        let is_lost = AtomicBool::new(false);
-        let owner = LockOwner { client, key, text, heeds_versions: false, is_lost, known };
-        for _ in 0..ATTEMPTS {
-            match owner.write(PutMode::Create).await? {
-                PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
-                PutOutcome::Done(headers) => return owner.made(LockState::from_headers(&headers)).await,
-                PutOutcome::Refused => {}
-            }
-            // It may have been removed meanwhile.
-            let Some(standing) = owner.standing().await? else { continue };
-            if standing.is_of(&owner) {
-                // The answer to an earlier attempt was lost.
-                return owner.made(standing).await;
-            }
-            let Some(version) = standing.version.clone().filter(|_| standing.is_free(asker)) else {
-                return Ok((standing.holding(), None));
-            };
-            if let PutOutcome::Done(headers) = owner.write(PutMode::Update(version)).await? {
-                return owner.made(LockState::from_headers(&headers)).await;
-            }
-            // Another process was faster.
-        }
-        Ok((owner.standing().await?.unwrap_or_default().holding(), None))
-    }
 }
 
 impl LockOwner {
-    /// Tests which conditions the server checks after the lock was written, and starts the renewals.
-    async fn made(mut self, written: LockState) -> Result<(Lock, Option<RemoteLock>)> {
-        // A server may accept conditions but ignore them. The second creation must be refused, and so must the
-        // replacement of a version that no object has. Google numbers its versions, other stores have tags. Both
-        // conditions are tested at once.
-        let (tag, number) = (format!("\"{:032}\"", 0), "1".to_owned());
-        let no_version = UpdateVersion { e_tag: Some(tag), version: Some(number) };
-        let (again, elsewhere) = join(self.write(PutMode::Create), self.write(PutMode::Update(no_version))).await;
-        if !matches!(again?, PutOutcome::Refused) {
-            self.client.delete(&self.key).await?;
-            return Ok((Lock::Unsupported, None));
-        }
-        self.text.taken = written.now;
-        let elsewhere = elsewhere?;
-        self.heeds_versions = matches!(elsewhere, PutOutcome::Refused);
-        held(&self.known).version = match elsewhere {
-            PutOutcome::Done(headers) => LockState::from_headers(&headers).version,
-            _ => written.version,
-        };
-        let owner = Arc::new(self);
-        held(&owner.client.service.locks).push(Arc::downgrade(&owner));
-        let renewed = owner.clone();
-        let renewing = owner.client.runtime.spawn(async move {
-            // The first renewal is immediate, so that the object contains the time.
-            let mut wait = Duration::ZERO;
-            loop {
-                tokio::time::sleep(wait).await;
-                wait = match renewed.renew().await {
-                    Ok(true) => RENEWED_EACH,
-                    Ok(false) => return renewed.lose(),
-                    // If the store does not answer, the next renewal shows whether the lock still exists.
-                    Err(_) => TRIED_AGAIN_AFTER,
-                };
+    /// Requests the lock. It is unsupported if the server rejects or ignores conditions.
+    async fn ask(client: Arc<Client>, key: String, asker: &LockRequest<'_>) -> Result<(Lock, Option<Arc<Self>>)> {
+        let text = Text { id: machine::unique_name(), note: asker.note.to_owned() };
+        let known = Mutex::new((Instant::now(), SystemTime::now()));
+        let owner = LockOwner { client, key, text, is_lost: AtomicBool::new(false), known };
+        for _ in 0..ATTEMPTS {
+            let is_made = match owner.write(PutMode::Create).await? {
+                PutOutcome::Unsupported => return Ok((Lock::Unsupported, None)),
+                PutOutcome::Done => true,
+                PutOutcome::Refused => match owner.standing().await? {
+                    // It was removed meanwhile.
+                    None => continue,
+                    // The answer to an earlier attempt was lost.
+                    Some(standing) if standing.is_of(&owner) => true,
+                    Some(standing) if !standing.is_free(asker) => return Ok((standing.holding(), None)),
+                    // If it is refused, another process was faster.
+                    Some(standing) => matches!(owner.replace(standing).await?, PutOutcome::Done),
+                },
+            };
+            // A server may accept conditions but ignore them. The second creation must be refused.
+            if is_made && !matches!(owner.write(PutMode::Create).await?, PutOutcome::Refused) {
+                owner.client.delete(&owner.key).await?;
+                return Ok((Lock::Unsupported, None));
             }
-        });
-        Ok((Lock::Held, Some(RemoteLock { owner, renewing })))
+            if is_made {
+                return Ok((Lock::Held, Some(Arc::new(owner))));
+            }
+        }
+        Ok((owner.standing().await?.unwrap_or_default().holding(), None))
+    }
+
+    async fn renew_until_lost(self: Arc<Self>) {
+        let mut wait = RENEWED_EACH;
+        loop {
+            tokio::time::sleep(wait).await;
+            wait = match self.renew().await {
+                Ok(true) => RENEWED_EACH,
+                Ok(false) => return self.lose(),
+                // If the store does not answer, the next renewal shows whether the lock still exists.
+                Err(_) => TRIED_AGAIN_AFTER,
+            };
+        }
     }
 
     pub(super) fn lose(&self) {
@@ -291,47 +253,30 @@ impl LockOwner {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Checks with the server that this process still has the lock.
-    pub(super) async fn confirm(&self) -> Result<()> {
-        if !self.is_lost() && !self.renew().await? {
-            self.lose();
-        }
-        self.check()
-    }
-
-    /// Fails if the lock is lost.
-    pub(super) fn check(&self) -> Result<()> {
-        if self.is_lost() { Err(self.client.error("keep", &self.key, LOST, LOST_HELP)) } else { Ok(()) }
-    }
-
     /// Returns true if no check is needed before a change. If the lock is not known to be valid, nothing that it guards
     /// may be changed.
     pub(super) fn is_known(&self) -> bool {
-        let (instant, time) = held(&self.known).renewed;
+        let (instant, time) = *held(&self.known);
         self.is_lost() || instant.elapsed().max(time.elapsed().unwrap_or_default()) < KNOWN_FOR
     }
 
     /// Renews the lock. Returns false if another process has it, or it was removed.
     async fn renew(&self) -> Result<bool> {
         let renewed = (Instant::now(), SystemTime::now());
-        let known = held(&self.known).version.clone().filter(|_| self.heeds_versions);
-        let mut version = None;
-        if let Some(known) = known
-            && let PutOutcome::Done(headers) = self.write(PutMode::Update(known)).await?
-        {
-            version = LockState::from_headers(&headers).version;
-        }
-        if version.is_none() {
-            // The answer to an earlier renewal may be lost. If the server ignores versions, another process may take
-            // the lock before the next request. This request then overwrites that lock, and the other process notices
-            // at its next renewal.
-            let Some(standing) = self.standing().await?.filter(|found| found.is_of(self)) else { return Ok(false) };
-            version = standing.version;
-            if !self.heeds_versions {
-                self.client.put(&self.key, self.bytes()).await?;
+        let Some(standing) = self.standing().await?.filter(|standing| standing.is_of(self)) else { return Ok(false) };
+        match self.replace(standing).await? {
+            PutOutcome::Done => {}
+            // The answer to an earlier attempt may be lost.
+            PutOutcome::Refused => {
+                if !self.standing().await?.is_some_and(|standing| standing.is_of(self)) {
+                    return Ok(false);
+                }
             }
+            // Another process may take the lock before this request, which then overwrites that lock. The other process
+            // notices at its next renewal.
+            PutOutcome::Unsupported => self.client.put(&self.key, self.bytes()).await?,
         }
-        *held(&self.known) = LockConfirmation { version, renewed };
+        *held(&self.known) = renewed;
         Ok(true)
     }
 
@@ -362,6 +307,14 @@ impl LockOwner {
         self.client.put_if("lock", &self.key, self.bytes(), mode).await
     }
 
+    /// Replaces the existing lock unless another process is faster.
+    async fn replace(&self, standing: LockState) -> Result<PutOutcome> {
+        match standing.version {
+            Some(version) => self.write(PutMode::Update(version)).await,
+            None => Ok(PutOutcome::Unsupported),
+        }
+    }
+
     /// Reads the existing lock. Returns `None` if there is none.
     async fn standing(&self) -> Result<Option<LockState>> {
         let answer = match self.client.get(&self.key, MOST_BYTES, GetOptions::default()).await {
@@ -370,45 +323,38 @@ impl LockOwner {
             Err(failure) => return Err(self.client.failed("look at", &self.key, failure)),
         };
         let text = serde_json::from_slice(&answer.body).unwrap_or_default();
-        Ok(Some(LockState { text, ..LockState::from_headers(&answer.headers) }))
+        let header = |name| answer.header(name).map(str::to_owned);
+        // Google numbers its versions, other stores have tags.
+        let (e_tag, version) = (header("etag"), header("x-goog-generation"));
+        let version = (e_tag.is_some() || version.is_some()).then_some(UpdateVersion { e_tag, version });
+        let time = |name| answer.header(name).and_then(seconds);
+        let idle = time("date").zip(time("last-modified")).map(|(now, renewed)| now.saturating_sub(renewed));
+        Ok(Some(LockState { text, version, idle }))
     }
 }
 
 impl LockState {
-    /// Reads the state from headers, without the text.
-    fn from_headers(headers: &HeaderMap) -> Self {
-        let text = |name| header(headers, name).map(str::to_owned);
-        let time = |name| header(headers, name).and_then(seconds);
-        let version = UpdateVersion { e_tag: text(ETAG), version: text(HeaderName::from_static("x-goog-generation")) };
-        let (now, renewed) = (time(DATE), time(LAST_MODIFIED));
-        let version = Some(version).filter(|version| version.e_tag.is_some() || version.version.is_some());
-        let idle = now.zip(renewed).map(|(now, renewed)| now.saturating_sub(renewed));
-        LockState { text: Text::default(), version, idle, now }
-    }
-
     fn is_of(&self, owner: &LockOwner) -> bool {
         self.text.id == owner.text.id
     }
 
     /// Returns true if the owner has certainly ended, or has not renewed the lock in time.
     fn is_free(&self, asker: &LockRequest<'_>) -> bool {
-        self.idle.is_some_and(|idle| idle > self.text.expires_after.unwrap_or(EXPIRES_AFTER))
-            || (asker.has_ended)(&self.text.note)
+        self.idle.is_some_and(|idle| idle > LOCK_EXPIRES_AFTER) || (asker.has_ended)(&self.text.note)
     }
 
     fn holding(self) -> Lock {
-        let Text { note, expires_after, taken, .. } = self.text;
-        let age = self.now.zip(taken).map(|(now, taken)| now.saturating_sub(taken));
-        Lock::Elsewhere(Some(ForeignLock { note, age, expires_after: expires_after.unwrap_or(EXPIRES_AFTER) }))
+        Lock::Elsewhere(Some(self.text.note))
     }
 }
 
-/// Releases the lock when its owner ends, whatever else is left there.
-impl Drop for RemoteLock {
+/// Releases the lock when the log ends, whatever else is left there.
+impl Drop for RemoteLog {
     fn drop(&mut self) {
-        // If the server ignores versions, a renewal in flight could write the lock again after its removal.
-        self.renewing.abort();
+        let Some((owner, renewing)) = self.lock.take() else { return };
+        // A renewal in flight could write the lock again after its removal.
+        renewing.abort();
         // If this fails, the lock expires.
-        let _ = self.owner.client.wait(self.owner.release());
+        let _ = self.client.wait(owner.release());
     }
 }

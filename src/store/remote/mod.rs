@@ -8,7 +8,6 @@ mod aws_files;
 mod change;
 mod client;
 mod configuration;
-mod copy;
 mod errors;
 mod limiter;
 mod listing;
@@ -26,6 +25,7 @@ use futures_util::{FutureExt, TryStreamExt};
 use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
+use super::location::percent_decoded;
 use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
@@ -33,7 +33,7 @@ use super::{
 use answer::{Answer, Body, StoreResponse, header};
 use change::PutOutcome;
 use client::{Client, GetRequest, Stores, path};
-use configuration::{Kind, percent_decoded};
+use configuration::Kind;
 use errors::{Failure, cause, credentials_help, is_refused, lacks_bucket, unreachable_help};
 use limiter::{Limiter, Permit, runtime};
 use log::{LOST, LOST_HELP, LockOwner, RemoteLog};
@@ -41,11 +41,8 @@ use prefetch::{FIRST, Prefetched, RemoteReader};
 use service::{Call, CallResult, Caller, Connector, Service, client_builder, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
+pub(super) use change::is_shown;
 pub(super) use configuration::{Address, has_effect, is_setting};
-pub(super) use copy::{is_shown, relation};
-
-/// Number of attempts to create an object that the server refuses although it is absent.
-const ATTEMPTS: usize = 3;
 
 /// Bucket, or the common root of all URLs of a web server.
 #[derive(Debug)]
@@ -82,7 +79,7 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
 /// Returns the node of a file as a child of its folder, so that its neighbours can be found.
 pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
     let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
-    let name = configuration::percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
+    let name = percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
     let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
     file.unwrap_or_else(|| node(address, options))
 }
@@ -133,20 +130,15 @@ impl RemoteStore {
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool> {
         let client = self.changing("create", key)?;
         client.writes.finish()?;
-        for _ in 0..ATTEMPTS {
-            // Some stores accept a condition but ignore it. Others refuse because an earlier failed request created the
-            // object.
-            if self.size(key)?.is_some() {
-                return Ok(false);
-            }
-            match client.wait(client.put_if("create", key.as_str(), bytes.to_vec(), PutMode::Create))? {
-                PutOutcome::Done(_) => return Ok(true),
-                PutOutcome::Refused => {}
-                PutOutcome::Unsupported => return self.put(key, bytes, Put::Durable),
-            }
+        // Some stores accept a condition but ignore it.
+        if self.size(key)?.is_some() {
+            return Ok(false);
         }
-        let refused = "the store says that the object exists, and that it does not";
-        Err(client.error("create", key.as_str(), refused, "report it to whoever runs the store"))
+        match client.wait(client.put_if("create", key.as_str(), bytes.to_vec(), PutMode::Create))? {
+            PutOutcome::Done => Ok(true),
+            PutOutcome::Refused => Ok(false),
+            PutOutcome::Unsupported => self.put(key, bytes, Put::Durable),
+        }
     }
 }
 

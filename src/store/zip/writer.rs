@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use flate2::Crc;
@@ -36,8 +36,6 @@ pub(super) struct ZipWriter {
     /// Permissions of the file, before the umask.
     pub mode: AtomicU32,
     state: Mutex<State>,
-    /// True if a write has failed. The file must then not be completed.
-    is_broken: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -67,8 +65,7 @@ fn create_new(path: &Path, mode: u32) -> Result<File> {
 impl ZipWriter {
     /// Creates the writer of a file that does not exist yet.
     pub(super) fn new(path: PathBuf) -> Self {
-        let (file, state, is_broken) = (OnceCell::new(), Mutex::default(), AtomicBool::new(false));
-        ZipWriter { file, path, mode: AtomicU32::new(0o666), state, is_broken }
+        ZipWriter { file: OnceCell::new(), path, mode: AtomicU32::new(0o666), state: Mutex::default() }
     }
 
     fn file(&self) -> Result<&File> {
@@ -81,10 +78,7 @@ impl ZipWriter {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.file()?.write_all_at(bytes, offset).map_err(|error| {
-            self.is_broken.store(true, Ordering::Relaxed);
-            io_error("write", &self.path)(error)
-        })
+        self.file()?.write_all_at(bytes, offset).map_err(io_error("write", &self.path))
     }
 
     /// Reserves the space of a member.
@@ -137,10 +131,6 @@ impl ZipWriter {
 
     /// Completes the file, and makes it durable.
     pub(super) fn finish(&self) -> Result<()> {
-        // The threads that write have ended before, so no stronger ordering is needed.
-        if self.is_broken.load(Ordering::Relaxed) {
-            return Err(io_error("write", &self.path)(io::Error::other("an earlier write has failed")));
-        }
         let State { end: start, members } = &*self.state();
         let (mut piece, mut end) = (Vec::with_capacity(PIECE), *start);
         for (name, written) in members {
