@@ -163,20 +163,27 @@ const PAGE: FileFormat =
     stand_in("an HTML page, as servers send for a missing file", "download the file again from the right address");
 const XML: FileFormat =
     stand_in("an XML document, as object stores send for an error", "read it, then download the file again");
+const OTHER: &str = "name the folder of a Zarr array or group";
 
 /// Signatures. Among those with a common prefix the longest is first.
-static SIGNATURES: [Row; 13] = [
+static SIGNATURES: [Row; 19] = [
     // The last byte is the version: classic, 64-bit offset and 64-bit data.
     (&[0], &[b"CDF\x01", b"CDF\x02", b"CDF\x05"], format("a NetCDF classic file", NETCDF)),
     // An HDF5 file may begin with a user block of 512 bytes or a larger power of two.
     (&[0, 512, 1024, 2048], &[b"\x89HDF\r\n\x1a\n"], HDF5),
+    (&[0], &[b"\x0e\x03\x13\x01"], format("an HDF4 file", "convert it first, such as by `h4toh5` and xarray")),
     (&[0], &[b"GRIB"], format("a GRIB file", GRIB)),
     (&[0], &[b"\x93NUMPY"], format("a .npy file", NUMPY)),
     // The first two letters are the byte order. `+` instead of `*` means BigTIFF.
     (&[0], &[b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"], format("a TIFF file", TIFF)),
+    (&[0], &[b"\x89PNG\r\n\x1a\n"], format("a PNG picture", OTHER)),
+    (&[0], &[b"\xff\xd8\xff"], format("a JPEG picture", OTHER)),
     (&[0], &[b"PK\x03\x04", b"PK\x05\x06"], format("a zip file of another name", ZIP)),
+    (&[0], &[b"PAR1"], format("a Parquet file", OTHER)),
     (&[0], &[b"\x1f\x8b"], format("a gzip file", "unpack it first: `tar -xzf FILE`, or `gunzip FILE`")),
     (&[0], &[b"\x28\xb5\x2f\xfd"], format("a zstd file", "unpack it first: `tar --zstd -xf FILE`, or `unzstd FILE`")),
+    (&[0], &[b"\xfd7zXZ\0"], format("an xz file", "unpack it first: `tar -xJf FILE`, or `unxz FILE`")),
+    (&[0], &[b"BZh"], format("a bzip2 file", "unpack it first: `tar -xjf FILE`, or `bunzip2 FILE`")),
     // The header of a tar archive begins with the name and the sizes of its first file.
     (&[257], &[b"ustar"], format("a tar archive", "unpack it first: `tar -xf FILE`")),
     (&[0], &[b"version https://git-lfs.github.com/spec/"], LFS),

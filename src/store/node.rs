@@ -136,9 +136,12 @@ impl Node {
         }
     }
 
-    /// Compares the position of another node with this one, by all names of both. It does not notice that a web server
-    /// shows a bucket, see [`Node::is_shown_by`].
+    /// Compares the position of another node with this one, by all names of both. A web server may show a bucket.
     pub fn relation(&self, other: &Node) -> Result<Relation> {
+        #[cfg(feature = "remote")]
+        if let Some(relation) = super::remote::relation(self, other)? {
+            return Ok(relation);
+        }
         if let (Some(path), Some(other)) = (self.local_path(), other.local_path()) {
             return local::relation(&path, &other);
         }

@@ -176,6 +176,29 @@ impl Store for LocalStore {
         }
     }
 
+    fn sizes(&self, folder: &Key<'_>, names: &[&str]) -> Result<Vec<Result<Option<u64>>>> {
+        let path = self.path(folder);
+        // For a few names, opening the folder costs more than resolving their whole paths.
+        let opened = (names.len() > 2).then(|| File::open(&path)).transpose();
+        let folder = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return Ok(names.iter().map(|_| Ok(None)).collect());
+            }
+            opened => opened.map_err(io_error("open", &path))?,
+        };
+        let follow = rustix::fs::AtFlags::empty();
+        let stat = |name: &str| match &folder {
+            Some(folder) => rustix::fs::statat(folder, name, follow),
+            None => rustix::fs::statat(rustix::fs::CWD, path.join(name), follow),
+        };
+        let size = |name: &&str| match stat(name) {
+            Ok(found) => Ok(Ok(Some(u64::try_from(found.st_size).unwrap_or(0)))),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => Ok(Ok(None)),
+            Err(error) => Err(io_error("read", &path.join(name))(error.into())),
+        };
+        names.iter().map(size).collect()
+    }
+
     fn kind(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
         let found = present(std::fs::symlink_metadata(&path), "read", &path)?;

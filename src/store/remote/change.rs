@@ -18,7 +18,8 @@ use object_store::{GetOptions, GetRange, ObjectStoreExt, PutMode};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::{Call, CallResult, Client, Failure, Kind, RemoteStore, path};
-use crate::store::{Key, Network, Node, Put, RUN_FOLDER, Result, Store, StoreError, Tree, held, machine};
+use crate::store::location::percent_decoded;
+use crate::store::{Key, Network, Node, Put, RUN_FOLDER, Relation, Result, Store, StoreError, Tree, held, machine};
 
 /// Most time that the process waits at its end for uploads and locks to be released.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -261,6 +262,13 @@ impl RemoteStore {
         Ok(Some(bytes))
     }
 
+    /// Returns the decoded path of a key on a web server.
+    fn path_of(&self, key: &Key<'_>) -> String {
+        let base = percent_decoded(&self.address.path).unwrap_or_default();
+        let separator = if base.is_empty() || key.is_root() { "" } else { "/" };
+        format!("{base}{separator}{}", key.as_str())
+    }
+
     /// Returns true if an object has this text.
     fn is_text(&self, key: &Key<'_>, text: &str) -> Result<bool> {
         let client = self.client()?;
@@ -350,29 +358,58 @@ fn just_before(key: &str) -> Option<String> {
     Some(format!("{}{}~", &key[..key.len() - 1], char::from(u8::try_from(last).ok()? - 1)))
 }
 
-fn remote(node: &Node) -> Option<&RemoteStore> {
-    node.store.network().map(Network::as_remote)
-}
+/// Documents by which two nodes are compared.
+const DOCUMENTS: [&str; 3] = ["zarr.json", ".zarray", ".zgroup"];
 
 /// Size, tag and date of an object, if the server sends them.
 type Description = [Option<String>; 3];
+
+/// Returns the store of a node in a bucket, and that of another one on a web server with the outermost file that
+/// contains it. Returns `None` unless there is one of each.
+fn bucket_and_web<'n>(node: &'n Node, other: &'n Node) -> Option<(&'n RemoteStore, &'n RemoteStore, &'n Node)> {
+    let file = std::iter::successors(Some(other), |node| node.store.container()).last()?;
+    let (bucket, web) = (node.store.network()?.as_remote(), file.store.network()?.as_remote());
+    (web.address.kind == Kind::Http && bucket.address.kind != Kind::Http).then_some((bucket, web, file))
+}
+
+/// Compares the position of a node on a web server with a node in a bucket. Returns `None` unless there is one of each.
+pub(crate) fn relation(node: &Node, other: &Node) -> Result<Option<Relation>> {
+    let Some((bucket, web, file)) = bucket_and_web(node, other) else { return Ok(None) };
+    for (below_web, below_own) in pairs(&web.path_of(&file.prefix), node.prefix.as_str()) {
+        for name in DOCUMENTS.into_iter().chain([""]) {
+            let web_key = below(&file.prefix, [&below_web, name])?;
+            let own_key = below(&node.prefix, [&below_own, name])?;
+            if is_same_object((web, &web_key), (bucket, &own_key))? {
+                return Ok(Some(Relation::new(below_own.is_empty(), below_web.is_empty())));
+            }
+        }
+    }
+    Ok(Some(Relation::Apart))
+}
+
+/// Returns true if two objects exist and none of their known properties differs.
+fn is_same_object(
+    (web, web_key): (&RemoteStore, &Key<'_>),
+    (bucket, own_key): (&RemoteStore, &Key<'_>),
+) -> Result<bool> {
+    let Some(found) = web.describe(web_key)? else { return Ok(false) };
+    let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
+    Ok(bucket.describe(own_key)?.is_some_and(is_same))
+}
 
 /// Returns true if a web server shows a node of a bucket under any path, as SOURCE or a target of it, inside it or
 /// around it. Their root documents are compared. Then an object is written in the node for a moment, and searched on
 /// the server.
 pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<bool> {
-    let Some(bucket) = remote(node) else { return Ok(false) };
+    let Some(bucket) = node.store.network().map(Network::as_remote) else { return Ok(false) };
     let mut places = BTreeMap::new();
     for (index, other) in std::iter::once(source).chain(targets).enumerate() {
-        // The outermost file that contains the other node, such as a zip file, is an object of the server.
-        let Some(file) = std::iter::successors(Some(other), |node| node.store.container()).last() else { continue };
-        let Some(web) = remote(file).filter(|web| web.address.kind == Kind::Http) else { continue };
+        let Some((_, web, file)) = bucket_and_web(node, other) else { continue };
         // Only SOURCE can contain nodes. The others are files.
         let is_folder = index == 0 && std::ptr::eq(file, other);
-        for name in ["zarr.json", ".zarray", ".zgroup"].iter().filter(|_| is_folder) {
-            let Some(found) = web.describe(&file.prefix.join(name)?)? else { continue };
-            let is_same = |own: Description| own.iter().zip(&found).all(|(a, b)| a.is_none() || b.is_none() || a == b);
-            if bucket.describe(&node.prefix.join(name)?)?.is_some_and(is_same) {
+        for name in DOCUMENTS.iter().filter(|_| is_folder) {
+            let keys = (below(&file.prefix, ["", name])?, below(&node.prefix, ["", name])?);
+            if is_same_object((web, &keys.0), (bucket, &keys.1))? {
                 return Ok(true);
             }
         }
@@ -393,11 +430,33 @@ pub(crate) fn is_shown(node: &Node, source: &Node, targets: &[Node]) -> Result<b
     let probe = RUN_FOLDER.join(&name)?;
     let key = node.prefix.below(&probe);
     bucket.put(&key, name.as_bytes(), Put::Durable)?;
-    let shows = |place: &Node| remote(place).map_or(Ok(false), |web| web.is_text(&place.prefix.below(&probe), &name));
-    let found = places.values().map(shows).find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
+    let mut shown = places.values().map(|place| {
+        let remote = place.store.network().map(Network::as_remote);
+        remote.map_or(Ok(false), |remote| remote.is_text(&place.prefix.below(&probe), &name))
+    });
+    let found = shown.find(|shown| !matches!(shown, Ok(false))).unwrap_or(Ok(false));
     bucket.remove(&key, Tree::Object)?;
     bucket.sync(&key)?;
     found
+}
+
+/// Returns the possible nestings of two paths with common names. Each is the rest of the web server's path, and the
+/// rest of the key in the bucket.
+fn pairs(web: &str, own: &str) -> Vec<(String, String)> {
+    let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let (web, own): (Vec<String>, Vec<String>) = (names(web), names(own));
+    let may_be_same = web.is_empty() || web.last() == own.last();
+    let same = may_be_same.then(<(String, String)>::default);
+    let inside = (0..web.len()).filter_map(|first| web[first..].strip_prefix(&own[..]));
+    let inside = inside.filter(|rest| !rest.is_empty()).map(|rest| (String::new(), rest.join("/")));
+    let around = (1..own.len()).filter(|end| web.ends_with(&own[..*end]));
+    let around = around.map(|end| (own[end..].join("/"), String::new()));
+    same.into_iter().chain(inside).chain(around).collect()
+}
+
+fn below(prefix: &Key<'_>, names: [&str; 2]) -> Result<Key<'static>> {
+    let mut names = names.into_iter().filter(|name| !name.is_empty());
+    names.try_fold(prefix.clone().into_owned(), |key, name| Ok(key.join(name)?.into_owned()))
 }
 
 #[cfg(test)]
@@ -427,5 +486,19 @@ mod tests {
             assert!(neighbour < before.as_str() && before.as_str() < key, "{neighbour} {before} {key}");
         }
         assert_eq!(just_before("c/ä"), None);
+    }
+
+    #[test]
+    fn paths_that_may_lead_to_one_object_are_compared() {
+        let found = |web, own| {
+            let pairs = pairs(web, own);
+            pairs.into_iter().map(|(a, b)| format!("{a}|{b}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found("bucket/a", "a"), "|");
+        assert_eq!(found("", "a/b"), "|");
+        assert_eq!(found("bucket/a/b/c/0", "a/b"), "|c/0");
+        assert_eq!(found("bucket/a", "a/b/c"), "b/c|");
+        assert_eq!(found("bucket/x", "a"), "");
+        assert_eq!(found("bucket", "a"), "");
     }
 }

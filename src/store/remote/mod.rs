@@ -41,8 +41,11 @@ use prefetch::{FIRST, Prefetched, RemoteReader};
 use service::{Call, CallResult, Caller, Connector, Service, client_builder, seconds};
 use writes::{InFlightWrites, RemoteWriter};
 
-pub(super) use change::is_shown;
+pub(super) use change::{is_shown, relation};
 pub(super) use configuration::{Address, has_effect, is_setting};
+
+/// Number of attempts to create an object that the server refuses although it is absent.
+const ATTEMPTS: usize = 3;
 
 /// Bucket, or the common root of all URLs of a web server.
 #[derive(Debug)]
@@ -130,15 +133,20 @@ impl RemoteStore {
     fn put_new(&self, key: &Key<'_>, bytes: &[u8]) -> Result<bool> {
         let client = self.changing("create", key)?;
         client.writes.finish()?;
-        // Some stores accept a condition but ignore it.
-        if self.size(key)?.is_some() {
-            return Ok(false);
+        for _ in 0..ATTEMPTS {
+            // Some stores accept a condition but ignore it. Others refuse because an earlier failed request created the
+            // object.
+            if self.size(key)?.is_some() {
+                return Ok(false);
+            }
+            match client.wait(client.put_if("create", key.as_str(), bytes.to_vec(), PutMode::Create))? {
+                PutOutcome::Done => return Ok(true),
+                PutOutcome::Refused => {}
+                PutOutcome::Unsupported => return self.put(key, bytes, Put::Durable),
+            }
         }
-        match client.wait(client.put_if("create", key.as_str(), bytes.to_vec(), PutMode::Create))? {
-            PutOutcome::Done => Ok(true),
-            PutOutcome::Refused => Ok(false),
-            PutOutcome::Unsupported => self.put(key, bytes, Put::Durable),
-        }
+        let refused = "the store says that the object exists, and that it does not";
+        Err(client.error("create", key.as_str(), refused, "report it to whoever runs the store"))
     }
 }
 
