@@ -17,7 +17,7 @@ use super::quantize::first_pass::{FirstPassScan, FirstPassStats, Measure};
 use super::quantize::quantization::Quantization;
 use super::quantize::readers;
 use super::quantize::request::Request;
-use super::stored::{opaque_array, stored_array};
+use super::stored::{opaque_array, refuse_nested_shards, stored_array};
 use super::{
     ArrayDrawing, ArrayReading, ArrayResult, Budget, CfNumbers, ChangeOptions, FaultClass, Histogram,
     InformationResult, InspectOptions, InspectResult, Interrupt, Missing, NodePath, Numbers, OpenedArray,
@@ -269,6 +269,9 @@ impl Contents<'_> {
         let quantize = options.suggested_type().map(|target| quantizing(self.source, target, missing));
         let request = quantize.as_ref().map(|quantize| Request::new(self.source, &change, quantize));
         let request = request.transpose()?;
+        if request.is_some() {
+            refuse_nested_shards(self.stored, &self.source.store)?;
+        }
         if !is_counted && request.is_none() {
             return Ok(true);
         }

@@ -86,6 +86,18 @@ fn bound(
     Ok(StoredArray::new(node, metadata, chain, layout))
 }
 
+/// Fails for an array whose shards are compressed, inside others or behind other codecs. Such shards cannot be
+/// quantised.
+pub(crate) fn refuse_nested_shards(array: &StoredArray, store: &str) -> Result<()> {
+    let mut codecs = array.chain.codecs().iter();
+    if array.layout.is_some() || !codecs.any(|codec| codec.name == "sharding_indexed") {
+        return Ok(());
+    }
+    let what = "that are compressed, inside others or behind other codecs";
+    Err(OperationError::data(format!("shards of `{store}` {what} cannot be quantised"))
+        .with_help("first give the array a simpler chain with --codecs"))
+}
+
 fn undecoded(error: BindError, store: &str) -> OperationError {
     let help = match &error {
         BindError::Unsupported { .. } => "such chunks can be copied, and `--compress` can change their compression",

@@ -218,6 +218,22 @@ fn values_that_mark_the_missing_and_the_fill_value_are_not_rounded() {
 }
 
 #[test]
+fn no_value_is_rounded_to_one_that_marks_the_missing() {
+    let test = CliTest::new();
+    // From 256 to 512, 3 bits are steps of 32.
+    let values = write_wave(&test, "a", &json!(0.0), &json!({"missing_value": 288.0}));
+    let run = test.run(["transcode", "--keep-bits", "3", "--verify", "--json", "a", "b"]).done();
+    let rounded: Vec<f32> = values.iter().map(|value| (value / 32.0).round_ties_even() * 32.0).collect();
+    let kept = rounded.iter().filter(|value| **value == 288.0).count();
+    let pairs = values.iter().zip(&rounded).map(|(value, rounded)| if *rounded == 288.0 { *value } else { *rounded });
+    let expected: Vec<f32> = pairs.collect();
+    assert_eq!(elements(&test, "b"), expected);
+    assert!((1..values.len()).contains(&kept));
+    let errors = values.iter().zip(&expected).map(|(value, found)| (f64::from(*value) - f64::from(*found)).abs());
+    assert_eq!(run.json()["nodes"][0]["quantization"]["max_abs_error"].as_f64(), errors.reduce(f64::max));
+}
+
+#[test]
 fn kept_bits_go_first_in_shards_and_in_version_2() {
     let test = CliTest::new();
     write_wave(&test, "a", &json!(0.0), &json!({}));

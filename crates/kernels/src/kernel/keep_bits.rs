@@ -2,8 +2,8 @@
 //! same for floats with the figures of the error, in one pass.
 //!
 //! Encoding rounds to nearest, ties to even. Decoding changes nothing. NaN stays unchanged, since its significand is
-//! not a number. [`KeepBits`] also leaves a value unchanged that would become infinite, and missing values, which
-//! readers have to recognise.
+//! not a number. [`KeepBits`] also leaves a value unchanged that would become infinite or a missing value, and missing
+//! values themselves, which readers have to recognise.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ use super::dispatch::{TileKernel, TileLoop};
 use super::missing::MissingFilter;
 use super::quantize::QuantizeFigures;
 use super::tile::for_each_tile;
-use crate::element::{Element, NumberType, with_bits};
+use crate::element::{Element, NumberType, number_value, with_bits};
 use crate::with_float;
 
 /// `bitround` for one type of element.
@@ -65,7 +65,10 @@ impl BitRound {
 #[derive(Debug, Clone)]
 pub struct KeepBits {
     number_type: NumberType,
+    /// Missing values that would be rounded.
     missing: MissingFilter,
+    /// Missing values that other values may be rounded to.
+    targets: MissingFilter,
     codec: BitRound,
     kernel: TileKernel<QuantizeFigures>,
 }
@@ -77,17 +80,22 @@ const LANES: usize = 16;
 
 impl KeepBits {
     /// Rounds floats of a type to `bits` explicit bits of their significand. `missing` are the bits of values that stay
-    /// unchanged.
+    /// unchanged, and that no other value becomes.
     pub fn new(number_type: NumberType, bits: u32, missing: &[u64]) -> Self {
-        let missing = MissingFilter::new(number_type, missing);
         let fraction_bits = number_type.fraction_bits().or(Some(52));
         let codec = BitRound { size: number_type.size(), fraction_bits, keepbits: bits };
+        let (targets, missing): (Vec<u64>, Vec<u64>) =
+            missing.iter().partition(|bits| codec.encode_bits(**bits) == **bits);
+        // NaN is no rounded value, and only the least numbers become 0.
+        let targets: Vec<u64> =
+            targets.into_iter().filter(|bits| number_value(number_type, *bits).abs() > 0.0).collect();
+        let [missing, targets] = [missing, targets].map(|values| MissingFilter::new(number_type, &values));
         let kernel = with_float!(
             number_type.element(),
             T => TileKernel::new(RoundLoop::<T>(codec, PhantomData)),
             else TileKernel::new(RoundLoop::<f64>(codec, PhantomData))
         );
-        KeepBits { number_type, missing, codec, kernel }
+        KeepBits { number_type, missing, targets, codec, kernel }
     }
 
     /// Rounds one value.
@@ -95,7 +103,8 @@ impl KeepBits {
         if self.missing.contains(bits) {
             return bits;
         }
-        with_float!(self.number_type.element(), T => round::<T>(bits, self.codec), else bits)
+        let rounded = with_float!(self.number_type.element(), T => round::<T>(bits, self.codec), else bits);
+        if self.targets.contains(rounded) { bits } else { rounded }
     }
 
     /// Rounds `source` (native-endian floats) into `target`, and adds to `figures`.
@@ -103,15 +112,18 @@ impl KeepBits {
         let size = self.number_type.size();
         let Ok(()) = for_each_tile((source, size), (target, size), |source, target, _| {
             let mut tile = self.kernel.run(source, target);
-            let mut missing = 0;
+            let mut unchanged = Vec::new();
             if !self.missing.is_empty() {
-                self.missing.each_missing(source, |index| {
-                    let range = index * size..(index + 1) * size;
-                    target[range.clone()].copy_from_slice(&source[range]);
-                    missing += 1;
-                });
+                self.missing.each_missing(source, |index| unchanged.push(index));
             }
-            if missing > 0 {
+            let missing = unchanged.len() as u64;
+            if !self.targets.is_empty() {
+                self.targets.each_missing(target, |index| unchanged.push(index));
+            }
+            for range in unchanged.iter().map(|index| index * size..(index + 1) * size) {
+                target[range.clone()].copy_from_slice(&source[range]);
+            }
+            if !unchanged.is_empty() {
                 tile = self.measure(source, target, 1.0);
             }
             let normalizer = normalizer_of(tile.max_abs_error);

@@ -98,13 +98,10 @@ pub(super) fn apply(
     });
     describe(container, bits, draft);
     // Values that mark missing elements, and the value of absent chunks, must stay recognisable.
-    let alone = Kernel::new(number_type, bits, &[]);
     let is_unpacked = draft.data_type != source.data_type;
     let declared = if is_unpacked { Vec::new() } else { cf::declared_missing(source, number_type) };
     let written = draft.fill_value.as_ref().and_then(|fill| fill.to_bits(&draft.data_type));
-    let values = declared.into_iter().chain(written);
-    let kept: Vec<u64> = values.filter(|value| alone.round_one(*value) != *value).collect();
-    let kernel = Kernel::new(number_type, bits, &kept);
+    let kernel = Kernel::new(number_type, bits, &declared.into_iter().chain(written).collect::<Vec<_>>());
     *absent = absent_bits.map(|bits| FillValue::from_bits(number_type, kernel.round_one(bits)));
     Ok((ValueStep::KeepBits(Box::new(kernel)), rounding))
 }

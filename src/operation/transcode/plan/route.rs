@@ -16,7 +16,7 @@ use crate::engine::{Job, ObjectJob, RechunkPlan, Route, StagingShape, SubchunkEn
 use crate::grid::volume;
 use crate::metadata::{ArrayDocument, ArrayMetadata, Json};
 use crate::operation::budget::{BASE_BYTES, comparing_pieces, shard_bytes};
-use crate::operation::stored::{bound_array, new_array, opaque_array};
+use crate::operation::stored::{bound_array, new_array, opaque_array, refuse_nested_shards};
 use crate::operation::transcode::{DestinationMetadata, format::version_2, repack};
 use crate::operation::transcode_result::RouteName;
 use crate::operation::{OpenedArray, OperationError, QuantizeForm, Result, stored_array};
@@ -233,14 +233,8 @@ impl<'a> RouteChoice<'a> {
 
     /// Returns the route of the objects.
     pub(super) fn route(&self, from: &StoredArray, to: &StoredArray) -> Result<Route> {
-        let store = &self.source().store;
-        let nested = |array: &StoredArray| {
-            array.layout.is_none() && array.chain.codecs().iter().any(|codec| codec.name == "sharding_indexed")
-        };
-        if nested(to) && self.changed.change.num_codecs > 0 {
-            let what = "that are compressed, inside others or behind other codecs";
-            return Err(OperationError::data(format!("shards of `{store}` {what} cannot be quantised"))
-                .with_help("first give the array a simpler chain with --codecs"));
+        if self.changed.change.num_codecs > 0 {
+            refuse_nested_shards(to, &self.source().store)?;
         }
         let same_objects = from.metadata.grid.has_chunks_of(&to.metadata.grid) && from.is_regular() == to.is_regular();
         // A shard is not a unit of values, whatever its shape is. The codecs of its inner chunks are not in its chain.
