@@ -7,6 +7,7 @@ use crate::element::{ElementType, NumberType};
 use crate::engine::{Fold, Silent};
 use crate::operation::inspect_result::{WayResult, WaysResult};
 use crate::operation::quantize::request::Request;
+use crate::operation::stored::refuse_nested_shards;
 use crate::operation::transcode::{Sample, SampleSize, SampleSpec, Sampler, Trial, as_source, has_fixed_size};
 use crate::operation::{
     Budget, CfNumbers, CfOptions, ChangeOptions, Compression, FaultClass, InspectOptions, KeepBits, Missing,
@@ -34,6 +35,7 @@ impl Contents<'_> {
     pub(super) fn ways(&self, listing: &Listing, wanted: Option<u64>, options: &InspectOptions) -> Result<WaysResult> {
         // Whether the array can be quantised at all is checked before anything is read.
         Request::new(self.source, &ChangeOptions::default(), &QuantizeOptions::default())?;
+        refuse_nested_shards(self.stored, &self.source.store)?;
         let sampler = Sampler { budget: Budget::new(&options.common), driver: self.driver };
         let source = as_source(self.source.clone());
         let size = wanted.map_or(SampleSize::ByDefault, SampleSize::Chunks);
