@@ -5,17 +5,19 @@
 
 use std::io;
 
-use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipFileHeaderRecord, ZipLocator};
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
 
 use crate::store::object::copy_piece;
 use crate::store::{EntryKind, Key, ObjectReader, Result, SortedKeys, StoreError};
 
+/// Number of bytes that are read at the end of a file. They contain most directories.
+const TAIL_BYTES: u64 = 128 << 10;
 /// Largest size of the end record and its comment.
-const MOST_END_BYTES: u64 = 22 + 65_535;
-/// Bytes in which the end record is searched at once. A remote file is opened with more bytes of its end.
-const END_BYTES: usize = 32 << 10;
+const MOST_END_BYTES: usize = 22 + 65_535;
 /// Bytes of the directory that are read at once. No entry is longer.
 const PIECE_BYTES: usize = 1 << 20;
+/// Most end records that are tried. A comment may contain bytes of the same form.
+const MOST_ENDS: usize = 8;
 /// Length of a local header in bytes, without the name and the extra fields that follow.
 pub(super) const LOCAL_HEADER_BYTES: u64 = 30;
 /// Most names that are kept to be shown although they are not keys.
@@ -53,14 +55,23 @@ pub(super) struct Directory {
     pub start: u64,
 }
 
-/// File for `rawzip`.
+/// File for `rawzip`. Its last bytes are read at once.
 struct Source<'a> {
     /// Name in messages.
     name: &'a str,
     object: &'a ObjectReader,
+    tail: Vec<u8>,
+    tail_start: u64,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    fn new(object: &'a ObjectReader, name: &'a str) -> Result<Self> {
+        let tail_start = object.length().saturating_sub(TAIL_BYTES);
+        let mut tail = Vec::new();
+        object.read_at(tail_start, object.length() - tail_start, &mut tail)?;
+        Ok(Source { name, object, tail, tail_start })
+    }
+
     fn damaged(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Damaged { object: self.name.to_owned(), reason: reason.into() }
     }
@@ -81,25 +92,56 @@ impl Source<'_> {
 
 impl ReaderAt for &Source<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        copy_piece(&**self.object, offset, buffer).map_err(io::Error::other)
+        let Some(start) = offset.checked_sub(self.tail_start) else {
+            let length = usize::try_from(self.tail_start - offset).unwrap_or(usize::MAX).min(buffer.len());
+            return copy_piece(&**self.object, offset, &mut buffer[..length]).map_err(io::Error::other);
+        };
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(self.tail.len());
+        let length = buffer.len().min(self.tail.len() - start);
+        buffer[..length].copy_from_slice(&self.tail[start..start + length]);
+        Ok(length)
     }
 }
 
 impl Directory {
     /// Reads the directory of a file. `name` is its name in messages. Returns `None` if the file is not a zip file.
     pub(super) fn read(object: &ObjectReader, name: &str) -> Result<Option<Self>> {
-        let source = &Source { name, object };
-        let mut buffer = vec![0; END_BYTES];
-        let locator = ZipLocator::new().max_search_space(MOST_END_BYTES);
-        let archive = match locator.locate_in_reader(source, &mut buffer, object.length()) {
-            Ok(archive) => archive,
-            Err((_, error)) => {
-                let (fault, mut first) = (source.unread(error), [0; 4]);
-                let length = copy_piece(&**object, 0, &mut first)?;
-                let is_zip = matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06");
-                return if fault.is_data_fault() && !is_zip { Ok(None) } else { Err(fault) };
+        let source = Source::new(object, name)?;
+        let (mut end, mut first) = (object.length(), None);
+        for _ in 0..MOST_ENDS {
+            match Self::read_before(&source, end) {
+                Ok(directory) => return Ok(Some(directory)),
+                Err((error, _)) if !error.is_data_fault() => return Err(error),
+                Err((fault, Some(end_before))) => {
+                    // The last record of the file is tried first, and is the most likely one, so its fault is reported.
+                    first.get_or_insert(fault);
+                    end = end_before;
+                }
+                Err((_, None)) => break,
             }
-        };
+        }
+        match first {
+            Some(fault) => Err(fault),
+            None if is_beginning(&source)? => Err(source.damaged(NO_END)),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the directory of the last end record that starts before `end`. An error contains the offset of that
+    /// record, if there is one.
+    fn read_before(source: &Source<'_>, end: u64) -> Result<Self, (StoreError, Option<u64>)> {
+        let mut buffer = vec![0; MOST_END_BYTES];
+        let locator = ZipLocator::new().max_search_space(MOST_END_BYTES as u64);
+        let archive = locator.locate_in_reader(source, &mut buffer, end).map_err(|(_, error)| {
+            let record = error.eocd_offset();
+            (source.unread(error), record)
+        })?;
+        drop(buffer);
+        let record = archive.eocd_offset();
+        Self::read_entries(source, &archive).map_err(|fault| (fault, Some(record)))
+    }
+
+    fn read_entries(source: &Source<'_>, archive: &ZipArchive<&Source<'_>>) -> Result<Self> {
         let mut directory = Directory { start: archive.directory_offset(), ..Directory::default() };
         let mut buffer = vec![0; PIECE_BYTES];
         let mut entries = archive.entries(&mut buffer);
@@ -116,7 +158,7 @@ impl Directory {
         directory.check_overlaps().map_err(|reason| source.damaged(reason))?;
         directory.sort();
         directory.top = directory.only_folder();
-        Ok(Some(directory))
+        Ok(directory)
     }
 
     /// Adds a member. An error describes a fault of the file.
@@ -222,4 +264,11 @@ impl SortedKeys for Directory {
     fn unnamed(&self) -> &[String] {
         &self.unnamed
     }
+}
+
+/// Returns true if a file begins like a zip file.
+fn is_beginning(source: &Source<'_>) -> Result<bool> {
+    let mut first = [0; 4];
+    let length = source.read_at(&mut first, 0).map_err(|error| source.unread(ErrorKind::IO(error).into()))?;
+    Ok(matches!(&first[..length], b"PK\x03\x04" | b"PK\x05\x06"))
 }

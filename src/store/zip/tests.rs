@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use self::builder::{Member, zip, zip_with};
+use self::builder::{Member, end_record, zip, zip_with};
 use crate::store::tests::faulty::{Faults, StoreCall};
 use crate::store::{Depth, EntryKind, Key, MemoryStore, Node, Part, PrefetchLimit, Store, StoreError, ZipStore};
 
@@ -135,10 +135,11 @@ fn one_folder_that_holds_all_is_taken_and_may_be_named() {
 }
 
 #[test]
-fn zip_may_have_what_stands_before_it_and_a_comment() {
+fn zip_may_have_what_stands_before_it_and_a_comment_that_looks_like_an_end() {
     let members = [Member::stored("zarr.json", "{}"), Member::stored("c/0", "1234")];
-    let long = vec![b'x'; 65_535];
-    for (prefix, comment) in [(&b""[..], &long[..]), (b"#!/bin/sh", b"x")] {
+    let fakes =
+        [end_record(3, 9, 9, b""), end_record(0, 0, 0, b"and more"), b"PK\x05\x06".to_vec(), vec![b'x'; 65_535]];
+    for (prefix, comment) in fakes.iter().map(|fake| (&b""[..], &fake[..])).chain([(&b"#!/bin/sh"[..], &b"x"[..])]) {
         let node = Node::of(Arc::new(store_of(&zip_with(prefix, &members, comment))));
         assert_eq!(node.read_document("c/0").unwrap().unwrap(), b"1234");
     }
