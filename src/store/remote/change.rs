@@ -4,11 +4,11 @@
 //! Hierarchies are removed object by object. The order ensures that no incomplete node can be opened. It also ensures
 //! that a later run can always recognise the rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -230,6 +230,16 @@ const MOST_COPIED: u64 = 5_000_000_000;
 const COPY_ATTEMPTS: u32 = 3;
 const COPY_PAUSE: Duration = Duration::from_millis(100);
 
+/// Most sizes in the cache. With their keys they need about 20 MB.
+const MOST_SIZES: usize = 200_000;
+/// Time until a listing expires.
+const SIZES_KEPT: Duration = Duration::from_mins(1);
+
+/// Cache of sizes in bytes from listings for copies, by whole keys, and the time of the last one. Each entry is removed
+/// when it is used.
+#[derive(Debug, Default)]
+pub(super) struct Sizes(HashMap<String, u64>, Option<Instant>);
+
 impl RemoteStore {
     /// Copies an object by the server. If the server declines, the object is read and written.
     pub(super) fn copy_inside(&self, (from, to): (&Key<'_>, &Key<'_>), most: u64) -> Result<Option<u64>> {
@@ -300,21 +310,29 @@ impl Client {
     fn size_among_others(&self, key: &str) -> Result<Option<u64>> {
         // Other threads wait for the page, as it may contain their objects.
         let mut known = held(&self.sizes);
-        if let Some(bytes) = known.remove(key) {
+        if known.1.is_some_and(|listed| listed.elapsed() > SIZES_KEPT) {
+            *known = Sizes::default();
+        }
+        if let Some(bytes) = known.0.remove(key) {
             return Ok(Some(bytes));
         }
         let (folder, name) = key.split_at(key.rfind('/').map_or(0, |slash| slash + 1));
+        let is_azure = self.service.kind == Kind::Azure;
         let (mut prefix, mut offset) = (folder, just_before(key));
-        if self.service.kind == Kind::Azure {
+        if is_azure {
             // Azure cannot list from a given key. Neighbours share a prefix.
             let in_common = name.char_indices().rev().nth(1).map_or(0, |(offset, _)| offset);
             (prefix, offset) = (&key[..folder.len() + in_common], None);
         }
         let mut listed = None;
-        if !self.refuses_to_list(folder) {
+        if !self.refuses_to_list(folder) && (offset.is_some() || is_azure) {
             let page = self.wait(self.list(prefix, PaginatedListOptions { offset, ..Default::default() }))?;
-            *known = page.objects().collect();
-            listed = known.remove(key);
+            if known.0.len() + page.entries.len() > MOST_SIZES {
+                known.0.clear();
+            }
+            known.0.extend(page.objects());
+            known.1 = Some(Instant::now());
+            listed = known.0.remove(key);
         }
         // Other threads need not wait for the request of a single size.
         drop(known);

@@ -15,6 +15,7 @@ use once_cell::sync::OnceCell;
 use reqwest::StatusCode;
 use tokio::runtime::Runtime;
 
+use super::change::Sizes;
 use super::listing::Page;
 use super::{
     Address, Answer, Call, CallResult, FIRST, Failure, InFlightWrites, Kind, Prefetched, Service, StoreResponse, cause,
@@ -63,8 +64,7 @@ pub(super) struct Client {
     unlisted: Mutex<BTreeSet<String>>,
     /// True if the server copies objects. Empty until the first copy.
     pub(super) copies: OnceCell<bool>,
-    /// Sizes in bytes from the last listing for copies, by keys. Each is removed when it is used.
-    pub(super) sizes: Mutex<HashMap<String, u64>>,
+    pub(super) sizes: Mutex<Sizes>,
     /// Objects of which many parts are read, and their versions. The version is empty until the first answer.
     versions: Mutex<HashMap<String, Option<String>>>,
     /// Announced parts, in the order of their requests.
