@@ -1,6 +1,6 @@
 //! Parts of objects that are requested before they are read, and objects that are read in parts.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -16,12 +16,16 @@ const MOST_OF_ONE: u64 = 16 << 20;
 /// Length of the suffix that is read when an object is opened. It contains the index of most shards, and the whole of a
 /// small object.
 pub(super) const FIRST: u64 = 64 << 10;
+/// Largest gap between parts of a sequential read.
+const GAP: u64 = 1 << 20;
+/// Most bytes of a request for parts of a sequential read that was not announced.
+const MOST_AHEAD: u64 = 16 << 20;
 /// Most bytes of a request for adjacent announced parts, unless one part is larger. The next constant is the number of
 /// such requests that are sent in advance.
 const MOST_TOGETHER: u64 = 2 << 20;
 const REQUESTS_AHEAD: usize = 8;
-/// Most answers with several parts that an open object keeps. Threads that share it read near one position, or near two.
-const MOST_KEPT: usize = 8;
+/// Most bytes that an open object keeps. Threads that share it read near one position, or near two.
+const MOST_KEPT: u64 = 32 << 20;
 
 /// Part that was requested and may have arrived. Dropping it cancels the request.
 #[derive(Debug)]
@@ -107,14 +111,50 @@ pub(super) struct RemoteReader {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Latest answers with more bytes than were read, newest first.
-    kept: VecDeque<Arc<StoreResponse>>,
-    /// Lengths of the pieces that will be read, by offset.
+    /// Latest answers, newest first, each with the number of its announced bytes that are still unread.
+    kept: Vec<(Arc<StoreResponse>, Option<u64>)>,
+    /// Lengths of the parts that will be read, by offset. Adjacent parts are merged.
     plan: BTreeMap<u64, u64>,
-    /// True if parts were announced. Then no others are requested ahead.
-    is_announced: bool,
+    /// True if parts were announced. Then no further bytes are read.
+    is_planned: bool,
     /// End of the last part that was read.
     end: u64,
+    /// Number of bytes in the next request beyond the wanted ones.
+    ahead: u64,
+}
+
+impl State {
+    /// Returns the kept answer that contains a part, and counts the part as read.
+    fn kept(&mut self, offset: u64, length: u64) -> Option<Arc<StoreResponse>> {
+        let index = self.kept.iter().position(|(bytes, _)| bytes.bytes_at(offset, length).is_some())?;
+        let (bytes, left) = &mut self.kept[index];
+        let bytes = bytes.clone();
+        *left = left.map(|left| left.saturating_sub(length));
+        if *left == Some(0) {
+            self.kept.remove(index);
+        }
+        Some(bytes)
+    }
+
+    fn keep(&mut self, bytes: StoreResponse, left: Option<u64>) -> Arc<StoreResponse> {
+        let bytes = Arc::new(bytes);
+        if left != Some(0) {
+            self.kept.insert(0, (bytes.clone(), left));
+        }
+        let mut total = 0;
+        self.kept.retain(|(bytes, _)| {
+            total += bytes.body.len() as u64;
+            total <= MOST_KEPT
+        });
+        bytes
+    }
+
+    /// Returns the number of bytes to request for a part. It grows with each part of a sequential read.
+    fn wanted(&mut self, offset: u64, length: u64) -> u64 {
+        let follows = self.end > 0 && offset >= self.end && offset - self.end <= GAP;
+        self.ahead = if follows { self.ahead.saturating_mul(4).clamp(GAP, MOST_AHEAD) } else { 0 };
+        if self.is_planned { length } else { length.max(self.ahead) }
+    }
 }
 
 impl RemoteReader {
@@ -134,48 +174,29 @@ impl RemoteReader {
     /// Returns an answer that contains a part. It is kept, or announced with other parts, or requested now.
     fn bytes_for(&self, offset: u64, length: u64) -> Result<Arc<StoreResponse>> {
         let mut state = held(&self.state);
-        let follows = !state.is_announced && state.end > 0 && state.end == offset;
-        state.end = offset + length;
-        if let Some(bytes) = state.kept.iter().find(|bytes| bytes.bytes_at(offset, length).is_some()) {
-            return Ok(bytes.clone());
+        if let Some(bytes) = state.kept(offset, length) {
+            return Ok(bytes);
         }
-        let planned = |state: &State| {
-            let (first, whole) = state.plan.range(..=offset).next_back()?;
-            (first + whole >= offset + length).then_some((*first, *whole))
-        };
-        if planned(&state).is_none() {
-            // Parts may also be announced one by one. Threads that read such parts do not wait for each other.
-            drop(state);
-            if let Some(come) = self.take(offset, length)? {
-                return Ok(Arc::new(come));
-            }
-            state = held(&self.state);
-            if follows && length > 0 {
-                // A sequential read will probably go on to the end.
-                let piece = length * (MOST_TOGETHER / length).max(1);
-                let pieces = (offset..self.length).step_by(usize::try_from(piece).unwrap_or(usize::MAX));
-                let pieces = pieces.map(|first| (first, piece.min(self.length - first)));
-                state.plan.extend(pieces.take(REQUESTS_AHEAD));
-            }
+        let planned = state.plan.range(..=offset).next_back().map(|(first, length)| (*first, *length));
+        let planned = planned.filter(|(first, whole)| first + whole >= offset + length);
+        if let Some((first, _)) = planned {
+            state.plan.remove(&first);
+            self.ask(&state);
         }
-        let Some((first, whole)) = planned(&state) else {
-            drop(state);
-            return self.fetch(offset, length).map(Arc::new);
-        };
-        state.plan.remove(&first);
-        self.ask(&state);
-        let bytes = Arc::new(self.take(first, whole)?.map_or_else(|| self.fetch(first, whole), Ok)?);
-        if whole > length {
-            state.kept.push_front(bytes.clone());
-            state.kept.truncate(MOST_KEPT);
+        let (first, whole) = planned.unwrap_or((offset, length));
+        // A requested part of a different version is requested again.
+        let part = Part::Range { offset: first, length: whole };
+        let come = self.client.take(&self.key, Some(part)).transpose()?.flatten();
+        let come = come.filter(|come| self.version.is_none() || come.version() == self.version);
+        if come.is_some() || planned.is_some() {
+            let bytes = come.map_or_else(|| self.fetch(first, whole), Ok)?;
+            return Ok(state.keep(bytes, Some(whole - length)));
         }
-        Ok(bytes)
-    }
-
-    /// Waits for a part that was announced. One of a different version is requested again.
-    fn take(&self, offset: u64, length: u64) -> Result<Option<StoreResponse>> {
-        let come = self.client.take(&self.key, Some(Part::Range { offset, length })).transpose()?.flatten();
-        Ok(come.filter(|come| self.version.is_none() || come.version() == self.version))
+        let wanted = state.wanted(offset, length).min(self.length - offset);
+        // Reads that were not announced do not wait for each other.
+        drop(state);
+        let bytes = self.fetch(offset, wanted)?;
+        Ok(held(&self.state).keep(bytes, None))
     }
 
     fn fetch(&self, offset: u64, length: u64) -> Result<StoreResponse> {
@@ -209,6 +230,7 @@ impl ReadObject for RemoteReader {
         }
         let come = self.bytes_for(offset, length)?;
         bytes.extend_from_slice(come.bytes_at(offset, length).unwrap_or_default());
+        held(&self.state).end = offset + length;
         Ok(())
     }
 
@@ -229,7 +251,7 @@ impl ReadObject for RemoteReader {
             }
         }
         let mut state = held(&self.state);
-        state.is_announced = true;
+        state.is_planned = true;
         for (offset, length) in pieces {
             state.plan.entry(offset).or_insert(length);
         }

@@ -9,7 +9,7 @@ use rawzip::CompressionMethod as Method;
 
 use super::directory::{Directory, LOCAL_HEADER_BYTES, Member};
 use crate::store::object::copy_piece;
-use crate::store::{Key, ObjectReader, Part, ReadObject, Result, SortedKeys, StoreError, object_name, part};
+use crate::store::{Key, Node, ObjectReader, Part, ReadObject, Result, SortedKeys, StoreError, object_name, part};
 
 /// Supported compression methods.
 const READ: [Method; 4] = [Method::STORE, Method::DEFLATE, Method::ZSTD, Method::ZSTD_DEPRECATED];
@@ -28,8 +28,8 @@ pub(super) struct Archive {
     pub name: String,
     pub object: ObjectReader,
     pub directory: Directory,
-    /// True if the store of the file accepts announcements of reads.
-    pub is_hinted: bool,
+    /// The file itself, if its store accepts announcements of reads. Members are then read from it directly.
+    pub hinted: Option<Node>,
 }
 
 impl Archive {
@@ -147,7 +147,7 @@ impl Archive {
     /// Returns the range of the file to read for a member and its header. `None` means a separate read of the header,
     /// for a large member of a file that accepts no announcements.
     fn range(&self, member: &Member) -> Option<(u64, u64)> {
-        if member.stored_bytes > READ_WITH_HEADER && !self.is_hinted {
+        if member.stored_bytes > READ_WITH_HEADER && self.hinted.is_none() {
             return None;
         }
         let header = LOCAL_HEADER_BYTES + member.name.len() as u64;
@@ -169,7 +169,15 @@ impl Archive {
             let start = self.find_start(member, bytes)?;
             return self.object.read_at(start, member.stored_bytes, bytes);
         };
-        self.object.read_at(offset, length, bytes)?;
+        match &self.hinted {
+            Some(file) => {
+                let part = Part::Range { offset, length };
+                if !file.store.read(&file.prefix, part, length, bytes)? {
+                    return Err(self.damaged(member, "the file no longer exists"));
+                }
+            }
+            None => self.object.read_at(offset, length, bytes)?,
+        }
         let start = self.start_by(member, bytes)?;
         let begin = usize::try_from(start - member.header).unwrap_or(usize::MAX);
         let stored = usize::try_from(member.stored_bytes).unwrap_or(usize::MAX);

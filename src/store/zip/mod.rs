@@ -45,8 +45,8 @@ impl ZipStore {
             let Some(object) = self.outer.store.open(&self.outer.prefix, u64::MAX)? else { return Ok(None) };
             let directory = Directory::read(&object, &self.name)?;
             let name = self.name.clone();
-            let is_hinted = self.outer.prefetch_limit().is_some();
-            Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, is_hinted }))))
+            let hinted = self.outer.prefetch_limit().map(|_| self.outer.clone());
+            Ok(Some(directory.map(|directory| Arc::new(Archive { name, object, directory, hinted }))))
         })
     }
 

@@ -44,11 +44,7 @@ fn zip_behind_a_network_is_read_by_ranges() {
 #[test]
 fn parts_of_two_versions_of_a_zip_are_never_put_together() {
     let (zip, _) = zipped();
-    let (mut file, reads) = (zip["/bucket/x.zip"].clone(), AtomicUsize::new(0));
-    // The longest comment, so that no member is in the bytes of the end that one request returns.
-    let end = file.len();
-    file[end - 2..].copy_from_slice(&[0xff; 2]);
-    file.extend(vec![b'x'; 0xffff]);
+    let (file, reads) = (zip["/bucket/x.zip"].clone(), AtomicUsize::new(0));
     let changing = move |_, request: &Request| {
         let is_new = request.method == "GET" && reads.fetch_add(1, Ordering::SeqCst) > 2;
         super::ahead::part_of(&file, request, ("etag", if is_new { "new" } else { "old" }))
