@@ -248,9 +248,8 @@ impl<W: Default + Send> PairBlock<'_, W> {
         let region = |item| Region::chunk(&self.subchunks.position(item), self.shape).common(self.region);
         let work = |visitor: &mut W, item| {
             let region = region(item);
-            let pieces = self.pieces.each_ref().map(|side| side[as_index(item)]);
-            let elements = pieces.map(|piece| piece.elements.as_slice());
-            work(visitor, &Pair { region: &region, elements, is_stored: pieces.map(|piece| piece.is_stored) })
+            let (elements, is_stored) = self.elements_from(&region.start);
+            work(visitor, &Pair { region: &region, elements, is_stored })
         };
         self.each(self.subchunks.num_elements(), work, |item, found| fold(&region(item), found))
     }
