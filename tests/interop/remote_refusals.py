@@ -3,6 +3,7 @@
 import datetime
 import ipaddress
 import json
+import socket
 import ssl
 import time
 
@@ -11,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from program import FIXTURES, free_port, same_files
+from program import FIXTURES, same_files
 from remote_jobs import on_each, upload, url
 from remote_servers import AZURE_ACCOUNT, AZURE_KEY, AZURE_VERSION, BUCKET, GoogleServer
 
@@ -37,16 +38,19 @@ def refusals(tally, zarrcast, place):
     def on(found):
         program = zarrcast.within(**found.environment)
         upload(found, FIXTURE, "data")
-        closed = found.at(f"http://127.0.0.1:{free_port()}")
-        # Each fault: its name, environment variables, words of the message.
-        faults = [
-            ("missing bucket", {}, ["no-such-bucket", "check its name"]),
-            ("refused connection", closed, ["refused", "attempts"]),
-            *of_one(found, place / found.name),
-        ]
-        for name, variables, said in faults:
-            with tally.case(found.name, name) as folder:
-                refused(program, found, folder, name, variables, said)
+        # A bound socket that does not listen: no server that starts in the meantime gets its port.
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            closed = found.at(f"http://127.0.0.1:{silent.getsockname()[1]}")
+            # Each fault: its name, environment variables, words of the message.
+            faults = [
+                ("missing bucket", {}, ["no-such-bucket", "check its name"]),
+                ("refused connection", closed, ["refused", "attempts"]),
+                *of_one(found, place / found.name),
+            ]
+            for name, variables, said in faults:
+                with tally.case(found.name, name) as folder:
+                    refused(program, found, folder, name, variables, said)
         for job in [anonymous, *([shared_access] if found.name == "azurite" else [])]:
             with tally.case(found.name, job.__name__) as folder:
                 job(program, found, folder)
