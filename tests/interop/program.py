@@ -1,8 +1,10 @@
 """Runs `zarrcast` and counts the cases that agree with other implementations."""
 
 import contextlib
+import itertools
 import json
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -17,6 +19,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 MAX_SHOWN_FAILURES = 40
 TIME_LIMIT_SECONDS = 120
 SECONDS_TO_WAIT = 90
+PORTS = itertools.count(random.randrange(20_000, 30_000))
 
 
 class Zarrcast:
@@ -105,8 +108,10 @@ def running(command, log, environment, folder):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
+    """Returns a port below those that systems choose themselves: no other server or client gets it before it is used."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 class Tally:
