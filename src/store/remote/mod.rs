@@ -42,7 +42,7 @@ use service::{Call, CallResult, Caller, Connector, Service, client_builder, seco
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use change::{is_shown, relation};
-pub(super) use configuration::{Address, has_effect, is_setting};
+pub(super) use configuration::{Address, has_effect, is_setting, missing};
 
 /// Number of attempts to create an object that the server refuses although it is absent.
 const ATTEMPTS: usize = 3;
