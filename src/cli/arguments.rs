@@ -112,11 +112,16 @@ impl CommonArguments {
             let users = if RemoteOptions::is_of_writes(name, value) { written } else { &stores };
             is_sent && users.iter().any(|store| store.uses_setting(name, value))
         };
-        let Some((name, _)) = self.remote.storage_options.iter().find(|setting| !is_used(setting)) else {
-            return Ok(());
-        };
-        let message = format!("`--storage-option {name}`: no store of this command uses it");
-        Err(OperationError::usage(message).with_help("leave it out"))
+        let settings = &self.remote.storage_options;
+        if let Some((name, _)) = settings.iter().find(|setting| !is_used(setting)) {
+            let message = format!("`--storage-option {name}`: no store of this command uses it");
+            return Err(OperationError::usage(message).with_help("leave it out"));
+        }
+        let idle = settings.iter().find_map(|(name, _)| Some((name, RemoteOptions::missing(name, settings)?)));
+        idle.map_or(Ok(()), |(name, needed)| {
+            let message = format!("`--storage-option {name}` has no effect without {needed}");
+            Err(OperationError::usage(message).with_help(format!("leave it out, or set {needed} too")))
+        })
     }
 
     /// Returns the options of remote stores as words of a script's commands. An error if one may be a secret.

@@ -193,7 +193,9 @@ fn is_chunk(file: &Node, owner: &Node) -> bool {
     let key = name.strip_prefix(&owner.name()).unwrap_or_default();
     let parts = key.trim_start_matches('/').split(['/', '.']);
     let is_index = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    is_array && parts.enumerate().all(|(index, part)| is_index(part) || (index == 0 && part == "c"))
+    // A web server may answer for the folder `c` with a page. Elsewhere a file of this name is the chunk of a scalar.
+    let is_page = key == "/c" && !file.capabilities().lists;
+    is_array && !is_page && parts.enumerate().all(|(index, part)| is_index(part) || (index == 0 && part == "c"))
 }
 
 fn is_document(name: &str) -> bool {

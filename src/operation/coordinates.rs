@@ -13,9 +13,9 @@ pub(super) struct Member<'a> {
     pub attributes: &'a Object,
 }
 
-/// Attributes that name other variables (CF conventions 3.4, 5 and 7).
-const NAMING: [&str; 7] =
-    ["coordinates", "bounds", "climatology", "cell_measures", "ancillary_variables", "grid_mapping", "formula_terms"];
+/// Attributes that name other variables (CF conventions 3.4, 5, 7 and 8.4).
+const NAMING: &str =
+    "coordinates bounds climatology cell_measures ancillary_variables grid_mapping formula_terms quantization";
 
 /// Attributes of the form `key: name key: name`. The keys are not names.
 const WITH_KEYS: [&str; 2] = ["cell_measures", "formula_terms"];
@@ -48,9 +48,9 @@ impl Coordinates {
 pub(super) fn named(member: &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let parent = member.path.rsplit_once('/').map_or("", |(parent, _)| parent);
     let group = if member.array.is_some() { parent } else { member.path.trim_end_matches('/') };
-    let of = |attribute: &&str| {
+    let of = |attribute: &str| {
         let names = member.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
-        let has_keys = WITH_KEYS.contains(attribute);
+        let has_keys = WITH_KEYS.contains(&attribute);
         let names = names.split_whitespace().filter(move |name| !(has_keys && name.ends_with(':')));
         names.map(|name| name.trim_end_matches(':').to_owned()).collect::<Vec<_>>()
     };
@@ -58,7 +58,7 @@ pub(super) fn named(member: &Member<'_>, exists: impl Fn(&str) -> bool) -> Vec<S
         let groups = successors(Some(group), |group| group.rsplit_once('/').map(|(above, _)| above));
         groups.map(|group| joined(group, &name)).find(|path| exists(path))
     };
-    NAMING.iter().flat_map(of).filter_map(find).collect()
+    NAMING.split(' ').flat_map(of).filter_map(find).collect()
 }
 
 /// Returns the path of a name in a group. The name may be a path itself, from the root if it begins with a slash.

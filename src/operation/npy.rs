@@ -41,8 +41,10 @@ fn malformed(reason: impl Display) -> String {
 pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let (header, elements) = split(file)?;
     let Header { descr, fortran_order, shape } = Header::read(header)?;
-    let (data_type, component, is_big_endian) =
-        descr.as_str().and_then(layout_of).ok_or_else(|| format!("the .npy element type {descr} is not supported"))?;
+    let (data_type, is_big_endian) = descr.as_str().and_then(layout_of).ok_or_else(|| {
+        let supported = "save the array as numbers, times, text or bytes of one length";
+        format!("the .npy element type {descr} is not supported: {supported}")
+    })?;
     let size = data_type.size().unwrap_or(1);
     let found = elements.len() as u64;
     let count = num_elements(&shape);
@@ -55,7 +57,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
     let mut elements = Cow::Borrowed(elements);
     if is_big_endian != cfg!(target_endian = "big") {
         let mut swapped = vec![0; elements.len()];
-        swap(&elements, &mut swapped, component);
+        swap(&elements, &mut swapped, data_type.component_size().unwrap_or(1));
         elements = Cow::Owned(swapped);
     }
     if fortran_order && shape.len() > 1 && !elements.is_empty() {
@@ -71,8 +73,7 @@ pub fn read(file: &[u8]) -> Result<NpyArray, String> {
 
 /// Returns a `.npy` file with these elements, which are in C order and the byte order of this machine.
 pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec<u8>, String> {
-    let (descriptor, component) =
-        describe(data_type).ok_or_else(|| format!("data type {data_type} cannot be written as .npy"))?;
+    let descriptor = describe(data_type).ok_or_else(|| format!("data type {data_type} cannot be written as .npy"))?;
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     // A Python tuple of one element needs its comma.
     let comma = if shape.len() == 1 { "," } else { "" };
@@ -92,7 +93,7 @@ pub fn write(data_type: &DataType, shape: &[u64], elements: &[u8]) -> Result<Vec
     let begin = file.len();
     file.extend_from_slice(elements);
     if cfg!(target_endian = "big") {
-        swap(elements, &mut file[begin..], component);
+        swap(elements, &mut file[begin..], data_type.component_size().unwrap_or(1));
     }
     Ok(file)
 }
@@ -149,28 +150,24 @@ impl Header {
     }
 }
 
-/// Returns the type of elements, the size of a component in bytes, and whether it is big-endian. Descriptors are `<f4`,
-/// `>i2`, `|u1`, `|b1`, `<c8`, `|V3`. Without an order, or with `=`, it is that of this machine.
-fn layout_of(descriptor: &str) -> Option<(DataType, usize, bool)> {
+/// Returns the type of elements, and whether it is big-endian. Descriptors are `<f4`, `>i2`, `|u1`, `|b1`, `<c8`,
+/// `|V3`, `<M8[ns]`, `<U5`, `|S5`. Without an order, or with `=`, it is that of this machine.
+fn layout_of(descriptor: &str) -> Option<(DataType, bool)> {
     let native = if cfg!(target_endian = "big") { '>' } else { '<' };
     let is_ordered = descriptor.starts_with(['<', '>', '|']);
     let own = || format!("{native}{}", descriptor.strip_prefix('=').unwrap_or(descriptor));
     let text = if is_ordered { descriptor.to_owned() } else { own() };
     let (data_type, _, is_big_endian) = v2::read_type_string(&text).ok()?;
-    let (_, component) = describe(&data_type)?;
-    Some((data_type, component, is_big_endian == Some(true)))
+    describe(&data_type)?;
+    Some((data_type, is_big_endian == Some(true)))
 }
 
-/// Returns the little-endian descriptor of a type, and the size of a component. `None` for types that are not read.
-fn describe(data_type: &DataType) -> Option<(String, usize)> {
-    let stored = match data_type {
-        // numpy itself has no such floats.
-        _ if data_type.is_small_float() => return None,
-        // Values of fewer bits are stored in the next larger type.
-        DataType::Number(number) => DataType::Number(NumberType::of(number.element())),
-        DataType::Bool | DataType::Complex(_) | DataType::Raw(_) => data_type.clone(),
-        _ => return None,
-    };
-    let descriptor = v2::write_dtype(&stored, false).ok()?;
-    Some((descriptor.as_str()?.to_owned(), stored.components().map_or(1, |(number, _)| number.size())))
+/// Returns the little-endian descriptor of a type. `None` for types that numpy has not, or that have fields.
+fn describe(data_type: &DataType) -> Option<String> {
+    // Elements of any length are pickled.
+    data_type.size().filter(|_| !data_type.is_small_float())?;
+    // Values of fewer bits are stored in the next larger type.
+    let stored = data_type.real_number().map(|number| DataType::Number(NumberType::of(number.element())));
+    let descriptor = v2::write_dtype(stored.as_ref().unwrap_or(data_type), false).ok()?;
+    descriptor.as_str().map(str::to_owned)
 }

@@ -185,7 +185,7 @@ impl Location {
                 let zip = address.split_file(is_zip).filter(|_| self.inside.is_empty());
                 match (zip, address.split_file(is_reference_file)) {
                     (Some((zip, inside)), _) => at(ZipStore::new(node(&zip)), &inside),
-                    (None, Some((file, way))) => at(references(remote::node_of_file(&file, &self.options)), &way),
+                    (None, Some((file, way))) => at(references(node(&file)), &way),
                     (None, None) => node(address),
                 }
             }

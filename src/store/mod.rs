@@ -214,6 +214,11 @@ pub trait Store: Debug + Send + Sync {
         self.inner()?.container()
     }
 
+    /// Returns the folder that contains the store.
+    fn folder_above(&self) -> Option<Node> {
+        self.inner().map_or_else(|| self.container()?.parent(), Store::folder_above)
+    }
+
     /// Returns the external objects that the store reads, such as the targets of a reference file.
     fn targets(&self) -> Result<Vec<Node>> {
         self.inner().map_or_else(|| Ok(Vec::new()), Store::targets)

@@ -114,10 +114,7 @@ impl Node {
     pub fn parent(&self) -> Option<Node> {
         match self.prefix.split_last() {
             Some((prefix, _)) => Some(Node { store: self.store.clone(), prefix: prefix.into_owned() }),
-            None => match self.store.as_local() {
-                Some(store) => store.folder_above(),
-                None => self.store.container()?.parent(),
-            },
+            None => self.store.folder_above(),
         }
     }
 

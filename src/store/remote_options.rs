@@ -42,11 +42,23 @@ impl RemoteOptions {
         return !(name.is_empty() || value.is_empty());
     }
 
+    /// Returns the settings of which one is needed for an effect of this one, if none of them is given.
+    pub fn missing(name: &str, options: &[(String, String)]) -> Option<&'static str> {
+        #[cfg(feature = "remote")]
+        return super::remote::missing(name, options);
+        #[cfg(not(feature = "remote"))]
+        {
+            let _ = (name, options);
+            None
+        }
+    }
+
     /// Returns true if a setting serves only to sign requests.
     pub fn is_credential(name: &str) -> bool {
-        const SIGNING: [&str; 6] = ["access_key_id", "access_key", "account_key", "sas_key", "token", "client_secret"];
+        const SIGNING: &str = "access_key_id access_key account_key sas_key token token_file client_secret role_arn \
+            role_session_name";
         let name = name.to_ascii_lowercase();
-        SIGNING.iter().any(|end| name.ends_with(end))
+        SIGNING.split(' ').any(|end| name.ends_with(end))
     }
 
     /// Returns true if a setting serves only to encrypt objects that are written. A customer's key is also read with.

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use signal_hook::consts::SIGHUP;
 
 use serde_json::json;
 
@@ -12,6 +14,9 @@ use super::support::CliTest;
 
 /// Starts the program with the lowest priority. On a busy machine it could otherwise end before the test sees its files.
 fn spawn(test: &CliTest, arguments: &[&str]) -> Child {
+    // A new program has the default action of each signal that its parent handles. It ignores one that its parent
+    // ignores, such as under `nohup`.
+    signal_hook::flag::register(SIGHUP, Arc::default()).unwrap();
     Command::new("nice")
         .args(["-n", "19", env!("CARGO_BIN_EXE_zarrcast")])
         .args(arguments)

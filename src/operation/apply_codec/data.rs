@@ -82,7 +82,7 @@ fn decoded_array(options: &ApplyCodecOptions, early: Option<&Input>) -> Result<(
 fn holds(file_type: &DataType, data_type: &DataType) -> bool {
     match (file_type.number(), data_type.number()) {
         (Some(file_type), Some(number_type)) => file_type.element() == number_type.element(),
-        _ => file_type == data_type,
+        _ => file_type == data_type || file_type.raw_size().is_some_and(|size| data_type.raw_size() == Some(size)),
     }
 }
 

@@ -43,7 +43,12 @@ fn no_match(option: &str, pattern: &PathPattern) -> OperationError {
 }
 
 /// Fails if an option applies to no array: a name is probably misspelt.
-pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], store: &str) -> Result<()> {
+pub(super) fn check_applied(
+    options: &TranscodeOptions,
+    arrays: &[SourceArray],
+    spared: &[String],
+    store: &str,
+) -> Result<()> {
     let given = || std::iter::once(&options.change).chain(options.rules.iter().map(|rule| &rule.change));
     let of_all = named_dimensions(&options.change).map(|named| (named, None));
     let of_rules =
@@ -65,12 +70,26 @@ pub(super) fn check_applied(options: &TranscodeOptions, arrays: &[SourceArray], 
     }
     let packed = "`--unpack` needs `scale_offset` or `cast_value` in the chain, or the attribute `scale_factor` or \
         `add_offset`";
-    let is_float = |array: &SourceArray| array.opened.data_type.number().is_some_and(NumberType::is_float);
-    let excludes = arrays.iter().any(|array| !is_left(options, &array.path) && is_float(array));
-    let left = if excludes && options.include.is_empty() { "`--exclude` leaves no such array" } else { SPARED };
+    // A rule may quantise where all others round, and the other way round.
+    let of_floats: ChangeTest = |change| change.quantize.is_some() || change.keep_bits.is_some();
+    let is_asked = |array: &&SourceArray| {
+        let is_of_all = options.include.is_empty() || any_matches(&options.include, &array.path);
+        let is_ruled = options.rules.iter().any(|rule| of_floats(&rule.change) && rule.pattern.matches(&array.path));
+        is_ruled || (of_floats(&options.change) && is_of_all)
+    };
+    let is_float = |array: &&SourceArray| array.opened.data_type.number().is_some_and(NumberType::is_float);
+    let asked: Vec<&SourceArray> = arrays.iter().filter(is_float).filter(is_asked).collect();
+    let left = if asked.is_empty() {
+        "the options are for arrays of other types: only floats are quantised or rounded"
+    } else if asked.iter().any(|array| any_matches(&options.exclude, &array.path)) {
+        "`--exclude` leaves no such array"
+    } else if asked.iter().any(|array| spared.contains(&array.path)) {
+        SPARED
+    } else {
+        "`--rule` replaces this change of the array by another one"
+    };
     let changes: [(ChangeTest, _, _); 4] = [
-        // A rule may quantise where all others round, and the other way round.
-        (|change| change.quantize.is_some() || change.keep_bits.is_some(), "float array to quantise or round", left),
+        (of_floats, "float array to quantise or round", left),
         (|change| !matches!(change.predict, None | Some(Predict::None)), "array of integers to predict", SPARED),
         (|change| change.repack.is_some(), "array that `--as` can change", repack::PACKED),
         (|change| change.unpack, "array to unpack", packed),
@@ -153,9 +172,12 @@ fn dimension_names(array: &OpenedArray) -> impl Iterator<Item = &str> {
     array.metadata.dimension_names.iter().flatten().flatten().map(String::as_str)
 }
 
+fn any_matches(patterns: &[PathPattern], path: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(path))
+}
+
 fn is_left(options: &TranscodeOptions, path: &str) -> bool {
-    let any = |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path));
-    (options.include.is_empty() || any(&options.include)) && !any(&options.exclude)
+    (options.include.is_empty() || any_matches(&options.include, path)) && !any_matches(&options.exclude, path)
 }
 
 /// Sets the changes of an array. They are the options of the command line, if it is not excluded, overridden by those of
@@ -164,7 +186,7 @@ fn is_left(options: &TranscodeOptions, path: &str) -> bool {
 pub(super) fn set_change(options: &TranscodeOptions, array: &mut SourceArray, coordinates: &Coordinates) -> bool {
     let SourceArray { path, opened: source, .. } = array;
     let rules: Vec<_> = options.rules.iter().filter(|rule| rule.pattern.matches(path)).collect();
-    let is_excluded = options.exclude.iter().any(|pattern| pattern.matches(path));
+    let is_excluded = any_matches(&options.exclude, path);
     let mut chosen = options.change.clone();
     if !is_left(options, path) {
         // A hierarchy has one format, because no reader opens a mixed one. Its arrays share dimensions, so a slice

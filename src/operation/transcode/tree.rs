@@ -130,7 +130,7 @@ impl Source {
         // Both depend on the changes of the arrays, so these are set first.
         name_points(&mut arrays);
         name_containers(&mut arrays, &groups);
-        selection::check_applied(options, &arrays, &store)?;
+        selection::check_applied(options, &arrays, &spared, &store)?;
         images::check(&arrays, &groups)?;
         other_keys.sort_unstable();
         Ok(Source { node, document_key, arrays, groups, other_keys, spared, warnings })

@@ -134,13 +134,6 @@ impl LocalStore {
         Modes { file: file | 0o600, folder: folder | 0o700 }
     }
 
-    /// Returns the parent folder of the store.
-    pub(crate) fn folder_above(&self) -> Option<Node> {
-        // `Path` gives `.` an empty parent, which would become `.` again below.
-        let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
-        Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
-    }
-
     /// Returns the kind of the entry at a key, after links. Returns `None` if there is none.
     pub(crate) fn kind_behind_links(&self, key: &Key<'_>) -> Result<Option<EntryKind>> {
         let path = self.path(key);
@@ -326,6 +319,12 @@ impl Store for LocalStore {
         let (descriptor, last) = (self.descriptor.clone(), self.last.clone());
         let is_strict = self.is_strict;
         Some(Arc::new(LocalStore { modes, is_strict, descriptor, last, ..LocalStore::new(&self.root) }))
+    }
+
+    fn folder_above(&self) -> Option<Node> {
+        // `Path` gives `.` an empty parent, which would become `.` again below.
+        let above = self.root.parent().filter(|_| self.root != Path::new("."))?;
+        Some(Node::new(if above.as_os_str().is_empty() { Path::new(".") } else { above }))
     }
 
     fn as_local(&self) -> Option<&LocalStore> {

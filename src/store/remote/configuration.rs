@@ -36,6 +36,14 @@ const UNUSED: [&str; 7] = [
     "azure_disable_tagging",
     "google_bucket",
 ];
+/// Settings, and those that have an effect only with them.
+const NEEDED: [(&str, &str); 5] = [
+    ("aws_server_side_encryption or aws_sse_kms_key_id", "aws_sse_bucket_key_enabled"),
+    ("aws_web_identity_token_file", "aws_role_arn aws_role_session_name aws_endpoint_url_sts"),
+    ("aws_role_arn", "aws_web_identity_token_file"),
+    ("azure_storage_client_id", "azure_storage_client_secret azure_federated_token_file"),
+    ("azure_storage_tenant_id", "azure_storage_client_secret azure_federated_token_file"),
+];
 /// Valid values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
@@ -79,7 +87,7 @@ fn one_retry() -> RetryConfig {
 }
 
 /// Returns the services that have a setting, and its names in `object_store`.
-fn known_as(name: &str) -> impl Iterator<Item = (Kind, String)> {
+fn known_as(name: &str) -> impl Iterator<Item = (Kind, String)> + use<> {
     let name = name.to_ascii_lowercase();
     let of_amazon = name.parse::<AmazonS3ConfigKey>().ok().map(|key| (Kind::S3, key.as_ref().to_owned()));
     let of_google = name.parse::<GoogleConfigKey>().ok().map(|key| (Kind::Google, key.as_ref().to_owned()));
@@ -101,6 +109,18 @@ pub(crate) fn has_effect(name: &str, value: &str, kind: Option<Kind>) -> bool {
         Ok(_) => false,
         Err(_) => !UNUSED.contains(&name.as_str()),
     })
+}
+
+/// Returns the settings of which one is needed for an effect of this one, if neither options nor variables give it.
+pub(crate) fn missing(name: &str, options: &[(String, String)]) -> Option<&'static str> {
+    let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let variables = variables.filter_map(|(name, _)| name.into_string().ok());
+    let variables = variables.filter(|name| name.starts_with("AWS_") || name.starts_with("AZURE_"));
+    let names = variables.chain(options.iter().map(|(name, _)| name.clone()));
+    let given: Vec<String> = names.flat_map(|name| known_as(&name).map(|(_, name)| name)).collect();
+    let depends = |settings: &str| known_as(name).any(|(_, name)| settings.split(' ').any(|setting| setting == name));
+    let has_any = |needed: &str| needed.split(" or ").any(|needed| given.iter().any(|name| name == needed));
+    NEEDED.iter().find(|(needed, settings)| depends(settings) && !has_any(needed)).map(|(needed, _)| *needed)
 }
 
 /// Returns the settings of a service. Options win over environment variables with the prefix, and those over `defaults`.

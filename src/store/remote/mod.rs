@@ -25,7 +25,6 @@ use futures_util::{FutureExt, TryStreamExt};
 use object_store::PutMode;
 use object_store::list::PaginatedListOptions;
 
-use super::location::percent_decoded;
 use super::{
     Capabilities, Depth, Destination, Entry, EntryKind, Key, Log, Network, Node, ObjectReader, ObjectWriter, Part,
     PrefetchLimit, Put, RemoteOptions, Result, Store, StoreError, Tree, Visit, check_absent, held, object_name,
@@ -42,7 +41,7 @@ use service::{Call, CallResult, Caller, Connector, Service, client_builder, seco
 use writes::{InFlightWrites, RemoteWriter};
 
 pub(super) use change::{is_shown, relation};
-pub(super) use configuration::{Address, has_effect, is_setting};
+pub(super) use configuration::{Address, has_effect, is_setting, missing};
 
 /// Number of attempts to create an object that the server refuses although it is absent.
 const ATTEMPTS: usize = 3;
@@ -77,14 +76,6 @@ pub(super) fn node(address: &Address, options: &RemoteOptions) -> Node {
         made
     });
     Node::of(store).below(&prefix)
-}
-
-/// Returns the node of a file as a child of its folder, so that its neighbours can be found.
-pub(super) fn node_of_file(address: &Address, options: &RemoteOptions) -> Node {
-    let (folder, name) = address.path.rsplit_once('/').unwrap_or(("", &address.path));
-    let name = percent_decoded(name).filter(|name| address.kind == Kind::Http && !name.contains('/'));
-    let file = name.and_then(|name| node(&address.with_path(folder), options).child(&name).ok());
-    file.unwrap_or_else(|| node(address, options))
 }
 
 impl RemoteStore {
@@ -157,6 +148,12 @@ impl Store for RemoteStore {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { lists: self.address.kind != Kind::Http, is_remote: true }
+    }
+
+    fn folder_above(&self) -> Option<Node> {
+        let path = Some(self.address.path.as_str()).filter(|path| !path.is_empty())?;
+        let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+        Some(node(&self.address.with_path(folder), &self.options))
     }
 
     fn read(&self, key: &Key<'_>, part: Part, most: u64, into: &mut Vec<u8>) -> Result<bool> {

@@ -290,8 +290,11 @@ fn what_is_not_there_is_named_with_what_is_near() {
         let url = format!("{}/{path}", server.address);
         run(&test, &server, &["inspect", &url]).fails(3, &[&url, "the server has no metadata there"]);
     }
-    let url = format!("{}/a/zarr.json", server.address);
-    run(&test, &server, &["inspect", &url]).fails(3, &["is a document of a node", "name its folder"]);
+    let folder = format!("{}/a", server.address);
+    for (key, said) in [("zarr.json", "is a document of the node"), ("c/0", "is a chunk of the array")] {
+        let url = format!("{folder}/{key}");
+        run(&test, &server, &["inspect", &url]).fails(3, &[said, &format!("name the folder: {folder}")]);
+    }
 }
 
 #[test]
