@@ -13,7 +13,6 @@ mod recoding;
 pub mod region;
 pub mod registry;
 pub mod sharding;
-pub mod value_check;
 pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};

@@ -28,7 +28,6 @@ mod narrow;
 pub mod numcodecs;
 pub mod quality;
 pub mod quantize;
-mod result_table;
 mod round;
 pub mod scale_offset;
 pub mod statistics;

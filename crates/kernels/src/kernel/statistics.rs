@@ -3,11 +3,13 @@
 use std::marker::PhantomData;
 
 use half::f16;
-use num_traits::Bounded;
+use num_traits::{AsPrimitive, Bounded};
 use serde::{Deserialize, Serialize};
 
 use super::dispatch::{TileKernel, TileLoop};
 use super::missing::MissingFilter;
+use super::narrow::FloatElement;
+use super::round::WideFloat;
 use crate::element::{Element, NumberType};
 use crate::with_element;
 
@@ -58,6 +60,8 @@ pub(super) trait Ordered: Element {
     /// Returns the element of such an integer.
     fn of_key(key: Self::Key) -> Self;
     fn is_finite(self) -> bool;
+    /// Returns the nearest float64. It is exact for all but integers of 64 bits.
+    fn value(self) -> f64;
 }
 
 macro_rules! ordered_integer {
@@ -70,6 +74,8 @@ macro_rules! ordered_integer {
             fn of_key(key: $type) -> $type { key }
             #[inline(always)]
             fn is_finite(self) -> bool { true }
+            #[inline(always)]
+            fn value(self) -> f64 { self.as_() }
         }
     )*};
 }
@@ -93,6 +99,10 @@ macro_rules! ordered_float {
             fn is_finite(self) -> bool {
                 const INFINITY: $unsigned = <$type>::INFINITY.to_bits();
                 self.to_bits() & INFINITY != INFINITY
+            }
+            #[inline(always)]
+            fn value(self) -> f64 {
+                self.widen().as_f64()
             }
         }
     };

@@ -9,7 +9,6 @@ use half::f16;
 
 use super::dispatch::{TileKernel, TileLoop, fold};
 use super::double::{Double, approximate, two_sum};
-use super::narrow::FloatElement;
 use super::statistics::{Extent, Ordered, extent_of};
 use super::tile::each_tile;
 use crate::element::{Element, ElementType, NumberType};
@@ -146,10 +145,41 @@ fn product(sum: Double, count: u64) -> Double {
 /// Sums in parallel, so that the compiler can use vectors.
 const LANES: usize = 16;
 
-/// An element type whose tiles can be summarised.
+/// An element type whose tiles can be summarised. All values are exact in float64, unless it has its own `moments`.
 trait Summed: Ordered {
-    /// Returns the sums over finite elements.
-    fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments;
+    /// Returns the sums over finite elements. The first pivot is the middle of the extremes, so that one pass computes both. If it is so
+    /// far from the mean that the squares would lose bits, a second pass uses the mean.
+    #[inline(always)]
+    fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
+        let count = approximate(finite);
+        // Only squares of float64 may be out of range.
+        let is_scaled = matches!(Self::TYPE, ElementType::Float64);
+        let value_of = |element: Self| if is_scaled { element.value() * scale } else { element.value() };
+        // The sum of both extremes may be beyond the range of float64. The sum of their halves is not.
+        let middle = 0.5 * value_of(extremes.0) + 0.5 * value_of(extremes.1);
+        let pivot = if middle.is_finite() { middle } else { 0.0 };
+        let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        in_lanes(elements, |lane, element| {
+            let is_finite = element.is_finite();
+            let wide = value_of(element);
+            let value = if is_finite { wide } else { 0.0 };
+            let distance = if is_finite { wide - pivot } else { 0.0 };
+            let (total, error) = two_sum(sums[lane], value);
+            sums[lane] = total;
+            lost[lane] += error;
+            squares[lane] += distance * distance;
+        });
+        let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
+        let distances = sum - Double::from(pivot).times(count);
+        let squares = fold(&squares, f64::add);
+        let shift = distances.value() / count;
+        if shift * shift * count <= squares / 2.0 {
+            return Moments { sum, distances, squares };
+        }
+        let mean = sum.value() / count;
+        let squares = squares_of(elements, |element| if element.is_finite() { value_of(element) - mean } else { 0.0 });
+        Moments { sum, distances: sum - Double::from(mean).times(count), squares }
+    }
 }
 
 /// The sums over the finite elements of a tile.
@@ -200,68 +230,11 @@ impl<T: Summed> TileLoop for SummaryLoop<T> {
     }
 }
 
-/// A type whose values are all exact in float64.
-trait Narrow: Ordered {
-    fn value(self, scale: f64) -> f64;
-}
-
 macro_rules! narrow {
-    ($($type:ty: $x:ident, $scale:ident => $value:expr;)*) => {$(
-        impl Narrow for $type {
-            #[inline(always)]
-            fn value(self, $scale: f64) -> f64 {
-                let $x = self;
-                $value
-            }
-        }
-    )*};
+    ($($type:ty),*) => { $(impl Summed for $type {})* };
 }
 
-narrow! {
-    i8: x, _s => f64::from(x);
-    i16: x, _s => f64::from(x);
-    i32: x, _s => f64::from(x);
-    u8: x, _s => f64::from(x);
-    u16: x, _s => f64::from(x);
-    u32: x, _s => f64::from(x);
-    f16: x, _s => f64::from(x.widen());
-    f32: x, _s => f64::from(x);
-    f64: x, scale => x * scale;
-}
-
-impl<T: Narrow> Summed for T {
-    /// Computes the sums. The first pivot is the middle of the extremes, so that one pass computes both. If it is so
-    /// far from the mean that the squares would lose bits, a second pass uses the mean.
-    #[inline(always)]
-    fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
-        let count = approximate(finite);
-        // The sum of both extremes may be beyond the range of float64. The sum of their halves is not.
-        let middle = 0.5 * extremes.0.value(scale) + 0.5 * extremes.1.value(scale);
-        let pivot = if middle.is_finite() { middle } else { 0.0 };
-        let (mut sums, mut lost, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        in_lanes(elements, |lane, element| {
-            let is_finite = element.is_finite();
-            let wide = element.value(scale);
-            let value = if is_finite { wide } else { 0.0 };
-            let distance = if is_finite { wide - pivot } else { 0.0 };
-            let (total, error) = two_sum(sums[lane], value);
-            sums[lane] = total;
-            lost[lane] += error;
-            squares[lane] += distance * distance;
-        });
-        let sum = sums.iter().zip(&lost).fold(Double::default(), |all, (sum, lost)| all + Double::new(*sum, *lost));
-        let distances = sum - Double::from(pivot).times(count);
-        let squares = fold(&squares, f64::add);
-        let shift = distances.value() / count;
-        if shift * shift * count <= squares / 2.0 {
-            return Moments { sum, distances, squares };
-        }
-        let mean = sum.value() / count;
-        let squares =
-            squares_of(elements, |element| if element.is_finite() { element.value(scale) - mean } else { 0.0 });
-        Moments { sum, distances: sum - Double::from(mean).times(count), squares }
-    }
-}
+narrow!(i8, i16, i32, u8, u16, u32, f16, f32, f64);
 
 /// Passes the elements in order to `add`, each with the lane of its index in a block.
 #[inline(always)]
