@@ -62,7 +62,7 @@ impl Coder for Conditional {
         for (index, codec) in self.codecs.iter().enumerate() {
             let mut next = Vec::new();
             let result = codec.encode(&body, &mut next, out.contexts);
-            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name())))?;
+            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name)))?;
             let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < body.len() {
                 header[index / 8] |= 1 << (index % 8);
@@ -98,7 +98,7 @@ impl Coder for Conditional {
         let mut current = Cow::Borrowed(body);
         for (index, size) in applied.into_iter().rev() {
             let codec = &self.codecs[index];
-            codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(codec.name(), error))?;
+            codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(&codec.name, error))?;
             current = Cow::Owned(std::mem::take(out.bytes));
         }
         *out.bytes = current.into_owned();

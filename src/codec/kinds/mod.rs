@@ -242,7 +242,8 @@ impl Shorthand {
 /// A bytes->bytes codec, ready to run.
 #[derive(Debug, Clone)]
 pub struct BytesCodec {
-    name: String,
+    /// The name in metadata.
+    pub(crate) name: String,
     /// True if the configuration says that chunks contain a checksum.
     stores_checksum: bool,
     kind: &'static Kind,
@@ -265,11 +266,6 @@ impl BytesCodec {
     pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static Kind, coder: Arc<dyn Coder>) -> Self {
         let stores_checksum = (kind.stores_checksum)(codec.configuration.as_ref());
         BytesCodec { name: codec.name.clone(), stores_checksum, kind, transform: coder }
-    }
-
-    /// Returns the name in metadata.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Encodes `decoded` into `encoded`, whose contents are replaced.

@@ -31,7 +31,6 @@ pub mod quantize;
 mod round;
 pub mod scale_offset;
 pub mod statistics;
-pub mod summary;
 mod tile;
 pub mod transpose;
 pub mod unpack;
