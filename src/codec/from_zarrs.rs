@@ -15,9 +15,9 @@ use zarrs::array::{
 use zarrs::metadata::v3::MetadataV3;
 use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
-use super::kinds::array::{BoundArray, copy};
 use super::kinds::error::reserve;
 use super::kinds::{ArrayRepresentation, CodecError, Coder, Output, Representation};
+use super::kinds::{Made, copy};
 use super::plugin::{bytes_size, from_zarrs, register, representation, to_zarrs};
 use super::registry::{self, CodecKind, FindOther, Other, OtherCodec};
 use crate::data_type::{DataType, FillValue};
@@ -64,7 +64,7 @@ impl OtherCodec for ZarrsCodec {
         }
     }
 
-    fn bind(&self, before: &Representation) -> Result<BoundArray, Reason> {
+    fn bind(&self, before: &Representation) -> Result<Made, Reason> {
         match (&self.0, before) {
             (Codec::ArrayToArray(codec), Representation::Array(array)) => {
                 let decoded = ZarrsArray::new(array)?;
@@ -80,20 +80,20 @@ impl OtherCodec for ZarrsCodec {
                     output.fill_value = Some(FillValue(encoded_fill.as_ne_bytes().to_vec()));
                 }
                 let encoded = ZarrsArray::new(&output)?;
-                Ok(BoundArray::to_array(Runner::ToArray(codec.clone(), decoded, encoded), output))
+                Ok(Made::to_array(Runner::ToArray(codec.clone(), decoded, encoded), output))
             }
             (Codec::ArrayToBytes(codec), Representation::Array(array)) => {
                 let decoded = ZarrsArray::new(array)?;
                 let ZarrsArray { shape, data_type, fill_value, .. } = &decoded;
                 let size = guard(|| codec.encoded_representation(shape, data_type, fill_value))?;
                 let size = bytes_size(size.map_err(|error| error.to_string())?);
-                Ok(BoundArray::to_bytes(Runner::ToBytes(codec.clone(), decoded), size))
+                Ok(Made::to_bytes(Runner::ToBytes(codec.clone(), decoded), size))
             }
             (Codec::BytesToBytes(codec), Representation::Bytes(size)) => {
                 let size = bytes_size(guard(|| codec.encoded_representation(&representation(*size)))?);
-                Ok(BoundArray::to_bytes(Runner::Bytes(codec.clone()), size))
+                Ok(Made::to_bytes(Runner::Bytes(codec.clone()), size))
             }
-            _ => Ok(BoundArray::default()),
+            _ => Ok(Made::default()),
         }
     }
 }

@@ -9,11 +9,9 @@ mod from_zarrs;
 pub mod kinds;
 #[cfg(feature = "zarrs")]
 pub mod plugin;
-mod recoding;
 pub mod region;
 pub mod registry;
 pub mod sharding;
-pub mod value_check;
 pub mod value_program;
 
 pub use chain::{BindError, BoundChain, BoundCodec, Codec, ForShape, PerShape, Workspace};
@@ -21,14 +19,13 @@ pub use conversion::{
     Conversion, ConversionBuffers, Converted, PartlyDecoded, ValueConversion, beyond_edge, num_rounded,
 };
 pub use fault::{ChainFault, ChainFaultKind, CodecError};
-pub use recoding::Recoding;
 pub(crate) use region::as_index;
 pub use region::{advance, contiguous_runs, copy_box, elements_to_end, fill_box, repeat};
 pub use sharding::{BoundSharding, IndexEntry};
 
 pub(crate) use crate::element::element_bits;
 
-pub use elements::{VlenChain, VlenElements};
+pub use elements::{Recoding, VlenChain, VlenElements};
 pub use kinds::{BytesCodec, Effect};
 pub use value_program::{StepOrigin, Tiles, ValueProgram, ValueStep};
 

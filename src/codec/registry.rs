@@ -7,8 +7,7 @@
 
 use std::sync::Arc;
 
-use super::kinds::array::BoundArray;
-use super::kinds::{self, ArrayKind, BytesCodec, BytesKind, InnerKind, Representation, Shorthand, V2Form};
+use super::kinds::{self, BytesCodec, InnerKind, Kind, Made, Representation, Shorthand};
 use crate::diagnostic::{Profile, spelling};
 use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::Object;
@@ -69,10 +68,8 @@ pub struct Entry {
     pub is_decoded: bool,
     /// The reason why this program does not decode it, if there is one to report.
     pub reason: Option<&'static str>,
-    /// The codec itself, if its input is an array.
-    pub array: Option<&'static ArrayKind>,
-    /// The codec itself, if it is a bytes->bytes codec that runs.
-    pub bytes: Option<&'static BytesKind>,
+    /// The codec itself, if it runs. A pipeline has `sharding_indexed`.
+    pub codec: Option<&'static Kind>,
     /// The help for users who write v2, which has no such codec.
     pub without_v2: &'static str,
     /// The data type of v2 objects, if this codec as a filter determines it.
@@ -85,11 +82,6 @@ impl Entry {
     /// The help for a codec that v2 does not have.
     pub const CHAIN_WITHOUT_IT: &str = "give a chain without it with --codecs";
 
-    /// Returns the form of its configuration in v2. `None` if no difference is known.
-    pub fn v2_form(&self) -> Option<V2Form> {
-        self.array.map(|kind| kind.v2).or_else(|| self.bytes.map(|kind| kind.v2))
-    }
-
     const fn new(name: &'static str, v2: V2Id, kind: CodecKind, is_registered: bool) -> Self {
         Entry {
             name,
@@ -98,8 +90,7 @@ impl Entry {
             is_registered,
             is_decoded: true,
             reason: None,
-            array: None,
-            bytes: None,
+            codec: None,
             without_v2: Self::CHAIN_WITHOUT_IT,
             v2_objects: None,
             defaults: &[],
@@ -107,16 +98,16 @@ impl Entry {
     }
 }
 
-const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static ArrayKind) -> Entry {
-    Entry { array: Some(kind), ..Entry::new(name, v2, CodecKind::ArrayToArray, is_registered) }
+const fn to_array(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static Kind) -> Entry {
+    Entry { codec: Some(kind), ..Entry::new(name, v2, CodecKind::ArrayToArray, is_registered) }
 }
 
-const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: Option<&'static ArrayKind>) -> Entry {
-    Entry { array: kind, ..Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered) }
+const fn to_bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: Option<&'static Kind>) -> Entry {
+    Entry { codec: kind, ..Entry::new(name, v2, CodecKind::ArrayToBytes, is_registered) }
 }
 
-const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static BytesKind) -> Entry {
-    Entry { bytes: Some(kind), ..Entry::new(name, v2, CodecKind::BytesToBytes, is_registered) }
+const fn bytes(name: &'static str, v2: V2Id, is_registered: bool, kind: &'static Kind) -> Entry {
+    Entry { codec: Some(kind), ..Entry::new(name, v2, CodecKind::BytesToBytes, is_registered) }
 }
 
 const NO_GDEFLATE: &str = "gdeflate is not supported: its library reads beyond the end of damaged chunks";
@@ -128,14 +119,14 @@ const V2_SHARDS: &str = "use `--zarr-format 3`, or store the inner chunks withou
 /// All codecs, grouped by kind, each group in order. The arguments are name, v2, registered, the codec.
 static CODECS: &[Entry] = &[
     // array->array
-    to_array("bitround", V2Id::None, true, &kinds::bitround::BITROUND),
+    to_array("bitround", V2Id::None, true, &kinds::filter::BITROUND),
     Entry {
         without_v2: V2_QUANTIZES,
         defaults: &[("rounding", "\"nearest-even\"")],
         ..to_array("cast_value", V2Id::None, true, &kinds::cast_value::CAST_VALUE)
     },
     to_array("numcodecs.astype", Filter("astype"), false, &kinds::filter::ASTYPE),
-    to_array("numcodecs.bitround", Filter("bitround"), false, &kinds::bitround::BITROUND),
+    to_array("numcodecs.bitround", Filter("bitround"), false, &kinds::filter::BITROUND),
     to_array("numcodecs.delta", Filter("delta"), false, &kinds::filter::DELTA),
     to_array("numcodecs.fixedscaleoffset", Filter("fixedscaleoffset"), false, &kinds::filter::FIXED_SCALE_OFFSET),
     to_array("numcodecs.packbits", Filter("packbits"), false, &kinds::filter::PACK_BOOLEANS),
@@ -205,7 +196,7 @@ pub fn find(name: &str) -> Option<Entry> {
 pub fn of(codec: &CodecMetadata) -> Option<Entry> {
     let mut entry = find(&codec.name)?;
     if entry.name == "vlen-array" && codec.configuration.as_ref().is_none_or(Object::is_empty) {
-        (entry.array, entry.is_decoded) = (Some(&kinds::vlen::VLEN), true);
+        (entry.codec, entry.is_decoded) = (Some(&kinds::vlen::VLEN), true);
     }
     Some(entry)
 }
@@ -217,7 +208,7 @@ pub trait OtherCodec: std::fmt::Debug + Send + Sync {
 
     /// Returns the codec for chunks of fixed-size elements or of bytes, whichever its kind needs. The error is the
     /// reason why it does not support them.
-    fn bind(&self, before: &Representation) -> Result<BoundArray, String>;
+    fn bind(&self, before: &Representation) -> Result<Made, String>;
 }
 
 /// An [`OtherCodec`], or the reason why the other program rejects the codec.
@@ -274,7 +265,7 @@ pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
     const ORDER: [&str; 4] = ["zstd", "gzip", "blosc", "crc32c"];
     let rank = |name: &str| ORDER.iter().position(|first| *first == name).unwrap_or(ORDER.len());
     let mut words: Vec<_> =
-        all().filter_map(|entry| entry.bytes?.shorthand.map(|shorthand| (entry.name, shorthand))).collect();
+        all().filter_map(|entry| entry.codec?.shorthand.map(|shorthand| (entry.name, shorthand))).collect();
     words.sort_by_key(|(name, _)| rank(name));
     words.into_iter()
 }
@@ -282,7 +273,7 @@ pub fn shorthands() -> impl Iterator<Item = (&'static str, Shorthand)> {
 /// Returns the kind of a codec inside another codec.
 pub fn inner_kind(name: &str) -> InnerKind {
     match find(name) {
-        Some(Entry { bytes: Some(kind), .. }) => InnerKind::Bytes(kind),
+        Some(Entry { kind: CodecKind::BytesToBytes, codec: Some(kind), .. }) => InnerKind::Bytes(kind),
         Some(Entry { kind: CodecKind::ArrayToArray | CodecKind::ArrayToBytes, .. }) => InnerKind::Array,
         _ => InnerKind::NotRun,
     }

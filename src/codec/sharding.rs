@@ -6,8 +6,8 @@
 use super::chain::{BindError, BoundChain, ElementSize, Workspace};
 use super::fault::{ChainFaultKind, CodecError, Outcome};
 use super::is_filled_with;
-use super::kinds::array::zeroed;
 use super::kinds::error::reserve;
+use super::kinds::zeroed;
 use super::region::{as_index, copy_box};
 use crate::data_type::FillValue;
 use crate::grid::Region;

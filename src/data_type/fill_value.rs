@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::configuration::MAX_ELEMENT_SIZE;
+use super::read::MAX_ELEMENT_SIZE;
 use super::scalar::{value_from_json, value_to_json};
 use super::{DataType, FillValue, FillValueError, FixedBytes, INT64, Read, StructType, base64};
 use crate::diagnostic::{Diagnostic, code};

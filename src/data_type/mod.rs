@@ -4,11 +4,9 @@
 //! <https://zarr-specs.readthedocs.io/en/latest/v3/core/#data-types> and the pages of the zarr-extensions registry.
 
 pub(crate) mod base64;
-mod configuration;
 mod fill_value;
 mod layout;
 mod read;
-mod registry;
 mod scalar;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,9 +15,8 @@ use crate::diagnostic::Diagnostic;
 use crate::element::{ElementType, NumberType};
 use crate::metadata::json::{Json, Object};
 
-pub use configuration::{DataTypeError, Field, FillValueError, StructType};
 pub use layout::{ByteSwap, Run};
-pub use registry::{meant_types, registered_types};
+pub use read::{DataTypeError, Field, FillValueError, StructType, meant_types, registered_types};
 pub use scalar::{value_from_json, value_to_json};
 
 /// A Zarr v3 data type: of the core, of the registry, or of those that zarr-python adds. This is the only list of them.
@@ -104,9 +101,9 @@ impl DataType {
             DataType::Time(time) => time.name.to_owned(),
             DataType::Raw(size) => format!("r{}", size * 8),
             DataType::FixedBytes(bytes) => bytes.name.to_owned(),
-            DataType::FixedUtf32(_) => configuration::FIXED_LENGTH_UTF32.to_owned(),
+            DataType::FixedUtf32(_) => read::FIXED_LENGTH_UTF32.to_owned(),
             DataType::Struct(structure) => structure.name().to_owned(),
-            DataType::Optional(_) => configuration::OPTIONAL.to_owned(),
+            DataType::Optional(_) => read::OPTIONAL.to_owned(),
             DataType::String => "string".to_owned(),
             DataType::Bytes { name } => (*name).to_owned(),
             DataType::Other(metadata) => name_of(metadata).unwrap_or_default().to_owned(),
@@ -143,7 +140,7 @@ impl DataType {
                 number_type.bits().is_power_of_two()
             }
             DataType::FixedBytes(_) | DataType::Optional(_) => false,
-            _ => registry::is_registered(&self.name()),
+            _ => read::is_registered(&self.name()),
         }
     }
 

@@ -6,7 +6,7 @@
 //! Families: ZM documents, ZD data types and fill values, ZC codecs, ZG chunk grids, ZK chunk keys, ZS shards, ZX chunk
 //! data, ZH hierarchy.
 
-use super::{Profile, Severity, spelling};
+use super::{Diagnostic, Profile, Severity, spelling};
 
 /// An entry of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -375,6 +375,97 @@ pub fn meant(text: &str) -> Option<Code> {
     spelling::meant(&text, known).and_then(find)
 }
 
+// The pages of the codes: the text of `--explain`, and the source of the help in the other reports.
+//
+// Each begins with `# CODE name: title`. The tests below check the rest of the form.
+
+impl Code {
+    /// Returns the page of `--explain`: Markdown of at most 80 columns. The page of a retired code includes that it is
+    /// retired.
+    pub const fn page(self) -> &'static str {
+        self.page
+    }
+
+    /// Returns the name of the code, in kebab-case.
+    pub fn name(self) -> &'static str {
+        self.page.split([' ', ':']).nth(2).unwrap_or_default()
+    }
+
+    /// Returns the fault that the rule finds, in one clause, from the heading of its page.
+    pub fn title(self) -> &'static str {
+        self.page.lines().next().and_then(|heading| heading.split_once(": ")).map_or("", |(_, title)| title)
+    }
+
+    /// Returns the first sentence of "What to do" as a clause on one line.
+    pub fn first_step(self) -> String {
+        let (_, rest) = self.page.split_once("\n## What to do\n\n").unwrap_or_default();
+        let (section, _) = rest.split_once("\n## ").unwrap_or((rest, ""));
+        let paragraph = section.trim().replace('\n', " ");
+        let first = paragraph.split_once(". ").map_or(paragraph.trim_end_matches('.'), |(first, _)| first);
+        // It begins with a verb.
+        first.chars().take(1).flat_map(char::to_lowercase).chain(first.chars().skip(1)).collect()
+    }
+
+    /// Returns the first address in its references: a section of the specification, or a page of the registry.
+    pub fn reference(self) -> Option<&'static str> {
+        let (_, references) = self.page.split_once("\n## References\n")?;
+        let start = references.find("https://")?;
+        let url = &references[start..];
+        let end = url.find(|letter: char| letter.is_whitespace() || matches!(letter, '>' | ')'));
+        Some(&url[..end.unwrap_or(url.len())])
+    }
+}
+
+// The severity of findings. It is decided only here.
+//
+// Code that finds a fault does not decide its severity. A command applies a profile to its list of findings. (`--deny`
+// and `--allow` of `validate` are applied afterwards, by the user.)
+
+impl Profile {
+    /// Returns the profile that it is made from. `None` for [`Profile::Validate`].
+    const fn base(self) -> Option<Profile> {
+        match self {
+            Profile::Validate => None,
+            Profile::Read => Some(Profile::Validate),
+            Profile::Values | Profile::Source | Profile::Write | Profile::AnyFillValue => Some(Profile::Read),
+        }
+    }
+
+    /// Returns the severity of a code.
+    pub fn severity_of(self, code: Code) -> Severity {
+        let own = code.exceptions.iter().find(|(profile, _)| *profile == self);
+        let by_base = || self.base().map_or(code.severity, |base| base.severity_of(code));
+        own.map_or_else(by_base, |(_, severity)| *severity)
+    }
+
+    /// Returns the severity of a finding, whatever its `severity` field is.
+    pub fn severity(self, found: &Diagnostic) -> Severity {
+        let severity = of(found.code).map_or(found.severity, |entry| self.severity_of(entry));
+        // v2's document of only copies is written again completely, so any of its faults is a warning.
+        let is_about_copies =
+            found.location.key.as_deref().is_some_and(|key| key.rsplit('/').next() == Some(".zmetadata"));
+        if self == Profile::Source && is_about_copies { severity.min(Severity::Warning) } else { severity }
+    }
+
+    /// Returns true if a finding is an error.
+    pub fn forbids(self, found: &Diagnostic) -> bool {
+        self.severity(found) == Severity::Error
+    }
+
+    /// Sets the severity of findings.
+    pub fn judge<'a>(self, findings: impl IntoIterator<Item = &'a mut Diagnostic>) {
+        for found in findings {
+            found.severity = self.severity(found);
+        }
+    }
+
+    /// Returns the findings with their severity set.
+    pub fn judged(self, mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        self.judge(&mut findings);
+        findings
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,5 +492,95 @@ mod tests {
                 entry.name().bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
             );
         }
+    }
+
+    use crate::diagnostic::code;
+
+    const HEADINGS: [&str; 5] =
+        ["## What it finds", "## Why it matters", "## What to do", "## Example", "## References"];
+
+    #[test]
+    fn every_page_is_of_a_code() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/diagnostic/page");
+        #[expect(clippy::disallowed_methods, reason = "tests look at the repository's files")]
+        let files = std::fs::read_dir(folder).unwrap();
+        let mut pages: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        pages.sort();
+        let mut codes: Vec<_> = code::ALL.iter().chain(code::RETIRED).map(|rule| format!("{}.md", rule.code)).collect();
+        codes.sort();
+        assert_eq!(pages, codes);
+        for retired in code::RETIRED {
+            let heading = format!("# {} {}: retired", retired.code, retired.name());
+            assert!(retired.page().starts_with(&heading), "{}", retired.code);
+        }
+    }
+
+    #[test]
+    fn page_has_the_headings_in_order_and_something_under_each() {
+        for rule in code::ALL {
+            let page = rule.page();
+            let heading = format!("# {} {}: ", rule.code, rule.name());
+            assert!(page.starts_with(&heading), "{} does not begin with {heading:?}", rule.code);
+            assert!(!rule.title().ends_with('.') && !rule.title().is_empty(), "the title of {}", rule.code);
+            let headings: Vec<_> = page.lines().filter(|line| line.starts_with("## ")).collect();
+            assert_eq!(headings, HEADINGS, "{}", rule.code);
+            for section in page.split("\n## ").skip(1) {
+                let text = section.split_once('\n').map_or("", |(_, text)| text).trim();
+                assert!(text.len() > 15, "{}: nothing under {section:?}", rule.code);
+            }
+        }
+    }
+
+    #[test]
+    fn page_fits_80_columns_and_names_a_reference() {
+        for rule in code::ALL {
+            let page = rule.page();
+            for line in page.lines() {
+                assert!(line.chars().count() <= 80 || line.contains("https://"), "{}: {line}", rule.code);
+                assert!(line.trim_end() == line, "{}: space at the end of {line:?}", rule.code);
+            }
+            assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "the end of {}", rule.code);
+            assert!(rule.reference().is_some(), "{} refers to nothing", rule.code);
+            let step = rule.first_step();
+            assert!(step.len() > 6 && !step.contains('\n'), "{}: {step:?}", rule.code);
+        }
+    }
+
+    fn severities(code: Code) -> [&'static str; 6] {
+        [Profile::Validate, Profile::Read, Profile::Values, Profile::Source, Profile::Write, Profile::AnyFillValue]
+            .map(|profile| profile.severity_of(code).name())
+    }
+
+    #[test]
+    fn profile_judges_as_the_one_that_it_is_made_from() {
+        assert_eq!(severities(code::MEMBER_MISSING), ["error"; 6]);
+        assert_eq!(severities(code::CHUNKS_ABSENT), ["info"; 6]);
+        assert_eq!(severities(code::ENDIAN_MISSING), ["error", "warning", "warning", "warning", "warning", "warning"]);
+        assert_eq!(
+            severities(code::SCALE_OFFSET_FILL_VALUE_LOST),
+            ["warning", "warning", "warning", "warning", "error", "warning"]
+        );
+        assert_eq!(
+            severities(code::CAST_VALUE_FILL_VALUE_LOST),
+            ["error", "error", "error", "error", "error", "warning"]
+        );
+        assert_eq!(severities(code::CONSOLIDATED_STALE), ["error", "error", "error", "warning", "error", "error"]);
+        assert_eq!(severities(code::CODEC_UNSUPPORTED), ["info", "info", "error", "info", "info", "info"]);
+    }
+
+    #[test]
+    fn finding_is_judged_by_its_code_and_not_by_what_it_was_taken_for_before() {
+        let found = vec![Diagnostic::new(code::ENDIAN_MISSING, "no endian")];
+        let read = Profile::Read.judged(found);
+        assert_eq!(read[0].severity, Severity::Warning);
+        assert!(Profile::Validate.forbids(&read[0]) && !Profile::Write.forbids(&read[0]));
+    }
+
+    #[test]
+    fn fault_in_a_document_of_copies_is_a_warning_about_a_source_alone() {
+        let found = Diagnostic::new(code::JSON_SYNTAX, "not JSON");
+        let copies = found.clone().at_key("a/.zmetadata");
+        assert!(Profile::Source.forbids(&found) && !Profile::Source.forbids(&copies));
+        assert!(Profile::Read.forbids(&copies));
     }
 }

@@ -4,10 +4,8 @@
 //! are in one table, [`code`]. The [`Profile`] of a command decides what it makes of a finding.
 
 pub mod code;
-mod page;
 #[doc(hidden)]
 pub mod quantity;
-mod severity;
 #[doc(hidden)]
 pub mod spelling;
 

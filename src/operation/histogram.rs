@@ -9,7 +9,7 @@ use crate::engine::fold::Folded;
 use crate::engine::{Accumulator, Chunk, Fold};
 use crate::grid::Region;
 use crate::kernel::missing::MissingCount;
-use crate::kernel::summary::{Summary, SummaryScan};
+use crate::kernel::statistics::{Summary, SummaryScan};
 use crate::metadata::array::num_elements;
 use crate::metadata::{Json, Number};
 use crate::with_element;

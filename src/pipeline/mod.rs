@@ -3,18 +3,17 @@
 //! Building continues after a fault, so that `inspect` and `validate` can show the rest. Every fault is a diagnostic.
 //! No codec runs on data here. Only fill values pass through the kernels.
 
-mod sharding_indexed;
-
-pub use crate::codec::kinds::{ArrayRepresentation, BytesSize, Representation};
-pub use crate::codec::registry::{CodecKind, codec_kind};
-pub use sharding_indexed::IndexLocation;
-
 use std::sync::Arc;
 
-use crate::codec::kinds::array::BoundArray;
-use crate::codec::kinds::{BytesCodec, BytesKind, Coder, Effect, SizeRule};
+use crate::codec::kinds::members::{ConfigurationReader, Member, MemberDefault, MemberType, shown, wrong};
+pub use crate::codec::kinds::{ArrayRepresentation, BytesSize, Representation};
+use crate::codec::kinds::{BytesCodec, Coder, Effect, Kind, Made};
 use crate::codec::registry::{self, Entry, Other, OtherCodec};
+pub use crate::codec::registry::{CodecKind, codec_kind};
+use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, Profile, code, spelling};
+use crate::element::{ElementType, NumberType};
+use crate::grid::MAX_RANK;
 use crate::metadata::extension::{CodecMetadata, Findings, read_codecs};
 use crate::metadata::json::Json;
 
@@ -149,7 +148,7 @@ impl Pipeline {
         self.stages.iter().any(|stage| match &stage.configuration {
             BoundConfiguration::Sharding(sharding) => sharding.inner.has_checksum(),
             _ => registry::find(&stage.name)
-                .and_then(|entry| entry.bytes)
+                .and_then(|entry| entry.codec)
                 .is_some_and(|kind| (kind.stores_checksum)(stage.metadata.configuration.as_ref())),
         })
     }
@@ -244,19 +243,19 @@ fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, found: &mut Vec
     if let Some(Ok(other)) = &known.other {
         return bind_other(codec, &**other, before, found);
     }
-    let Some(Entry { kind, array: array_kind, bytes, .. }) = entry else { return (BoundConfiguration::Other, None) };
+    let Some(Entry { kind, codec: own, .. }) = entry else { return (BoundConfiguration::Other, None) };
     if kind == CodecKind::BytesToBytes {
-        return bind_bytes(codec, bytes, before, found);
+        return bind_bytes(codec, own, before, found);
     }
     let array = before.and_then(Representation::array);
-    let (configuration, output) = match array_kind {
+    let (configuration, output) = match own {
         // It contains chains of codecs, which only a pipeline can follow.
         _ if codec.name == "sharding_indexed" => {
-            let stage = sharding_indexed::bind(codec, array, found);
-            let size = stage.as_ref().map(sharding_indexed::shard_size).map(Representation::Bytes);
+            let stage = bind_sharding(codec, array, found);
+            let size = stage.as_ref().map(shard_size).map(Representation::Bytes);
             (stage.map_or(BoundConfiguration::Other, BoundConfiguration::Sharding), size)
         }
-        Some(array_kind) => of_array(array_kind.bind(codec, array, found)),
+        Some(own) => of_array(own.bind(codec, array, registry::inner_kind, found)),
         None => (BoundConfiguration::Other, None),
     };
     match before {
@@ -265,13 +264,13 @@ fn bind(known: &KnownCodec<'_>, before: Option<&Representation>, found: &mut Vec
     }
 }
 
-fn of_array(BoundArray { codec, output }: BoundArray) -> Bound {
+fn of_array(Made { codec, output }: Made) -> Bound {
     (codec.map_or(BoundConfiguration::Other, BoundConfiguration::Array), output)
 }
 
 fn bind_bytes(
     codec: &CodecMetadata,
-    kind: Option<&'static BytesKind>,
+    kind: Option<&'static Kind>,
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Bound {
@@ -298,14 +297,14 @@ fn bind_other(
     before: Option<&Representation>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Bound {
-    static KIND: BytesKind = BytesKind::new(&[], |_, _| None, SizeRule::Unbounded);
+    static KIND: Kind = Kind::new(|_| &[], |_| None);
     let kind = other.kind();
     let is_of_bytes = kind == CodecKind::BytesToBytes;
     let Some(before) = before.filter(|before| before.array().is_none() == is_of_bytes) else {
         return (BoundConfiguration::Other, bytes_of(kind));
     };
     match other.bind(before) {
-        Ok(BoundArray { codec: Some(coder), output }) if is_of_bytes => {
+        Ok(Made { codec: Some(coder), output }) if is_of_bytes => {
             (BoundConfiguration::BytesToBytes(BytesCodec::with_kind(codec, &KIND, coder)), output)
         }
         Ok(bound) => of_array(bound),
@@ -385,3 +384,111 @@ fn bytes_of(kind: CodecKind) -> Option<Representation> {
 
 #[cfg(test)]
 mod tests;
+
+// `sharding_indexed`: inner chunks in one shard, and their index.
+//
+// Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/>
+
+/// The location of the index in a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IndexLocation {
+    /// Before the inner chunks.
+    Start,
+    /// After the inner chunks.
+    #[default]
+    End,
+}
+
+const SHARDING_MEMBERS: &[Member] = &[
+    Member::required("chunk_shape", MemberType::Any),
+    Member::required("codecs", MemberType::Any),
+    Member::required("index_codecs", MemberType::Any),
+    Member::new("index_location", MemberType::Choice(&["start", "end"]), MemberDefault::Text("end")),
+];
+
+/// Reads the configuration, and the chains inside if the input is an array. `None` after a fault.
+fn bind_sharding(
+    codec: &CodecMetadata,
+    array: Option<&ArrayRepresentation>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<ShardingStage> {
+    let mut members = ConfigurationReader::of_codec(codec, SHARDING_MEMBERS);
+    let chunk_shape = members.get("chunk_shape").and_then(|json| chunk_shape(&mut members, json));
+    let [codecs, index_codecs] = ["codecs", "index_codecs"].map(|name| {
+        let pointer = members.pointer_to(name);
+        read_codecs(members.get(name)?, &pointer, &mut members.diagnostics)
+    });
+    let is_first = members.text_value("index_location") == "start";
+    let index_location = if is_first { IndexLocation::Start } else { IndexLocation::End };
+    let pointer_to = |name: &str| members.pointer_to(name);
+    let [shape_pointer, inner_pointer, index_pointer] = ["chunk_shape", "codecs", "index_codecs"].map(pointer_to);
+    diagnostics.append(&mut members.diagnostics);
+    let (chunk_shape, codecs, index_codecs) = (chunk_shape?, codecs?, index_codecs?);
+    let array = array.filter(|_| members.is_valid)?;
+    let grid_shape = grid_shape(&array.shape, &chunk_shape).map_err(|message| {
+        diagnostics.add(code::SHARDING_SHAPE, shape_pointer, message);
+    });
+    let mut index_shape = grid_shape.ok()?;
+    // The last dimension contains the offset and the length of an inner chunk.
+    index_shape.push(2);
+    let inner = ArrayRepresentation { shape: chunk_shape, ..array.clone() };
+    let inner = Pipeline::build(inner, &codecs, Completeness::ToBytes, &inner_pointer, diagnostics);
+    let data_type = DataType::Number(NumberType::of(ElementType::UInt64));
+    let index = ArrayRepresentation { data_type, shape: index_shape, fill_value: None };
+    let index = Pipeline::build(index, &index_codecs, Completeness::ToBytes, &index_pointer, diagnostics);
+    if !matches!(index.output(), None | Some(Representation::Bytes(BytesSize::Fixed(_)))) {
+        let message = format!("the index codecs of `{}` do not give a fixed size", codec.name);
+        let help = "use [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]";
+        diagnostics.advise(code::SHARDING_INDEX_CODECS, index_pointer, message, help);
+    }
+    Some(ShardingStage { inner, index, index_location })
+}
+
+/// Returns the number of inner chunks in each dimension of a shard. The error is the reason why there is none.
+fn grid_shape(shard: &[u64], inner: &[u64]) -> Result<Vec<u64>, String> {
+    let (rank, expected) = (inner.len(), shard.len());
+    if rank != expected {
+        return Err(format!("the inner chunk shape {inner:?} has {rank} dimensions, but the shard has {expected}"));
+    }
+    if shard.iter().zip(inner).any(|(extent, inner)| extent % inner != 0) {
+        return Err(format!("the inner chunk shape {inner:?} does not divide the shape {shard:?} of the shard"));
+    }
+    Ok(shard.iter().zip(inner).map(|(extent, inner)| extent / inner).collect())
+}
+
+fn chunk_shape(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<Vec<u64>> {
+    let Some(entries) = json.as_array() else {
+        return members.unexpected(code::CONFIGURATION_TYPE, "chunk_shape", "an array of positive integers", json);
+    };
+    if entries.len() > MAX_RANK {
+        let message =
+            format!("the inner chunk shape has {} dimensions; at most {MAX_RANK} are supported", entries.len());
+        return members.refuse(code::SHARDING_SHAPE, "chunk_shape", message);
+    }
+    let mut shape = Vec::with_capacity(entries.len());
+    for (dimension, entry) in entries.iter().enumerate() {
+        if let Some(extent) = entry.as_u64().filter(|&extent| extent > 0) {
+            shape.push(extent);
+            continue;
+        }
+        let message = format!(
+            "`chunk_shape` of `sharding_indexed` in dimension {dimension}: expected a positive integer, found {}",
+            shown(entry)
+        );
+        members.report_entry(wrong(entry.as_number().is_some()), "chunk_shape", dimension, message);
+    }
+    (shape.len() == entries.len()).then_some(shape)
+}
+
+/// Returns the most bytes of a shard: all inner chunks and the index.
+fn shard_size(ShardingStage { inner, index, .. }: &ShardingStage) -> BytesSize {
+    let bound = |pipeline: &Pipeline| match pipeline.output() {
+        Some(Representation::Bytes(size)) => size.bound(),
+        _ => None,
+    };
+    // The index array has two entries for each inner chunk.
+    let count = index.input.num_elements().map(|entries| entries / 2);
+    let total = count.zip(bound(inner)).and_then(|(count, bytes)| count.checked_mul(bytes));
+    let total = total.zip(bound(index)).and_then(|(chunks, index)| chunks.checked_add(index));
+    BytesSize::at_most(total)
+}

@@ -7,7 +7,7 @@ use super::{BoundCodec, Workspace, expect_size};
 use crate::codec::Effect;
 use crate::codec::fault::Outcome;
 use crate::codec::kinds::CodecError;
-use crate::codec::kinds::array::{copy, zeroed};
+use crate::codec::kinds::{copy, zeroed};
 use crate::codec::region::as_index;
 use crate::kernel::differences::Differences;
 use crate::kernel::transpose::Transpose;

@@ -4,17 +4,16 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/blosc/>
 
 use std::ffi::{CStr, c_int};
-use std::sync::Arc;
 
 use blosc_src::{BLOSC_MAX_OVERHEAD, blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx};
 
 use super::error::{CodecError, reserve};
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
-use super::{BytesKind, Coder, InV3, KindOf, Output, Part, Shorthand, SizeRule, V2Form};
+use super::members::{Member, MemberDefault, MemberType};
+use super::{Binding, Coder, InV3, Kind, Made, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::diagnostic::code;
 use crate::metadata::json::{Json, Object};
 
-pub(crate) static BLOSC: BytesKind = BytesKind {
+pub(crate) static BLOSC: Kind = Kind {
     v2: V2Form { members: NUMCODECS_MEMBERS, read: read_v2, write: write_v2 },
     shorthand: Some(Shorthand {
         usage: "blosc[:COMPRESSOR[:LEVEL[:SHUFFLE]]]",
@@ -26,11 +25,11 @@ pub(crate) static BLOSC: BytesKind = BytesKind {
             Part::Zero("blocksize"),
         ],
     }),
-    ..BytesKind::new(MEMBERS, make, SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)))
+    size: SizeRule::AtMost(|decoded| decoded.checked_add(HEADER as u64)),
+    ..Kind::new(|_| MEMBERS, make)
 };
 
-pub(crate) static NUMCODECS: BytesKind =
-    BytesKind { members: NUMCODECS_MEMBERS, v2: V2Form::SAME, shorthand: None, ..BLOSC };
+pub(crate) static NUMCODECS: Kind = Kind { members: |_| NUMCODECS_MEMBERS, v2: V2Form::SAME, shorthand: None, ..BLOSC };
 
 /// Bytes of the header, which is the most that blosc adds.
 const HEADER: usize = 16;
@@ -61,7 +60,7 @@ fn index_of(names: &[&str], name: &str) -> Option<usize> {
     names.iter().position(|known| *known == name)
 }
 
-fn make(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Coder>> {
+fn make(Binding { members, .. }: &mut Binding<'_>) -> Option<Made> {
     let name = members.text_value("shuffle");
     let shuffle = if name.is_empty() {
         // numcodecs numbers the shuffles. -1 depends on the size of an element. Bytes have none, so it is 1 here.
@@ -73,7 +72,7 @@ fn make(members: &mut ConfigurationReader<'_>, _: KindOf) -> Option<Arc<dyn Code
         let message = "`blosc` lacks `typesize`, which its `shuffle` needs";
         return members.refuse(code::CONFIGURATION_MISSING, "shuffle", message);
     }
-    Some(Arc::new(Blosc {
+    Some(Made::of_bytes(Blosc {
         compressor: index_of(&COMPRESSORS, members.text_value("cname"))?,
         level: members.integer_value("clevel"),
         shuffle,

@@ -2,10 +2,9 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/bytes/>
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, copy_swapped};
 use super::error::CodecError;
 use super::members::{Member, MemberType};
-use super::{BytesSize, Coder, Output};
+use super::{Binding, BytesSize, Coder, Effect, Kind, Made, Output, cast, copy_swapped};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::NumberType;
@@ -14,11 +13,11 @@ use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Object;
 
 /// `bytes`. v2 has a byte order in its data type instead.
-pub(crate) static BYTES: ArrayKind = ArrayKind { takes_any_type: true, ..ArrayKind::new(|_| MEMBERS, bind) };
+pub(crate) static BYTES: Kind = Kind { takes_any_type: true, ..Kind::new(|_| MEMBERS, bind) };
 
 const MEMBERS: &[Member] = &[Member::optional("endian", MemberType::Choice(&["little", "big"]))];
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let array = to.array?;
     let data_type = &array.data_type;
     let size = array.num_bytes().map_or(BytesSize::Unbounded, BytesSize::Fixed);
@@ -26,7 +25,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     if let Some(View::BigEndianFields(fields)) = &to.codec.view {
         let is_swapped: Vec<bool> = fields.iter().map(|is_big| *is_big != cfg!(target_endian = "big")).collect();
         let elements = Elements::Fields(Some(ByteSwap::of_fields(data_type, &is_swapped)));
-        return Some(BoundArray::to_bytes(Bytes { elements, written: None }, size));
+        return Some(Made::to_bytes(Bytes { elements, written: None }, size));
     }
     if data_type.is_variable_length() {
         let message = format!("`bytes` encodes elements of a fixed size, but its input is `{data_type}`");
@@ -54,7 +53,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let endian = if is_big_endian { "big" } else { "little" };
     let endian = has_byte_order.then(|| Object::new().with("endian", endian));
     let written = Some(CodecMetadata::new("bytes", endian));
-    Some(BoundArray::to_bytes(Bytes { elements, written }, size))
+    Some(Made::to_bytes(Bytes { elements, written }, size))
 }
 
 #[derive(Debug, Clone)]

@@ -8,10 +8,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, cast, encoded_fill_value, scalar};
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
-use super::{ArrayRepresentation, Coder, Output};
+use super::{ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, cast, encoded_fill_value, scalar};
 use crate::data_type::{DataType, meant_types, value_from_json, value_to_json};
 use crate::diagnostic::spelling::alternatives;
 use crate::diagnostic::{Diagnostic, Profile, code};
@@ -22,7 +21,7 @@ use crate::metadata::extension::{CodecMetadata, Findings, MAX_FAULTS};
 use crate::metadata::json::{Json, Object};
 
 /// `cast_value`, which v2 does not have.
-pub(crate) static CAST_VALUE: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
+pub(crate) static CAST_VALUE: Kind = Kind::new(|_| MEMBERS, bind);
 
 pub(crate) const ROUNDINGS: [(&str, Rounding); 5] = [
     ("nearest-even", Rounding::NearestEven),
@@ -65,7 +64,7 @@ fn target(members: &mut ConfigurationReader<'_>, json: &Json) -> Option<NumberTy
     number_type
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let members = &mut to.members;
     let data_type = members.get("data_type").and_then(|json| target(members, json));
     let rounding = members.choice("rounding", &ROUNDINGS, Rounding::default());
@@ -94,7 +93,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let fill_value = encoded_fill_value(to, "cast_value", (decoded, encoded), codes, forward, back);
     let data_type = DataType::Number(encoded);
     let output = ArrayRepresentation { data_type, shape: to.array?.shape.clone(), fill_value };
-    Some(BoundArray::to_array(CastValue { encode, decode }, output))
+    Some(Made::to_array(CastValue { encode, decode }, output))
 }
 
 #[derive(Debug, Clone)]

@@ -2,12 +2,11 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/crc32c/>
 
-use std::sync::Arc;
-
-use super::array::copy;
+use super::copy;
 use super::error::{CodecError, reserve};
-use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
-use super::{BytesKind, Coder, InV3, Make, Output, Shorthand, SizeRule, V2Form};
+use super::members::{Member, MemberDefault, MemberType};
+use super::{Binding, Coder, InV3, Kind, Made, Output, Shorthand, SizeRule, V2Form};
+use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// Makes the member for the location of the checksum, before or after the bytes.
@@ -23,37 +22,36 @@ const OF_JENKINS: &[Member] = &[
 ];
 
 /// `crc32c`, the CRC of Castagnoli. It has no members.
-pub(crate) static CRC32C: BytesKind = BytesKind {
+pub(crate) static CRC32C: Kind = Kind {
     v2: V2Form { read: read_v2, ..V2Form::SAME },
     shorthand: Some(Shorthand { usage: "crc32c", aliases: &[("crc32", "crc32c")], parts: &[] }),
-    ..kind(&[], |members, _| Some(checksum(members, crc32c)))
+    ..kind(|_| &[], |to| Some(checksum(to, crc32c)))
 };
 
-pub(crate) static NUMCODECS_CRC32C: BytesKind = kind(AT_END, |members, _| Some(checksum(members, crc32c)));
+pub(crate) static NUMCODECS_CRC32C: Kind = kind(|_| AT_END, |to| Some(checksum(to, crc32c)));
 
 /// `numcodecs.crc32`: the checksum of zlib and PNG.
-pub(crate) static CRC32: BytesKind = kind(AT_START, |members, _| Some(checksum(members, crc32)));
+pub(crate) static CRC32: Kind = kind(|_| AT_START, |to| Some(checksum(to, crc32)));
 
 /// `numcodecs.adler32`: the checksum of zlib (RFC 1950, section 9).
-pub(crate) static ADLER32: BytesKind =
-    kind(AT_START, |members, _| Some(checksum(members, |bytes, _| adler2::adler32_slice(bytes))));
+pub(crate) static ADLER32: Kind = kind(|_| AT_START, |to| Some(checksum(to, |bytes, _| adler2::adler32_slice(bytes))));
 
 /// `numcodecs.fletcher32`: the checksum of HDF5, over big-endian words of 16 bits, each sum modulo 65535.
-pub(crate) static FLETCHER32: BytesKind = kind(&[], |members, _| Some(checksum(members, |bytes, _| fletcher32(bytes))));
+pub(crate) static FLETCHER32: Kind = kind(|_| &[], |to| Some(checksum(to, |bytes, _| fletcher32(bytes))));
 
 /// `numcodecs.jenkins_lookup3`: Bob Jenkins' lookup3 (`hashlittle`), as in HDF5.
-pub(crate) static JENKINS_LOOKUP3: BytesKind = kind(OF_JENKINS, |members, _| Some(checksum(members, jenkins_lookup3)));
+pub(crate) static JENKINS_LOOKUP3: Kind = kind(|_| OF_JENKINS, |to| Some(checksum(to, jenkins_lookup3)));
 
 /// Bytes of a checksum.
 const SIZE: usize = 4;
 
-const fn kind(members: &'static [Member], make: Make) -> BytesKind {
-    BytesKind { stores_checksum: |_| true, ..BytesKind::new(members, make, SizeRule::Plus(SIZE as u64)) }
+const fn kind(members: fn(&CodecMetadata) -> &'static [Member], make: fn(&mut Binding<'_>) -> Option<Made>) -> Kind {
+    Kind { stores_checksum: |_| true, size: SizeRule::Plus(SIZE as u64), ..Kind::new(members, make) }
 }
 
-fn checksum(members: &ConfigurationReader<'_>, sum: fn(&[u8], u32) -> u32) -> Arc<dyn Coder> {
-    let is_first = members.text_value("location") == "start";
-    Arc::new(Checksum { sum, seed: members.integer_value("initval"), is_first })
+fn checksum(to: &Binding<'_>, sum: fn(&[u8], u32) -> u32) -> Made {
+    let is_first = to.members.text_value("location") == "start";
+    Made::of_bytes(Checksum { sum, seed: to.members.integer_value("initval"), is_first })
 }
 
 /// Converts from numcodecs, whose default location is the end, as in v3.

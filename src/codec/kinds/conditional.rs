@@ -5,17 +5,16 @@
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/conditional>
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use super::array::copy;
+use super::copy;
 use super::error::{CodecError, reserve};
-use super::members::{ConfigurationReader, Member, MemberType};
-use super::{BytesCodec, BytesKind, BytesSize, Coder, InnerKind, KindOf, Output, SizeRule};
+use super::members::{Member, MemberType};
+use super::{Binding, BytesCodec, BytesSize, Coder, InnerKind, Kind, Made, Output, SizeRule};
 use crate::diagnostic::code;
 use crate::metadata::extension::{Findings, read_codecs};
 
 /// `conditional`. The codecs inside determine its size.
-pub(crate) static CONDITIONAL: BytesKind = BytesKind::new(MEMBERS, make, SizeRule::Unbounded);
+pub(crate) static CONDITIONAL: Kind = Kind::new(|_| MEMBERS, make);
 
 const MEMBERS: &[Member] =
     &[Member::required("codecs", MemberType::Any), Member::optional("header_bits", MemberType::Any)];
@@ -28,13 +27,13 @@ struct Conditional {
     header_bytes: usize,
 }
 
-fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dyn Coder>> {
+fn make(Binding { members, kind_of, .. }: &mut Binding<'_>) -> Option<Made> {
     let pointer = members.pointer_to("codecs");
     let metadata = read_codecs(members.get("codecs")?, &pointer, &mut members.diagnostics)?;
     let mut codecs = Vec::with_capacity(metadata.len());
     for codec in &metadata {
         match kind_of(&codec.name) {
-            InnerKind::Bytes(kind) => codecs.extend(BytesCodec::parse(kind, codec, kind_of, &mut members.diagnostics)),
+            InnerKind::Bytes(kind) => codecs.extend(BytesCodec::parse(kind, codec, *kind_of, &mut members.diagnostics)),
             InnerKind::Array => {
                 let message = format!("`conditional` holds bytes->bytes codecs alone, found `{}`", codec.name);
                 members.diagnostics.add(code::CODEC_ORDER, codec.pointer.as_str(), message);
@@ -53,7 +52,7 @@ fn make(members: &mut ConfigurationReader<'_>, kind_of: KindOf) -> Option<Arc<dy
         return members.unexpected(code::CONFIGURATION_VALUE, "header_bits", "a multiple of 8", json);
     }
     let header_bytes = usize::try_from(header_bits / 8).ok()?;
-    (codecs.len() == metadata.len()).then(|| Arc::new(Conditional { codecs, header_bytes }) as _)
+    (codecs.len() == metadata.len()).then(|| Made::of_bytes(Conditional { codecs, header_bytes }))
 }
 
 impl Coder for Conditional {
@@ -63,7 +62,7 @@ impl Coder for Conditional {
         for (index, codec) in self.codecs.iter().enumerate() {
             let mut next = Vec::new();
             let result = codec.encode(&body, &mut next, out.contexts);
-            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name())))?;
+            result.map_err(|error| CodecError::encode(format!("`{}`: {error}", codec.name)))?;
             let is_compressor = !matches!(codec.encoded_size(BytesSize::Fixed(body.len() as u64)), BytesSize::Fixed(_));
             if !is_compressor || next.len() < body.len() {
                 header[index / 8] |= 1 << (index % 8);
@@ -99,7 +98,7 @@ impl Coder for Conditional {
         let mut current = Cow::Borrowed(body);
         for (index, size) in applied.into_iter().rev() {
             let codec = &self.codecs[index];
-            codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(codec.name(), error))?;
+            codec.decode(&current, out.bytes, size, out.contexts).map_err(|error| inside(&codec.name, error))?;
             current = Cow::Owned(std::mem::take(out.bytes));
         }
         *out.bytes = current.into_owned();

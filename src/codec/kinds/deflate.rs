@@ -3,14 +3,12 @@
 //!
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/gzip/>, RFC 1950, RFC 1952
 
-use std::sync::Arc;
-
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::representation::size;
-use super::{BytesKind, BytesSize, Coder, InV3, Output, Part, Shorthand, SizeRule, V2Form};
+use super::{BytesSize, Coder, InV3, Kind, Made, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::{Json, Object};
 
 const MEMBERS: &[Member] = &[Member::required("level", MemberType::Integer(0, 9))];
@@ -22,7 +20,7 @@ fn level(members: &ConfigurationReader<'_>) -> u32 {
     u32::try_from(members.integer_value::<i32>("level")).unwrap_or(6)
 }
 
-pub(crate) static GZIP: BytesKind = BytesKind {
+pub(crate) static GZIP: Kind = Kind {
     // gzip ends in a CRC-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form { read: read_v2, ..V2Form::with_defaults(ZLIB_LEVEL) },
@@ -31,11 +29,11 @@ pub(crate) static GZIP: BytesKind = BytesKind {
         aliases: &[("gz", "gzip"), ("zlib", "gzip"), ("deflate", "gzip")],
         parts: &[Part::Level("level", [0, 9], 6)],
     }),
-    ..BytesKind::new(MEMBERS, |members, _| Some(Arc::new(Gzip(level(members)))), SizeRule::AtMost(bound))
+    size: SizeRule::AtMost(bound),
+    ..Kind::new(|_| MEMBERS, |to| Some(Made::of_bytes(Gzip(level(&to.members)))))
 };
 
-pub(crate) static NUMCODECS_GZIP: BytesKind =
-    BytesKind { members: ZLIB_LEVEL, v2: V2Form::SAME, shorthand: None, ..GZIP };
+pub(crate) static NUMCODECS_GZIP: Kind = Kind { members: |_| ZLIB_LEVEL, v2: V2Form::SAME, shorthand: None, ..GZIP };
 
 /// `gzip` of a level from 0 (stored) to 9.
 #[derive(Debug)]
@@ -151,11 +149,12 @@ fn skip_header(encoded: &[u8]) -> Result<Option<&[u8]>, CodecError> {
     Ok(Some(rest))
 }
 
-pub(crate) static ZLIB: BytesKind = BytesKind {
+pub(crate) static ZLIB: Kind = Kind {
     // zlib ends in an Adler-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form::with_defaults(ZLIB_LEVEL),
-    ..BytesKind::new(ZLIB_LEVEL, |members, _| Some(Arc::new(Zlib(level(members)))), SizeRule::AtMost(bound))
+    size: SizeRule::AtMost(bound),
+    ..Kind::new(|_| ZLIB_LEVEL, |to| Some(Made::of_bytes(Zlib(level(&to.members)))))
 };
 
 /// `numcodecs.zlib` of a level from 0 (stored) to 9.

@@ -9,10 +9,9 @@
 
 use std::sync::Arc;
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, zeroed};
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
-use super::{ArrayRepresentation, Coder, Output, Representation};
+use super::{ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, Representation, copy, zeroed};
 use crate::diagnostic::code;
 use crate::grid::{MAX_RANK, num_elements};
 use crate::kernel::transpose::Transpose;
@@ -20,9 +19,9 @@ use crate::metadata::extension::{CodecMetadata, Findings};
 use crate::metadata::json::{Json, Object};
 
 /// `transpose`. v2 has the `order` of the array instead, which allows two permutations.
-pub(crate) static TRANSPOSE: ArrayKind = ArrayKind {
+pub(crate) static TRANSPOSE: Kind = Kind {
     takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("order", MemberType::Any)] }, bind_transpose)
+    ..Kind::new(|_| const { &[Member::required("order", MemberType::Any)] }, bind_transpose)
 };
 
 const PERMUTATION: &str = "a permutation of the dimensions";
@@ -66,7 +65,7 @@ fn permutation(members: &mut ConfigurationReader<'_>, entries: &[Json]) -> Optio
     is_valid.then_some(order)
 }
 
-fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_transpose(to: &mut Binding<'_>) -> Option<Made> {
     let (members, mut reversed) = (&mut to.members, false);
     let permutation = match members.get("order")? {
         Json::Array(entries) => Some(permutation(members, entries)?),
@@ -89,7 +88,7 @@ fn bind_transpose(to: &mut Binding<'_>) -> Option<BoundArray> {
     let plan = Transpose::new(&array.shape, &order, array.data_type.size().unwrap_or(1)).ok();
     let output = Some(Representation::Array(ArrayRepresentation { shape, ..array.clone() }));
     // A chunk that does not fit into memory has no plan. It is reported when the chain is bound.
-    Some(BoundArray { codec: plan.map(|plan| Arc::new(Permuted { order, plan }) as _), output })
+    Some(Made { codec: plan.map(|plan| Arc::new(Permuted { order, plan }) as _), output })
 }
 
 #[derive(Debug)]
@@ -120,9 +119,9 @@ impl Coder for Permuted {
 }
 
 /// `reshape`, which v2 does not have.
-pub(crate) static RESHAPE: ArrayKind = ArrayKind {
+pub(crate) static RESHAPE: Kind = Kind {
     takes_any_type: true,
-    ..ArrayKind::new(|_| const { &[Member::required("shape", MemberType::Any)] }, bind_reshape)
+    ..Kind::new(|_| const { &[Member::required("shape", MemberType::Any)] }, bind_reshape)
 };
 
 /// One dimension of the encoded shape.
@@ -233,7 +232,7 @@ fn check_positions(shape: &[ReshapeDimension], decoded: &[u64], encoded: &[u64])
     Ok(())
 }
 
-fn bind_reshape(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_reshape(to: &mut Binding<'_>) -> Option<Made> {
     let json = to.members.get("shape")?;
     let shape = shape(&mut to.members, json)?;
     let array = to.array?;
@@ -241,7 +240,7 @@ fn bind_reshape(to: &mut Binding<'_>) -> Option<BoundArray> {
         let message = format!("`reshape` of a chunk of {:?}: {reason}", array.shape);
         to.members.report(code::RESHAPE_SHAPE, "shape", message);
     });
-    Some(BoundArray::to_array(Reshaped, ArrayRepresentation { shape: shape.ok()?, ..array.clone() }))
+    Some(Made::to_array(Reshaped, ArrayRepresentation { shape: shape.ok()?, ..array.clone() }))
 }
 
 /// A bound `reshape`. Elements do not move, and the shapes on both sides contain all information.

@@ -3,35 +3,36 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, copy_swapped, unsupported, zeroed};
 use super::error::CodecError;
 use super::members::{Member, MemberType, numpy_data_type};
-use super::{ArrayRepresentation, Coder, Output, Representation};
-use crate::data_type::DataType;
+use super::{
+    ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, Representation, convert, copy, copy_swapped,
+    unsupported, zeroed,
+};
+use crate::data_type::{DataType, FillValue};
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
 use crate::grid::num_elements;
+use crate::kernel::keep_bits::BitRound;
 use crate::kernel::numcodecs::{
     ElementFilter, GREATEST_DIGITS, LEAST_DIGITS, NumpyType, PythonNumber, as_type, delta, fixed_scale_offset, quantize,
 };
-use crate::metadata::extension::View;
+use crate::metadata::extension::{CodecMetadata, View};
 use crate::metadata::json::Json;
 
-pub(crate) static ASTYPE: ArrayKind = ArrayKind::new(
+pub(crate) static ASTYPE: Kind = Kind::new(
     |_| const { &[Member::required("encode_dtype", MemberType::DataType), data_type("decode_dtype")] },
     bind_filter,
 );
 
-pub(crate) static DELTA: ArrayKind =
-    ArrayKind::new(|_| const { &[Member::required("dtype", MemberType::DataType), data_type("astype")] }, bind_filter);
+pub(crate) static DELTA: Kind =
+    Kind::new(|_| const { &[Member::required("dtype", MemberType::DataType), data_type("astype")] }, bind_filter);
 
-pub(crate) static FIXED_SCALE_OFFSET: ArrayKind = ArrayKind::new(
-    |_| const { &[number("offset"), number("scale"), data_type("dtype"), data_type("astype")] },
-    bind_filter,
-);
+pub(crate) static FIXED_SCALE_OFFSET: Kind =
+    Kind::new(|_| const { &[number("offset"), number("scale"), data_type("dtype"), data_type("astype")] }, bind_filter);
 
-pub(crate) static QUANTIZE: ArrayKind =
-    ArrayKind::new(|_| const { &[DIGITS, data_type("dtype"), data_type("astype")] }, bind_filter);
+pub(crate) static QUANTIZE: Kind =
+    Kind::new(|_| const { &[DIGITS, data_type("dtype"), data_type("astype")] }, bind_filter);
 
 const DIGITS: Member = Member::required("digits", MemberType::Integer(LEAST_DIGITS as i64, GREATEST_DIGITS as i64));
 
@@ -44,7 +45,7 @@ const fn number(name: &'static str) -> Member {
     Member::required(name, MemberType::Number)
 }
 
-fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_filter(to: &mut Binding<'_>) -> Option<Made> {
     let (array, codec) = (to.array?, to.codec);
     let member = |names: [&str; 2]| names.iter().find_map(|name| numpy_data_type(to.members.get(name)?.as_str()?));
     let (name, data_type) = (codec.name.as_str(), &array.data_type);
@@ -64,14 +65,14 @@ fn bind_filter(to: &mut Binding<'_>) -> Option<BoundArray> {
         }
         to.push(unsupported(name, &decoded));
         let output = Some(Representation::Array(output(array, encoded)));
-        return Some(BoundArray { codec: None, output });
+        return Some(Made { codec: None, output });
     };
     let is_swapped = codec.view == Some(View::Swapped);
     let swap = decoded.size().filter(|size| is_swapped && *size > 1);
     let arithmetic = arithmetic(to, (from, into)).map_err(|expected| {
         to.push(fault(format!("takes {expected}, but goes from `{decoded}` to `{encoded}`")));
     });
-    Some(BoundArray::to_array(Filter { arithmetic: arithmetic.ok()?, swap }, output(array, encoded)))
+    Some(Made::to_array(Filter { arithmetic: arithmetic.ok()?, swap }, output(array, encoded)))
 }
 
 /// Returns the array after a filter. Its fill value is not followed.
@@ -140,7 +141,7 @@ impl Coder for Filter {
 
     fn effect(&self) -> Effect<'_> {
         let Filter { arithmetic: filter, swap } = self;
-        filter.delta.as_ref().map_or(Effect::Filter { filter, swap: *swap }, Effect::Delta)
+        if filter.is_delta { Effect::Delta(filter) } else { Effect::Filter { filter, swap: *swap } }
     }
 }
 
@@ -152,10 +153,9 @@ fn python_number(json: &Json) -> Option<PythonNumber> {
 }
 
 /// `numcodecs.packbits`. Its numpy types are fixed, so that v2 does not contain them.
-pub(crate) static PACK_BOOLEANS: ArrayKind =
-    ArrayKind { v2_types: Some(("|b1", "|u1")), ..ArrayKind::new(|_| &[], bind_booleans) };
+pub(crate) static PACK_BOOLEANS: Kind = Kind { v2_types: Some(("|b1", "|u1")), ..Kind::new(|_| &[], bind_booleans) };
 
-fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_booleans(to: &mut Binding<'_>) -> Option<Made> {
     let array = to.array?;
     let data_type = &array.data_type;
     // numcodecs views bytes as booleans.
@@ -169,7 +169,7 @@ fn bind_booleans(to: &mut Binding<'_>) -> Option<BoundArray> {
         fill_value: None,
     };
     let count = usize::try_from(count).ok()?;
-    Some(BoundArray::to_array(PackBooleans { count }, output))
+    Some(Made::to_array(PackBooleans { count }, output))
 }
 
 /// `numcodecs.packbits` of `count` booleans. The first byte is the number of padding bits in the last byte. Then each
@@ -213,4 +213,86 @@ impl Coder for PackBooleans {
     fn effect(&self) -> Effect<'_> {
         Effect::Packs
     }
+}
+
+// `bitround`: keeps a number of leading bits.
+//
+// Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/bitround>
+
+/// `bitround` and `numcodecs.bitround`. v2 has it only for floats.
+pub(crate) static BITROUND: Kind = Kind {
+    v2_id: |data_type| data_type.number().is_some_and(NumberType::is_float).then_some("bitround"),
+    ..Kind::new(bitround_members, bind_bitround)
+};
+
+/// Returns the members. numcodecs accepts 0 as well.
+fn bitround_members(codec: &CodecMetadata) -> &'static [Member] {
+    const OF_NUMCODECS: &[Member] = &[Member::required("keepbits", MemberType::Integer(0, 64))];
+    const OF_V3: &[Member] = &[Member::required("keepbits", MemberType::Integer(1, 64))];
+    if codec.name == "numcodecs.bitround" { OF_NUMCODECS } else { OF_V3 }
+}
+
+fn bind_bitround(to: &mut Binding<'_>) -> Option<Made> {
+    let array = to.array?;
+    let (data_type, keepbits) = (&array.data_type, to.members.integer_value("keepbits"));
+    let Some((size, fraction_bits)) = component_of(data_type) else {
+        return to.refuse(code::CODEC_DATA_TYPE, "`bitround` takes integers and floats");
+    };
+    let bits = fraction_bits.unwrap_or(u32::try_from(size * 8).unwrap_or(64));
+    if keepbits > bits {
+        let message = format!(
+            "`keepbits` of `bitround`: expected at most the {bits} bits that `{data_type}` has, found {keepbits}"
+        );
+        return to.members.refuse(code::CONFIGURATION_VALUE, "keepbits", message);
+    }
+    let bound = BitRound { size, fraction_bits, keepbits };
+    let fill_value = array.fill_value.as_ref().map(|fill| rounded_fill(bound, data_type, fill, to));
+    Some(Made::to_array(bound, ArrayRepresentation { fill_value, ..array.clone() }))
+}
+
+impl Coder for BitRound {
+    fn encode(&self, decoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy(decoded, out.bytes)?;
+        BitRound::encode(*self, out.bytes);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut Output<'_>) -> Result<(), CodecError> {
+        copy(encoded, out.bytes)
+    }
+
+    fn effect(&self) -> Effect<'_> {
+        Effect::BitRound(*self)
+    }
+}
+
+/// Returns the bytes of a component and the stored bits of its significand, for the types of the page. The bits are
+/// `None` for integers. The result is `None` for other types.
+fn component_of(data_type: &DataType) -> Option<(usize, Option<u32>)> {
+    let (number, _) = data_type.stored_components()?;
+    // The page has only the small floats of 16 bits.
+    if !number.is_whole() || number.small_float().is_some_and(|float| float.bits() != 16) {
+        return None;
+    }
+    Some((number.size(), number.fraction_bits()))
+}
+
+/// Returns the fill value after `bitround`, which decoding does not change.
+fn rounded_fill(codec: BitRound, data_type: &DataType, fill_value: &FillValue, to: &mut Binding<'_>) -> FillValue {
+    let mut encoded = fill_value.clone();
+    codec.encode(&mut encoded.0);
+    if encoded != *fill_value {
+        let text = |fill: &FillValue| {
+            let json = data_type.fill_value_to_json(fill);
+            json.map_or_else(|_| "no value".to_owned(), |json| json.to_string())
+        };
+        let message = format!(
+            "the fill value {} does not survive `bitround`: it is rounded to {}",
+            text(fill_value),
+            text(&encoded)
+        );
+        let help = "a missing chunk reads differently from a stored one: keep more bits, or take another value";
+        to.push(Diagnostic::new(code::BITROUND_FILL_VALUE_LOST, message).with_help(help));
+    }
+    encoded
 }

@@ -8,8 +8,6 @@
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/compression/lzma.html>,
 //! <https://docs.python.org/3/library/lzma.html>
 
-use std::sync::Arc;
-
 use ::liblzma::stream::MatchFinder::{BinaryTree2, BinaryTree3, BinaryTree4, HashChain3, HashChain4};
 use ::liblzma::stream::{Action, Check, Error, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
@@ -17,24 +15,20 @@ use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType, wrong};
 use super::numcodecs_bytes::decode_stream;
 use super::representation::size;
-use super::{BytesKind, Coder, Output, SizeRule};
+use super::{Coder, Kind, Made, Output};
 use crate::diagnostic::{Diagnostic, code};
 use crate::metadata::json::{Json, Object};
 
 /// `numcodecs.lzma`. How much longer a stream of incompressible data is depends on the settings.
-pub(crate) static LZMA: BytesKind = BytesKind {
-    stores_checksum,
-    ..BytesKind::new(
-        &[
-            Member::new("format", MemberType::Integer(AUTO as i64, RAW as i64), MemberDefault::Integer(XZ as i64)),
-            Member::optional("check", MemberType::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES)),
-            PRESET,
-            Member::optional("filters", MemberType::Any),
-        ],
-        |members, _| read(members).map(|lzma| Arc::new(lzma) as _),
-        SizeRule::Unbounded,
-    )
-};
+pub(crate) static LZMA: Kind =
+    Kind { stores_checksum, ..Kind::new(|_| MEMBERS, |to| read(&mut to.members).map(Made::of_bytes)) };
+
+const MEMBERS: &[Member] = &[
+    Member::new("format", MemberType::Integer(AUTO as i64, RAW as i64), MemberDefault::Integer(XZ as i64)),
+    Member::optional("check", MemberType::Listed(|number| matches!(number, -1 | 0 | 1 | 4 | 10), CHECK_NAMES)),
+    PRESET,
+    Member::optional("filters", MemberType::Any),
+];
 
 /// Returns true for an `.xz` stream (format 1, the default) unless `check` is 0. The other two formats have no
 /// checksum.

@@ -1,7 +1,7 @@
 //! The codecs, one file for each or for a few similar ones: configuration, encoding, decoding, memory, v2 form and
 //! the word for `--compress`.
 //!
-//! A new codec needs a [`BytesKind`] or an [`ArrayKind`], and a row in [`registry`](super::registry). It needs no
+//! A new codec needs a [`Kind`] and a row in [`registry`](super::registry). It needs no
 //! knowledge of documents and chains: it gets its input and returns its output.
 //!
 //! A decoder writes at most as much as the chain expects. A header that claims more is an error before any allocation.
@@ -9,12 +9,10 @@
 //! bytes->bytes compressors for the next chunk ([`Contexts`]).
 
 // Used by every codec.
-pub mod array;
 pub(crate) mod error;
 pub(crate) mod members;
 mod representation;
 // Codecs whose input is an array.
-pub mod bitround;
 pub mod bytes;
 pub mod cast_value;
 pub mod dimensions;
@@ -33,46 +31,30 @@ pub mod lzma;
 pub mod numcodecs_bytes;
 pub mod zstd;
 
-pub use array::{ArrayKind, Effect};
-pub use error::CodecError;
-pub(crate) use representation::with_allowance;
-pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
-
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::spelling::{alternatives, near};
-use crate::metadata::extension::CodecMetadata;
-use crate::metadata::json::Object;
+pub use error::CodecError;
+use error::reserve;
 use members::{ConfigurationReader, Member};
+pub(crate) use representation::with_allowance;
+pub use representation::{ArrayRepresentation, BytesSize, Representation, SizeRule};
+use vlen::framing::Vlen;
 
-/// Makes a codec from its configuration. The members match their table, or a fault has been reported. Other faults are
-/// reported here.
-pub(crate) type Make = fn(&mut ConfigurationReader<'_>, KindOf) -> Option<Arc<dyn Coder>>;
-
-/// A bytes->bytes codec: all that the program knows about it.
-#[derive(Debug, Clone, Copy)]
-pub struct BytesKind {
-    pub(crate) members: &'static [Member],
-    pub(crate) make: Make,
-    /// The rule for the greatest size of encoded bytes.
-    pub size: SizeRule,
-    /// Returns true if chunks contain a checksum, decided by the configuration alone, whether valid or not.
-    pub stores_checksum: fn(Option<&Object>) -> bool,
-    /// The form of the configuration in v2.
-    pub v2: V2Form,
-    /// The word of the command line. `None` if the command line needs JSON.
-    pub shorthand: Option<Shorthand>,
-}
-
-impl BytesKind {
-    /// Makes a kind without a checksum or a shorthand, whose configuration is the same in v2.
-    pub(crate) const fn new(members: &'static [Member], make: Make, size: SizeRule) -> Self {
-        BytesKind { members, make, size, stores_checksum: |_| false, v2: V2Form::SAME, shorthand: None }
-    }
-}
+use crate::data_type::{DataType, FillValue, FillValueError, Read, value_to_json};
+use crate::diagnostic::spelling::{alternatives, near};
+use crate::diagnostic::{Code, Diagnostic, code};
+use crate::element::{NumberType, element_bits};
+use crate::kernel::cast::Cast;
+use crate::kernel::keep_bits::BitRound;
+use crate::kernel::numcodecs::ElementFilter;
+use crate::kernel::scale_offset::ScaleOffset;
+use crate::kernel::transpose::swap;
+use crate::kernel::{ElementFault, FaultKind};
+use crate::memory::resize;
+use crate::metadata::extension::{CodecMetadata, Findings};
+use crate::metadata::json::Object;
 
 /// The answer of the registry to the name of a codec inside another codec.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +62,7 @@ pub enum InnerKind {
     /// This program does not run it.
     NotRun,
     /// It turns bytes into bytes.
-    Bytes(&'static BytesKind),
+    Bytes(&'static Kind),
     /// Its input or output is an array.
     Array,
 }
@@ -260,10 +242,11 @@ impl Shorthand {
 /// A bytes->bytes codec, ready to run.
 #[derive(Debug, Clone)]
 pub struct BytesCodec {
-    name: String,
+    /// The name in metadata.
+    pub(crate) name: String,
     /// True if the configuration says that chunks contain a checksum.
     stores_checksum: bool,
-    kind: &'static BytesKind,
+    kind: &'static Kind,
     /// The codec itself. A chain calls it by the methods of this type, which check sizes and name the codec in errors.
     pub(crate) transform: Arc<dyn Coder>,
 }
@@ -271,26 +254,18 @@ pub struct BytesCodec {
 impl BytesCodec {
     /// Reads the configuration of a codec of this kind. `None` after a fault.
     pub(crate) fn parse(
-        kind: &'static BytesKind,
+        kind: &'static Kind,
         codec: &CodecMetadata,
         kind_of: KindOf,
         found: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
-        let mut members = ConfigurationReader::of_codec(codec, kind.members);
-        let transform = (kind.make)(&mut members, kind_of).filter(|_| members.is_valid);
-        found.append(&mut members.diagnostics);
-        transform.map(|transform| Self::with_kind(codec, kind, transform))
+        kind.bind(codec, None, kind_of, found).codec.map(|coder| Self::with_kind(codec, kind, coder))
     }
 
     /// Makes a codec from a coder that was made elsewhere.
-    pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static BytesKind, coder: Arc<dyn Coder>) -> Self {
+    pub(crate) fn with_kind(codec: &CodecMetadata, kind: &'static Kind, coder: Arc<dyn Coder>) -> Self {
         let stores_checksum = (kind.stores_checksum)(codec.configuration.as_ref());
         BytesCodec { name: codec.name.clone(), stores_checksum, kind, transform: coder }
-    }
-
-    /// Returns the name in metadata.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Encodes `decoded` into `encoded`, whose contents are replaced.
@@ -334,6 +309,296 @@ impl BytesCodec {
 #[cfg(test)]
 #[cfg(feature = "zarrs")]
 mod tests;
+
+/// A codec: all that the program knows about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The members of the configuration, which may depend on the metadata.
+    pub(crate) members: fn(&CodecMetadata) -> &'static [Member],
+    /// Reads the members and binds the codec to its input. The members match their table, or a fault has been
+    /// reported. `None` after a fault, and if the codec needs an array and there is none.
+    pub(crate) make: fn(&mut Binding<'_>) -> Option<Made>,
+    /// The form of the configuration in v2.
+    pub v2: V2Form,
+    /// True if the codec may be bound to elements of an unknown type.
+    pub(crate) takes_any_type: bool,
+    /// Returns the id in v2 if it depends on the type of the elements, and the registry's row has none.
+    pub v2_id: fn(&DataType) -> Option<&'static str>,
+    /// The numpy types of the elements before and after the codec in v2, if its configuration does not contain them.
+    pub v2_types: Option<(&'static str, &'static str)>,
+    /// True if v2 has the codec only for elements in the machine's byte order, and machines are little-endian.
+    pub is_little_endian_in_v2: bool,
+    /// The rule for the greatest size of encoded bytes, of a bytes->bytes codec.
+    pub size: SizeRule,
+    /// Returns true if chunks contain a checksum, decided by the configuration alone, whether valid or not.
+    pub stores_checksum: fn(Option<&Object>) -> bool,
+    /// The word of the command line. `None` if the command line needs JSON.
+    pub shorthand: Option<Shorthand>,
+}
+
+impl Kind {
+    /// Makes a kind whose configuration is the same in v2.
+    pub(crate) const fn new(
+        members: fn(&CodecMetadata) -> &'static [Member],
+        make: fn(&mut Binding<'_>) -> Option<Made>,
+    ) -> Self {
+        Kind {
+            members,
+            make,
+            v2: V2Form::SAME,
+            takes_any_type: false,
+            v2_id: |_| None,
+            v2_types: None,
+            is_little_endian_in_v2: false,
+            size: SizeRule::Unbounded,
+            stores_checksum: |_| false,
+            shorthand: None,
+        }
+    }
+
+    /// Reads the configuration and binds it to the input array, if there is one. All faults are collected.
+    pub(crate) fn bind(
+        &self,
+        codec: &CodecMetadata,
+        array: Option<&ArrayRepresentation>,
+        kind_of: KindOf,
+        found: &mut Vec<Diagnostic>,
+    ) -> Made {
+        let members = ConfigurationReader::of_codec(codec, (self.members)(codec));
+        // An unknown type has its own diagnostic.
+        let is_known = |array: &&ArrayRepresentation| !matches!(array.data_type, DataType::Other(_));
+        let array = array.filter(|array| members.is_valid && (self.takes_any_type || is_known(array)));
+        let mut to = Binding { codec, members, array, kind_of };
+        let made = (self.make)(&mut to).filter(|_| to.members.is_valid);
+        found.append(&mut to.members.diagnostics);
+        made.unwrap_or_default()
+    }
+}
+
+/// The configuration of a codec, and its input while it is bound.
+pub(crate) struct Binding<'a> {
+    /// The codec, as in the document.
+    pub(crate) codec: &'a CodecMetadata,
+    /// The members of the configuration, and all diagnostics.
+    pub(crate) members: ConfigurationReader<'a>,
+    /// The input array. `None` if there is none, and after a fault in a member's form.
+    pub(crate) array: Option<&'a ArrayRepresentation>,
+    /// Finds codecs inside this one.
+    pub(crate) kind_of: KindOf,
+}
+
+impl Binding<'_> {
+    pub(crate) fn report(&mut self, code: Code, message: impl Into<String>) {
+        self.push(Diagnostic::new(code, message));
+    }
+
+    pub(crate) fn push(&mut self, found: Diagnostic) {
+        self.members.diagnostics.push(found.at_pointer(self.codec.pointer.as_str()));
+    }
+
+    /// Reports elements that the codec cannot encode, and returns `None`. The message begins with `takes`.
+    pub(crate) fn refuse<T>(&mut self, code: Code, takes: impl Display) -> Option<T> {
+        self.report(code, format!("{takes}, but its input is `{}`", self.array?.data_type));
+        None
+    }
+
+    /// Returns the type of an array of real numbers. Reports any other array with a message that begins with `takes`.
+    pub(crate) fn real_number(&mut self, code: Code, takes: &str) -> Option<NumberType> {
+        let number_type = self.array?.data_type.real_number();
+        number_type.or_else(|| self.refuse(code, format!("{takes} integers and real floats")))
+    }
+}
+
+/// A codec made for its input.
+#[derive(Debug, Clone, Default)]
+pub struct Made {
+    /// The codec. `None` after a fault, and if it does not run here.
+    pub codec: Option<Arc<dyn Coder>>,
+    /// The chunk after it. `None` after a fault, and if the codec's kind alone determines it.
+    pub output: Option<Representation>,
+}
+
+impl Made {
+    /// Makes a bytes->bytes codec.
+    pub(crate) fn of_bytes(codec: impl Coder + 'static) -> Self {
+        Made { codec: Some(Arc::new(codec)), output: None }
+    }
+
+    /// Makes a codec whose output is an array.
+    pub(crate) fn to_array(codec: impl Coder + 'static, output: ArrayRepresentation) -> Self {
+        Made { codec: Some(Arc::new(codec)), output: Some(Representation::Array(output)) }
+    }
+
+    /// Makes a codec whose output is bytes.
+    pub(crate) fn to_bytes(codec: impl Coder + 'static, size: BytesSize) -> Self {
+        Made { codec: Some(Arc::new(codec)), output: Some(Representation::Bytes(size)) }
+    }
+}
+
+/// Returns the diagnostic of a registered use of a codec that this program does not decode.
+fn unsupported(codec: &str, data_type: &DataType) -> Diagnostic {
+    let message = format!("`{codec}` of `{data_type}` is not decoded by this program");
+    Diagnostic::new(code::CODEC_UNSUPPORTED, message)
+}
+
+/// The effect of a codec on the elements of a chunk, as far as other code uses it.
+#[derive(Debug, Clone, Copy)]
+pub enum Effect<'a> {
+    /// `scale_offset`, element by element.
+    ScaleOffset(&'a ScaleOffset),
+    /// `cast_value`, element by element.
+    Cast {
+        /// The cast from the array's type to the encoded type.
+        encode: &'a Cast,
+        /// The cast back.
+        decode: &'a Cast,
+    },
+    /// Rounds each element by itself. Decoding changes nothing.
+    BitRound(BitRound),
+    /// Changes each element by itself, as numcodecs does.
+    Filter {
+        /// The arithmetic on each element.
+        filter: &'a ElementFilter,
+        /// The bytes of an element, if they are swapped before the filter.
+        swap: Option<usize>,
+    },
+    /// Stores differences between neighbours.
+    Delta(&'a ElementFilter),
+    /// Packs several elements into one.
+    Packs,
+    /// Permutes the dimensions: `encoded_shape[i] = decoded_shape[order[i]]`.
+    Transpose(&'a [usize]),
+    /// Changes the shape and moves no element.
+    Reshape,
+    /// Writes the elements unchanged.
+    Bytes {
+        /// The size of a component, if the byte order is not this machine's.
+        swap: Option<usize>,
+        /// Checks the range of values of types with unused bits.
+        check: Option<&'a Cast>,
+    },
+    /// Writes bytes that are not elements, and decodes to elements of a fixed size.
+    Compress,
+    /// Frames variable-length elements.
+    Vlen(Vlen),
+    /// Any other effect: the codec runs by itself.
+    Other,
+}
+
+impl Effect<'_> {
+    /// Returns the order of dimensions after the codec, from that before it.
+    pub fn order_after(self, order: Vec<usize>) -> Vec<usize> {
+        let Effect::Transpose(permutation) = self else { return order };
+        permutation.iter().map(|dimension| order[*dimension]).collect()
+    }
+
+    /// Returns the order or the lengths of dimensions before the codec, from those after it.
+    pub fn order_before<T: Copy>(self, order: Vec<T>) -> Vec<T> {
+        let Effect::Transpose(permutation) = self else { return order };
+        let mut before = order.clone();
+        order.iter().zip(permutation).for_each(|(current, dimension)| before[*dimension] = *current);
+        before
+    }
+}
+
+/// Returns the fill value after the codec `name`, which changes numbers. It is encoded like an element, and must decode
+/// to the same bits (SEMANTICS: A1.8, A2.11, B17, B18). Otherwise a missing chunk would read differently from a stored
+/// one.
+///
+/// `None` if there is none, or if it cannot be encoded. The two codes
+/// are those of a value that cannot be encoded, and of one that does not decode to the same bits.
+fn encoded_fill_value(
+    to: &mut Binding<'_>,
+    name: &str,
+    (source, target): (NumberType, NumberType),
+    [refused, lost]: [Code; 2],
+    encode: impl Fn(u64) -> Result<u64, FaultKind>,
+    decode: impl Fn(u64) -> Result<u64, FaultKind>,
+) -> Option<FillValue> {
+    let text = |number_type, bits| value_to_json(number_type, bits).to_string();
+    let bits = element_bits(&to.array?.fill_value.as_ref()?.0);
+    let fill = text(source, bits);
+    let encoded = match encode(bits) {
+        Ok(encoded) => encoded,
+        Err(kind) => {
+            let (fault, types) = (ElementFault { kind, index: 0 }, Some((source, target)));
+            let reason = CodecError::Element { fault, position: None, bits, types };
+            let message = format!("`{name}` cannot encode the fill value {fill} ({source}): {reason}");
+            let help = "choose a fill value that the codec can encode, or map it in `scalar_map`";
+            to.push(Diagnostic::new(refused, message).with_help(help));
+            return None;
+        }
+    };
+    let decoded = decode(encoded);
+    if decoded != Ok(bits) {
+        let back = decoded.map_or_else(|_| "an error".to_owned(), |bits| text(source, bits));
+        let between = text(target, encoded);
+        let message = format!(
+            "the fill value {fill} does not survive `{name}`: it is encoded as {between} and decoded as {back}"
+        );
+        let help = "a missing chunk would read differently from a stored one; choose a fill value that is decoded \
+                    bit for bit, or accept it with --no-fill-check";
+        to.push(Diagnostic::new(lost, message).with_help(help));
+    }
+    Some(FillValue::from_bits(target, encoded))
+}
+
+/// Returns the bits of a scalar. Its notes, or the error, are added to `diagnostics`.
+fn scalar(
+    (code, what): (Code, &str),
+    read: Result<Read<u64>, FillValueError>,
+    pointer: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<u64> {
+    match read {
+        Ok(Read { value, notes }) => {
+            diagnostics.extend(notes.into_iter().map(|note| note.at_pointer(pointer)));
+            Some(value)
+        }
+        Err(error) => {
+            diagnostics.add(code, pointer, format!("{what}: {error}"));
+            None
+        }
+    }
+}
+
+/// Resizes a buffer to `size` bytes. New bytes are zero. The size in a document may exceed the memory of the machine,
+/// which is an error.
+pub(crate) fn zeroed(buffer: &mut Vec<u8>, size: usize) -> Result<(), CodecError> {
+    resize(buffer, size).map_err(|needed| CodecError::Memory { needed })
+}
+
+/// Copies elements. If `width` is given, the bytes of each component of `width` bytes are swapped.
+fn copy_swapped(source: &[u8], target: &mut Vec<u8>, width: Option<usize>) -> Result<(), CodecError> {
+    let Some(width) = width else { return copy(source, target) };
+    zeroed(target, source.len())?;
+    swap(source, target, width);
+    Ok(())
+}
+
+/// Copies bytes. It fails if there is not enough memory.
+pub(crate) fn copy(source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+    target.clear();
+    reserve(target, source.len())?;
+    target.extend_from_slice(source);
+    Ok(())
+}
+
+fn cast(cast: &Cast, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+    let types = (cast.options().source, cast.options().target);
+    convert(types, source, target, |source, target| cast.convert(source, target))
+}
+
+/// Converts elements of one type to another with `run`.
+fn convert(
+    (from, to): (NumberType, NumberType),
+    source: &[u8],
+    target: &mut Vec<u8>,
+    run: impl FnOnce(&[u8], &mut [u8]) -> Result<(), ElementFault>,
+) -> Result<(), CodecError> {
+    zeroed(target, (source.len() / from.size()).saturating_mul(to.size()))?;
+    run(source, target).map_err(|fault| CodecError::element(fault, Some((from, to)), source))
+}
 
 /// Codecs without a chain, for tests.
 #[cfg(test)]

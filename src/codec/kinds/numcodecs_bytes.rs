@@ -4,29 +4,25 @@
 //! Format: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
 
 use std::io::Read;
-use std::sync::Arc;
 
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use bzip2::{Compression, Decompress, Status};
 
-use super::array::zeroed;
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
 use super::representation::size;
-use super::{BytesKind, Coder, Output, SizeRule, V2Form};
+use super::zeroed;
+use super::{Coder, Kind, Made, Output, SizeRule, V2Form};
 
 const OF_BZ2: &[Member] = &[Member::new("level", MemberType::Integer(1, 9), MemberDefault::Integer(1))];
 
-pub(crate) static BZ2: BytesKind = BytesKind {
+pub(crate) static BZ2: Kind = Kind {
     // bz2 ends in a CRC-32 of its decoded data.
     stores_checksum: |_| true,
     v2: V2Form::with_defaults(OF_BZ2),
-    ..BytesKind::new(
-        OF_BZ2,
-        |members, _| Some(Arc::new(Bz2(members.integer_value("level")))),
-        // By bzip2's manual: 1 % and 600 bytes more.
-        SizeRule::AtMost(|decoded| decoded.checked_add(decoded / 100)?.checked_add(600)),
-    )
+    // By bzip2's manual: 1 % and 600 bytes more.
+    size: SizeRule::AtMost(|decoded| decoded.checked_add(decoded / 100)?.checked_add(600)),
+    ..Kind::new(|_| OF_BZ2, |to| Some(Made::of_bytes(Bz2(to.members.integer_value("level")))))
 };
 
 /// `numcodecs.bz2` with its level from 1 to 9, which is the block size in 100 kB.
@@ -98,11 +94,13 @@ pub(super) fn decode_stream(
     }
 }
 
-pub(crate) static LZ4: BytesKind = BytesKind::new(
-    &[Member::new("acceleration", MemberType::Integer(i32::MIN as i64, i32::MAX as i64), MemberDefault::Integer(1))],
-    |members, _| Some(Arc::new(Lz4(members.integer_value("acceleration")))),
-    SizeRule::AtMost(lz4_bound),
-);
+pub(crate) static LZ4: Kind = Kind {
+    size: SizeRule::AtMost(lz4_bound),
+    ..Kind::new(|_| OF_LZ4, |to| Some(Made::of_bytes(Lz4(to.members.integer_value("acceleration")))))
+};
+
+const OF_LZ4: &[Member] =
+    &[Member::new("acceleration", MemberType::Integer(i32::MIN as i64, i32::MAX as i64), MemberDefault::Integer(1))];
 
 /// `numcodecs.lz4` with its acceleration, which makes it faster and the result larger. Less than 1 means 1, as in
 /// numcodecs.
@@ -166,12 +164,14 @@ impl Coder for Lz4 {
     }
 }
 
-pub(crate) static SHUFFLE: BytesKind = BytesKind::new(
-    &[Member::new("elementsize", MemberType::Integer(1, i32::MAX as i64), MemberDefault::Integer(4))],
-    // 0 means the same as 1.
-    |members, _| Some(Arc::new(Shuffle { element_size: members.integer_value::<usize>("elementsize").max(1) })),
-    SizeRule::Same,
-);
+pub(crate) static SHUFFLE: Kind = Kind {
+    size: SizeRule::Same,
+    ..Kind::new(
+        |_| const { &[Member::new("elementsize", MemberType::Integer(1, i32::MAX as i64), MemberDefault::Integer(4))] },
+        // 0 means the same as 1.
+        |to| Some(Made::of_bytes(Shuffle { element_size: to.members.integer_value::<usize>("elementsize").max(1) })),
+    )
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shuffle {

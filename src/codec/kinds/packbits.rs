@@ -3,18 +3,17 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/packbits>
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, zeroed};
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
 use super::representation::size;
-use super::{BytesSize, Coder, Output};
+use super::{Binding, BytesSize, Coder, Effect, Kind, Made, Output, zeroed};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::{Element, NumberType, with_bits};
 use crate::metadata::extension::Findings;
 
 /// `packbits`, which v2 does not have. The packbits of numcodecs is `numcodecs.packbits`.
-pub(crate) static PACKBITS: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
+pub(crate) static PACKBITS: Kind = Kind::new(|_| MEMBERS, bind);
 
 /// `packbits` for one data type. Bits are stored from the least significant up, element after element. Unused bits of
 /// the last byte are zero. A configured padding byte is also written for types of whole bytes.
@@ -46,7 +45,7 @@ const MEMBERS: &[Member] = &[
     Member::new("last_bit", MemberType::Integer(0, 63), MemberDefault::Null),
 ];
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let members = &mut to.members;
     let padding_encoding = members.text_value("padding_encoding");
     let padding_encoding = PADDING_ENCODINGS.into_iter().find(|name| *name == padding_encoding).unwrap_or("none");
@@ -87,7 +86,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         num_elements: array.num_elements().unwrap_or(u64::MAX),
     };
     let size = bound.layout().map(|(packed, _)| BytesSize::Fixed((packed + bound.num_padding_bytes()) as u64));
-    Some(BoundArray::to_bytes(bound, size.unwrap_or(BytesSize::Unbounded)))
+    Some(Made::to_bytes(bound, size.unwrap_or(BytesSize::Unbounded)))
 }
 
 impl PackBits {

@@ -14,17 +14,16 @@ use pco::errors::PcoError;
 use pco::standalone::{DecompressorItem, FileCompressor, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect};
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberDefault, MemberType};
 use super::representation::size;
-use super::{BytesSize, Coder, Output};
+use super::{Binding, BytesSize, Coder, Effect, Kind, Made, Output};
 use crate::data_type::DataType;
 use crate::diagnostic::code;
 use crate::element::ElementType;
 use crate::with_element;
 
-pub(crate) static PCODEC: ArrayKind = ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| MEMBERS, bind) };
+pub(crate) static PCODEC: Kind = Kind { is_little_endian_in_v2: true, ..Kind::new(|_| MEMBERS, bind) };
 
 #[derive(Debug)]
 struct Pcodec {
@@ -85,7 +84,7 @@ fn read(members: &mut ConfigurationReader<'_>) -> Option<(ChunkConfig, usize)> {
     Some((config.with_delta_spec(delta(members)?), page_size))
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let (config, page_size) = read(&mut to.members)?;
     let array = to.array?;
     let Some((element, of_element)) = element(&array.data_type) else {
@@ -94,7 +93,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let num_numbers = array.num_elements().and_then(|count| count.checked_mul(of_element));
     let bound = Pcodec { element, num_numbers, config, page_size };
     let size = BytesSize::at_most(bound.max_encoded_bytes());
-    Some(BoundArray::to_bytes(bound, size))
+    Some(Made::to_bytes(bound, size))
 }
 
 impl Pcodec {

@@ -2,10 +2,9 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/scale_offset>
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, convert, encoded_fill_value, scalar};
 use super::error::CodecError;
 use super::members::{ConfigurationReader, Member, MemberType, shown};
-use super::{ArrayRepresentation, Coder, Output};
+use super::{ArrayRepresentation, Binding, Coder, Effect, Kind, Made, Output, convert, encoded_fill_value, scalar};
 use crate::data_type::{value_from_json, value_to_json};
 use crate::diagnostic::code;
 use crate::element::NumberType;
@@ -14,7 +13,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Object};
 
 /// `scale_offset`, which v2 does not have.
-pub(crate) static SCALE_OFFSET: ArrayKind = ArrayKind::new(|_| MEMBERS, bind);
+pub(crate) static SCALE_OFFSET: Kind = Kind::new(|_| MEMBERS, bind);
 
 const MEMBERS: &[Member] = &[Member::optional("offset", MemberType::Any), Member::optional("scale", MemberType::Any)];
 
@@ -57,7 +56,7 @@ const fn one(number_type: NumberType) -> u64 {
     }
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let members = &mut to.members;
     let are_scalars = ["offset", "scale"].map(|name| has_scalar_form(members, name));
     // Zero is a fault for every data type, so it is reported even if the type is unknown.
@@ -85,7 +84,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
     let codes = [code::SCALE_OFFSET_FILL_VALUE, code::SCALE_OFFSET_FILL_VALUE_LOST];
     let (forward, back) = (|bits| codec.encode_one(bits), |bits| codec.decode_one(bits));
     let fill_value = encoded_fill_value(to, "scale_offset", (number_type, number_type), codes, forward, back);
-    Some(BoundArray::to_array(codec, ArrayRepresentation { fill_value, ..array.clone() }))
+    Some(Made::to_array(codec, ArrayRepresentation { fill_value, ..array.clone() }))
 }
 
 impl Coder for ScaleOffset {

@@ -5,18 +5,18 @@
 
 pub mod framing;
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, copy};
-use super::error::CodecError;
-use super::{BytesSize, Coder, Output, V2Form};
-use crate::data_type::DataType;
-use crate::diagnostic::code;
 use framing::Vlen;
 
-/// All three codecs. The members that numcodecs writes in addition to the id in v2 are ignored.
-pub(crate) static VLEN: ArrayKind =
-    ArrayKind { v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME }, ..ArrayKind::new(|_| &[], bind) };
+use super::error::CodecError;
+use super::{Binding, BytesSize, Coder, Effect, Kind, Made, Output, V2Form, copy};
+use crate::data_type::DataType;
+use crate::diagnostic::code;
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+/// All three codecs. The members that numcodecs writes in addition to the id in v2 are ignored.
+pub(crate) static VLEN: Kind =
+    Kind { v2: V2Form { read: |_, _| (None, None), ..V2Form::SAME }, ..Kind::new(|_| &[], bind) };
+
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let array = to.array?;
     let (name, data_type) = (to.codec.name.as_str(), &array.data_type);
     let is_text = *data_type == DataType::String;
@@ -30,7 +30,7 @@ fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
         return to.refuse(code::CODEC_DATA_TYPE, format!("`{name}` encodes {expected} alone"));
     }
     let framing = Vlen { num_elements: array.num_elements().unwrap_or(u64::MAX), is_text };
-    Some(BoundArray::to_bytes(framing, BytesSize::Unbounded))
+    Some(Made::to_bytes(framing, BytesSize::Unbounded))
 }
 
 /// Variable-length elements have no other form, so valid chunks are copied unchanged.

@@ -16,11 +16,10 @@ use zfp_rs::{
     ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
-use super::array::{ArrayKind, Binding, BoundArray, Effect, copy, unsupported};
 use super::error::{CodecError, reserve};
 use super::members::{ConfigurationReader, Member, MemberType};
 use super::pcodec::numbers;
-use super::{BytesSize, Coder, Output};
+use super::{Binding, BytesSize, Coder, Effect, Kind, Made, Output, copy, unsupported};
 use crate::data_type::DataType;
 use crate::diagnostic::{Diagnostic, code};
 use crate::element::{ElementType, NumberType};
@@ -28,7 +27,7 @@ use crate::metadata::extension::CodecMetadata;
 use crate::metadata::json::{Json, Number};
 
 /// `zfp`, which v2 does not have.
-pub(crate) static ZFP: ArrayKind = ArrayKind::new(members, bind);
+pub(crate) static ZFP: Kind = Kind::new(members, bind);
 
 #[derive(Debug, Clone)]
 struct Zfp {
@@ -124,7 +123,7 @@ fn config(
 
 /// Binds the parameters of a mode to the primitive and the shape of a chunk. `None` if the library does not support
 /// them, or after a fault.
-fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<Made> {
     let shape = &to.array?.shape;
     let (scalar, lengths) = scalar_type(element).zip(lengths(shape))?;
     let config = config(mode, &to.members, scalar, shape.len()).map_err(|error| {
@@ -140,7 +139,7 @@ fn bound(mode: &str, element: ElementType, to: &mut Binding<'_>) -> Option<Bound
     let has_header = to.codec.name.starts_with("numcodecs.");
     let bound = Zfp { element, lengths, config, has_header, max_loss };
     let size = BytesSize::at_most(bound.max_encoded_bytes());
-    Some(BoundArray::to_bytes(bound, size))
+    Some(Made::to_bytes(bound, size))
 }
 
 /// The reason why unsigned integers of 32 and 64 bits are not decoded. zarrs, for one, clamps them to the greatest
@@ -179,7 +178,7 @@ fn members(codec: &CodecMetadata) -> &'static [Member] {
     MODES.into_iter().find(|(name, _)| Some(*name) == mode).map_or(OF_ANY_MODE, |(_, members)| members)
 }
 
-fn bind(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind(to: &mut Binding<'_>) -> Option<Made> {
     let mode = to.members.text_value("mode");
     let array = to.array?;
     let reported = to.members.diagnostics.len();
@@ -357,8 +356,7 @@ fn read_header(
 }
 
 /// `numcodecs.zfpy`.
-pub(crate) static ZFPY: ArrayKind =
-    ArrayKind { is_little_endian_in_v2: true, ..ArrayKind::new(|_| OF_ZFPY, bind_zfpy) };
+pub(crate) static ZFPY: Kind = Kind { is_little_endian_in_v2: true, ..Kind::new(|_| OF_ZFPY, bind_zfpy) };
 
 /// The members that numcodecs writes. Only the parameter of the mode counts.
 const OF_ZFPY: &[Member] = &[
@@ -371,7 +369,7 @@ const OF_ZFPY: &[Member] = &[
 
 /// Binds the codec. zfp's number of the mode selects the parameter. The default mode is that of numcodecs. A parameter
 /// below 0 counts as absent. Without one the mode is reversible.
-fn bind_zfpy(to: &mut Binding<'_>) -> Option<BoundArray> {
+fn bind_zfpy(to: &mut Binding<'_>) -> Option<Made> {
     const FIXED_RATE: i128 = 2;
     const FIXED_PRECISION: i128 = 3;
     const FIXED_ACCURACY: i128 = 4;

@@ -2,14 +2,12 @@
 //!
 //! Specification: <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/zstd>
 
-use std::sync::Arc;
-
 use ::zstd::zstd_safe::zstd_sys::{self, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use super::error::{CodecError, reserve};
 use super::members::{Member, MemberDefault, MemberType};
-use super::{BytesKind, BytesSize, Coder, Output, Part, Shorthand, SizeRule, V2Form};
+use super::{BytesSize, Coder, Kind, Made, Output, Part, Shorthand, SizeRule, V2Form};
 use crate::metadata::json::Json;
 
 /// The members of `numcodecs.zstd`.
@@ -22,7 +20,7 @@ const LEVELS: [i64; 2] = [-131_072, 22];
 const LEVEL: MemberType = MemberType::Integer(LEVELS[0], LEVELS[1]);
 const CHECKSUM: Member = Member::new("checksum", MemberType::Boolean, MemberDefault::Boolean(false));
 
-pub(crate) static ZSTD: BytesKind = BytesKind {
+pub(crate) static ZSTD: Kind = Kind {
     stores_checksum: |configuration| {
         configuration.and_then(|members| members.get("checksum")) == Some(&Json::Bool(true))
     },
@@ -32,18 +30,18 @@ pub(crate) static ZSTD: BytesKind = BytesKind {
         aliases: &[("zst", "zstd")],
         parts: &[Part::Level("level", LEVELS, 3), Part::Flag("checksum")],
     }),
-    ..BytesKind::new(
-        OF_V3,
-        |members, _| {
-            let checksum = members.given("checksum") == Some(&Json::Bool(true));
-            Some(Arc::new(Zstd { level: members.integer_value("level"), checksum }))
+    // `ZSTD_compressBound`, and a checksum.
+    size: SizeRule::AtMost(|decoded| decoded.checked_add((decoded >> 8) + 68)),
+    ..Kind::new(
+        |_| OF_V3,
+        |to| {
+            let checksum = to.members.given("checksum") == Some(&Json::Bool(true));
+            Some(Made::of_bytes(Zstd { level: to.members.integer_value("level"), checksum }))
         },
-        // `ZSTD_compressBound`, and a checksum.
-        SizeRule::AtMost(|decoded| decoded.checked_add((decoded >> 8) + 68)),
     )
 };
 
-pub(crate) static NUMCODECS: BytesKind = BytesKind { members: MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
+pub(crate) static NUMCODECS: Kind = Kind { members: |_| MEMBERS, v2: V2Form::SAME, shorthand: None, ..ZSTD };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Zstd {

@@ -8,25 +8,31 @@
 //! `"must_understand": false` is skipped by zarrs silently.
 
 mod array;
-mod narrow_integer;
 
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, Once};
 
+use array::{EitherCodec, OurCodec};
 use zarrs::array::codec::api::{CodecRuntimePluginV3, register_codec_v3};
 use zarrs::array::codec::{BytesCodec, TransposeCodec};
-use zarrs::array::data_type::api::{DataTypeRuntimePluginV3, register_data_type_v3};
-use zarrs::array::{BytesRepresentation, Codec, CodecTraitsV3, DataType as ZarrsType};
+use zarrs::array::data_type::api::{
+    DataTypeFillValueError, DataTypeFillValueMetadataError, DataTypeRuntimePluginV3, register_data_type_v3,
+};
+use zarrs::array::{
+    BytesRepresentation, Codec, CodecTraitsV3, DataType as ZarrsType, DataTypeTraits, FillValue as ZarrsFillValue,
+};
 use zarrs::metadata::v3::MetadataV3;
-use zarrs::plugin::PluginCreateError;
+use zarrs::metadata::{Configuration, DataTypeSize, FillValueMetadata};
+use zarrs::plugin::{ExtensionName, PluginCreateError, ZarrVersion};
 
 use super::kinds::BytesSize;
 use super::registry::{self, CodecKind, Entry};
-use crate::data_type::DataType;
+use crate::data_type::{DataType, FillValue, value_from_json, value_to_json};
 use crate::diagnostic::{Diagnostic, Profile};
+use crate::element::{NumberType, element_bits, is_of_type};
 use crate::metadata::{CodecMetadata, Json, Object};
-
-use array::{EitherCodec, OurCodec};
-pub use narrow_integer::NarrowIntegerDataType;
+use crate::with_element;
 
 /// Codecs that are not registered. Either zarrs itself has them and reads parts of chunks, or its types cannot
 /// represent their shape or elements.
@@ -39,14 +45,13 @@ pub fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         for entry in registry::all().filter(|entry| NOT_GIVEN.split_whitespace().all(|name| name != entry.name)) {
-            if entry.array.is_some() || entry.bytes.is_some() {
+            if entry.codec.is_some() {
                 let is_name = move |name: &str| name == entry.name;
                 let plugin = CodecRuntimePluginV3::new(is_name, move |metadata| create(&entry, metadata));
                 register_codec_v3(plugin);
             }
         }
-        let plugin =
-            DataTypeRuntimePluginV3::new(|name| narrow_integer::of_name(name).is_some(), narrow_integer::create);
+        let plugin = DataTypeRuntimePluginV3::new(|name| of_name(name).is_some(), create_narrow_integer);
         register_data_type_v3(plugin);
     });
 }
@@ -54,10 +59,10 @@ pub fn register() {
 /// Makes a codec of zarrs from its metadata.
 fn create(entry: &Entry, metadata: &MetadataV3) -> Result<Codec, PluginCreateError> {
     let own = CodecMetadata::new(entry.name, members(metadata.configuration()));
-    match entry.array {
+    match entry.codec.filter(|_| entry.kind != CodecKind::BytesToBytes) {
         Some(kind) => {
             let mut found = Vec::new();
-            kind.bind(&own, None, &mut found);
+            kind.bind(&own, None, registry::inner_kind, &mut found);
             checked(found)?;
         }
         // It is made only for its errors: zarrs reports them now, and each call makes the codec again.
@@ -128,4 +133,87 @@ fn checked(found: Vec<Diagnostic>) -> Result<(), String> {
     let errors: Vec<String> =
         found.into_iter().filter(|found| Profile::Read.forbids(found)).map(|found| found.message).collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+}
+
+// Integers of 2 to 31 bits as data types of zarrs. Their width is not a power of two, such as `uint10`.
+//
+// No registry has them. In memory they have the smallest primitive that fits, so `uint10` can be a `Vec<u16>`. A fill
+// value out of range is an error, and the codecs of this crate check the elements. The `BytesCodec` of zarrs, which
+// `ArrayBuilder` makes by default, does not take them: an array gets its `bytes` from metadata.
+
+/// An integer type of an odd width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NarrowIntegerDataType {
+    number_type: NumberType,
+}
+
+impl NarrowIntegerDataType {
+    /// Returns the data type of integers that do not use all bits of their primitive. `None` for others and for floats.
+    pub fn new(number_type: NumberType) -> Option<Self> {
+        (!number_type.is_whole() && !number_type.is_float()).then_some(NarrowIntegerDataType { number_type })
+    }
+}
+
+/// Returns the type of this name. `None` for any other name.
+fn of_name(name: &str) -> Option<NarrowIntegerDataType> {
+    DataType::from_name(name)?.number().and_then(NarrowIntegerDataType::new)
+}
+
+/// Makes the type that metadata name.
+fn create_narrow_integer(metadata: &MetadataV3) -> Result<ZarrsType, PluginCreateError> {
+    let name = metadata.name();
+    if !metadata.configuration_is_none_or_empty() {
+        return Err(PluginCreateError::from(format!("the data type `{name}` has no configuration")));
+    }
+    let data_type =
+        of_name(name).ok_or_else(|| PluginCreateError::from(format!("`{name}` is not an integer of an odd width")))?;
+    Ok(ZarrsType::new(data_type))
+}
+
+impl ExtensionName for NarrowIntegerDataType {
+    fn name(&self, version: ZarrVersion) -> Option<Cow<'static, str>> {
+        (version == ZarrVersion::V3).then(|| Cow::Owned(self.number_type.name()))
+    }
+}
+
+impl DataTypeTraits for NarrowIntegerDataType {
+    fn configuration(&self, _version: ZarrVersion) -> Configuration {
+        Configuration::default()
+    }
+
+    fn size(&self) -> DataTypeSize {
+        DataTypeSize::Fixed(self.number_type.size())
+    }
+
+    fn fill_value(
+        &self,
+        fill_value_metadata: &FillValueMetadata,
+        _version: ZarrVersion,
+    ) -> Result<ZarrsFillValue, DataTypeFillValueMetadataError> {
+        let text = serde_json::to_string(fill_value_metadata).map_err(|_| DataTypeFillValueMetadataError)?;
+        let json = Json::parse_str(&text).map_err(|_| DataTypeFillValueMetadataError)?;
+        let bits = value_from_json(self.number_type, &json).map_err(|_| DataTypeFillValueMetadataError)?.value;
+        Ok(ZarrsFillValue::new(FillValue::from_bits(self.number_type, bits).0))
+    }
+
+    fn metadata_fill_value(&self, fill_value: &ZarrsFillValue) -> Result<FillValueMetadata, DataTypeFillValueError> {
+        let bytes = fill_value.as_ne_bytes();
+        if bytes.len() != self.number_type.size() || !is_of_type(element_bits(bytes), self.number_type) {
+            return Err(DataTypeFillValueError);
+        }
+        let json = value_to_json(self.number_type, element_bits(bytes)).to_string();
+        serde_json::from_str(&json).map_err(|_| DataTypeFillValueError)
+    }
+
+    fn eq(&self, other: &dyn DataTypeTraits) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn compatible_element_types(&self) -> &'static [TypeId] {
+        with_element!(self.number_type.element(), T => const { &[TypeId::of::<T>()] })
+    }
 }

@@ -132,12 +132,12 @@ fn convert(codec: &CodecMetadata, data_type: &DataType) -> Result<Object, NotInV
         return Ok(with_id(id, configuration));
     }
     let entry = registry::find(name);
-    let by_type = |entry: Entry| (entry.array?.v2_id)(data_type);
+    let by_type = |entry: Entry| (entry.codec?.v2_id)(data_type);
     let Some(id) = entry.and_then(|entry| entry.v2.id().or_else(|| by_type(entry))) else {
         let help = entry.map_or(Entry::CHAIN_WITHOUT_IT, |entry| entry.without_v2);
         return Err(NotInV2::new(format!("the codec `{name}`")).with_help(help));
     };
-    let form = entry.and_then(|entry| entry.v2_form());
+    let form = entry.and_then(|entry| Some(entry.codec?.v2));
     let mut members = form.map_or(configuration.clone(), |form| (form.write)(configuration));
     // Not every version of numcodecs knows a member that was added later, such as `checksum` of `zstd`.
     for (member, default) in entry.map_or(&[][..], |entry| entry.defaults) {
@@ -225,7 +225,7 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
     configuration.remove("id");
     let dtype = |names: &[&str]| read_dtype(names.iter().find_map(|name| configuration.get(name))?);
     let entry = registry::of_v2(id);
-    let types = match entry.and_then(|entry| entry.array?.v2_types) {
+    let types = match entry.and_then(|entry| entry.codec?.v2_types) {
         Some((decoded, encoded)) => [decoded, encoded].map(|text| read_dtype(&text.into())),
         None => [dtype(&["dtype", "decode_dtype"]), dtype(&["astype", "encode_dtype", "dtype"])],
     };
@@ -235,7 +235,7 @@ fn read_codec(json: &Json, pointer: &str, item_size: u64, diagnostics: &mut Vec<
         // An unknown filter most likely changes values, a compressor does not.
         if pointer == "/compressor" { CodecKind::BytesToBytes } else { CodecKind::ArrayToArray }
     });
-    let (name, configuration) = match (entry, entry.and_then(|entry| entry.v2_form())) {
+    let (name, configuration) = match (entry, entry.and_then(|entry| Some(entry.codec?.v2))) {
         (None, _) => (format!("numcodecs.{id}"), Some(configuration)),
         (Some(entry), None) => (entry.name.to_owned(), Some(configuration)),
         (Some(entry), Some(form)) => {
@@ -268,7 +268,7 @@ fn read_dtype(json: &Json) -> Option<Dtype> {
 /// assumes the same order for the result. So it cannot write a chunk of big-endian elements, and reads other numbers
 /// than were written.
 fn big_endian_fault(codec: &CodecMetadata, stored: &Dtype) -> Option<Diagnostic> {
-    let kind = registry::find(&codec.name).and_then(|entry| entry.array);
+    let kind = registry::find(&codec.name).and_then(|entry| entry.codec);
     let is_little = kind.is_some_and(|kind| kind.is_little_endian_in_v2);
     (is_little && stored.order == Some(V2ByteOrder::Big)).then(|| {
         Diagnostic::new(code::V2_CODEC, format!("`{}` takes no big-endian elements", codec.name))

@@ -168,7 +168,7 @@ fn every_module_of_the_library_is_a_row() {
 
 #[test]
 fn severity_is_decided_by_the_table_and_the_options_of_validate_alone() {
-    let deciders = [Path::new("diagnostic/severity.rs"), Path::new("operation/validate.rs")];
+    let deciders = [Path::new("diagnostic/code.rs"), Path::new("operation/validate.rs")];
     for source in sources().iter().filter(|source| !deciders.contains(&source.path.as_path())) {
         for (number, line) in &source.lines {
             assert!(!line.contains(".severity = "), "{}:{number}: judge it by a Profile", source.path.display());

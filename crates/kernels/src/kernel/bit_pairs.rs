@@ -6,13 +6,11 @@
 //! magnitude. Else neighbours on both sides of a power of two would differ in all of its bits. Integers are counted
 //! unchanged. NaN and missing elements form no pairs.
 
-mod information;
-
 use super::dispatch::{TileKernel, TileLoop};
+use super::double::approximate;
 use super::missing::MissingFilter;
 use crate::element::{Element, NumberType};
 use crate::with_element;
-pub use information::Information;
 
 /// The number of bits of the widest element.
 pub const POSITIONS: usize = 64;
@@ -121,9 +119,9 @@ fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
     let size = size_of::<T>();
     let mut is_any_nan = false;
     for (element, pattern) in elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size)) {
-        let (bits, is_nan) = bytemuck::pod_read_unaligned::<T>(element).pattern();
-        pattern.copy_from_slice(bytemuck::bytes_of(&bits));
-        is_any_nan |= is_nan;
+        let element = bytemuck::pod_read_unaligned::<T>(element);
+        pattern.copy_from_slice(bytemuck::bytes_of(&element.pattern()));
+        is_any_nan |= element.is_nan();
     }
     *has_missing = is_any_nan;
     if !is_any_nan {
@@ -133,7 +131,7 @@ fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
     valid.resize(elements.len(), u8::MAX);
     let each = elements.chunks_exact(size).zip(patterns.chunks_exact_mut(size));
     for ((element, pattern), valid) in each.zip(valid.chunks_exact_mut(size)) {
-        if bytemuck::pod_read_unaligned::<T>(element).pattern().1 {
+        if bytemuck::pod_read_unaligned::<T>(element).is_nan() {
             pattern.fill(0);
             valid.fill(0);
         }
@@ -142,21 +140,20 @@ fn fill_as<T: Pattern>(elements: &[u8], block: &mut Block) {
 
 /// An element whose bits are counted.
 trait Pattern: Element {
-    /// Returns its pattern, in a type of the same size, and true if it is NaN.
-    fn pattern(self) -> (Self::Bits, bool);
-    type Bits: bytemuck::Pod;
+    /// Returns its pattern, as the element that has these bits.
+    #[inline(always)]
+    fn pattern(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        false
+    }
 }
 
 macro_rules! pattern_of_integer {
-    ($($type:ty),*) => {$(
-        impl Pattern for $type {
-            type Bits = $type;
-            #[inline(always)]
-            fn pattern(self) -> ($type, bool) {
-                (self, false)
-            }
-        }
-    )*};
+    ($($type:ty),*) => { $(impl Pattern for $type {})* };
 }
 pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
 
@@ -166,9 +163,8 @@ pattern_of_integer!(i8, i16, i32, i64, u8, u16, u32, u64);
 macro_rules! pattern_of_float {
     ($type:ty as $bits:ty, $significand_bits:literal) => {
         impl Pattern for $type {
-            type Bits = $bits;
             #[inline(always)]
-            fn pattern(self) -> ($bits, bool) {
+            fn pattern(self) -> Self {
                 const SIGN: $bits = 1 << (<$bits>::BITS - 1);
                 const EXPONENT: $bits = (SIGN - 1) & !((1 << $significand_bits) - 1);
                 const BIAS: $bits = EXPONENT >> $significand_bits >> 1;
@@ -176,7 +172,12 @@ macro_rules! pattern_of_float {
                 let exponent = ((bits & EXPONENT) >> $significand_bits).cast_signed() - BIAS.cast_signed();
                 let sign = if exponent < 0 { SIGN >> 1 } else { 0 };
                 let magnitude = exponent.unsigned_abs() << $significand_bits;
-                (bits & !EXPONENT | sign | magnitude, self.is_nan())
+                Self::from_bits(bits & !EXPONENT | sign | magnitude)
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                <$type>::is_nan(self)
             }
         }
     };
@@ -501,5 +502,97 @@ pub fn leading_bits(number_type: NumberType) -> usize {
     match number_type.fraction_bits() {
         Some(fraction) => number_type.size() * 8 - fraction as usize,
         None => usize::from(number_type.integer_bounds().is_some_and(|(least, _)| least < 0)),
+    }
+}
+
+// Computes information in bits from counts.
+
+/// The bitwise real information along a dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Information {
+    /// The pairs from which it was computed.
+    pub pairs: u64,
+    /// Information in bits, from 0 to 1, by position from the most significant on.
+    pub by_position: Vec<f64>,
+    /// The information that random bits seem to have in this number of pairs, in one case of a hundred. No more than
+    /// this counts as none.
+    pub insignificant: f64,
+}
+
+/// The quantile of the standard normal distribution at 0.995: 99 % of it are within ±this value.
+const QUANTILE_99: f64 = 2.575_829_303_548_900_4;
+
+/// The number of last positions. Their information is assumed to be only chance and rounding.
+const TAIL: usize = 4;
+
+/// A position must have more than this factor times the information of the last ones.
+const BEYOND_TAIL: f64 = 1.5;
+
+impl BitPairs {
+    /// Returns the information of elements of `width` bits. It is 0 if there is no pair.
+    pub fn information(&self, width: usize) -> Information {
+        let count = approximate(self.pairs);
+        let of = |position: usize| {
+            if self.pairs == 0 {
+                return 0.0;
+            }
+            let (first, second, both) = (self.first[position], self.second[position], self.both[position]);
+            let neither = self.pairs - first - (second - both);
+            let share = |count_of: u64| approximate(count_of) / count;
+            let (one, other) = (share(first), share(second));
+            let term = |joint: u64, of_one: f64, of_other: f64| {
+                let joint = share(joint);
+                if joint == 0.0 { 0.0 } else { joint * (joint / (of_one * of_other)).ln() }
+            };
+            let sum = term(neither, 1.0 - one, 1.0 - other)
+                + term(second - both, 1.0 - one, other)
+                + term(first - both, one, 1.0 - other)
+                + term(both, one, other);
+            (sum / std::f64::consts::LN_2).clamp(0.0, 1.0)
+        };
+        Information {
+            pairs: self.pairs,
+            by_position: (0..width.min(POSITIONS)).rev().map(of).collect(),
+            insignificant: free_entropy(count),
+        }
+    }
+}
+
+/// Returns the entropy that `count` coin tosses may seem to lack. The share of heads is the end of the interval with 99
+/// of 100 such series. (The binomial distribution is approximated by a normal one.)
+fn free_entropy(count: f64) -> f64 {
+    if count == 0.0 {
+        return 1.0;
+    }
+    let heads = (0.5 + QUANTILE_99 / (2.0 * count.sqrt())).min(1.0);
+    let entropy = |share: f64| if share > 0.0 { -share * share.log2() } else { 0.0 };
+    1.0 - entropy(heads) - entropy(1.0 - heads)
+}
+
+impl Information {
+    /// Returns the information that chance does not explain. A position has none if it shows no more than random bits.
+    /// Nor has it any if it shows no more than 1.5 times the most of the last four.
+    pub fn real(&self) -> Vec<f64> {
+        let tail = self.by_position.iter().rev().take(TAIL).copied().fold(0.0, f64::max);
+        let least = self.insignificant.max(tail * BEYOND_TAIL);
+        self.by_position.iter().map(|found| if *found > least { *found } else { 0.0 }).collect()
+    }
+
+    /// Returns the fewest positions from the most significant on that contain more than this share of the real
+    /// information. `None` if there is none.
+    pub fn kept(&self, share: f64) -> Option<usize> {
+        let real = self.real();
+        let total: f64 = real.iter().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let mut sum = 0.0;
+        let passed = real.iter().position(|found| {
+            sum += found;
+            sum / total > share
+        });
+        // Sums of the same numbers in the same order: the last reaches the total.
+        let last = || real.iter().rposition(|found| *found > 0.0).unwrap_or(0);
+        Some(passed.unwrap_or_else(last) + 1)
     }
 }

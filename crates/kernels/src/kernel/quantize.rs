@@ -4,7 +4,6 @@
 //! equals the real one, including true division. The differences are measured while a tile is in the cache. For readers
 //! that decode by CF attributes, codes are measured afterwards, decoded as these readers do.
 
-mod constants;
 mod pass;
 
 use bytemuck::pod_read_unaligned;

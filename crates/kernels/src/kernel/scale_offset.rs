@@ -8,10 +8,10 @@ use std::ops::{Add, Div, Mul, Sub};
 use half::bf16;
 use num_traits::{AsPrimitive, Float as _, One as _, WrappingAdd, WrappingMul, WrappingShr, WrappingSub, Zero as _};
 
+use super::dispatch::ResultTable;
 use super::dispatch::{Conversion, TileConversion};
 use super::exact::Value;
 use super::narrow::FloatElement;
-use super::result_table::ResultTable;
 use super::tile::{convert_each, for_each_tile};
 use super::{ElementFault, FaultKind, Rounding};
 use crate::element::{Element, ElementType, FloatFormat, NumberType, integer_of, is_of_type, low_bits};

@@ -2,7 +2,7 @@ use half::f16;
 
 use zarrcast_kernels::element::{Element, ElementType, NumberType};
 use zarrcast_kernels::kernel::InstructionSet;
-use zarrcast_kernels::kernel::summary::{Summary, SummaryScan};
+use zarrcast_kernels::kernel::statistics::{Summary, SummaryScan};
 
 fn summary<T: Element>(values: &[T], counted: T) -> (SummaryScan, Summary) {
     let scan = SummaryScan::new(NumberType::of(T::TYPE), counted.to_bits64());

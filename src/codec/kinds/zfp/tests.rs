@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use super::*;
 use crate::codec::kinds::coding::{decoded, encoded, noise};
-use crate::codec::kinds::{ArrayRepresentation, Representation};
+use crate::codec::kinds::{ArrayRepresentation, InnerKind, Representation};
 
-fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (BoundArray, Vec<&'static str>) {
+fn bound(data_type: &str, shape: &[u64], configuration: &str) -> (Made, Vec<&'static str>) {
     bound_as(("zfp", &ZFP), data_type, shape, configuration)
 }
 
 fn bound_as(
-    (name, kind): (&str, &ArrayKind),
+    (name, kind): (&str, &Kind),
     data_type: &str,
     shape: &[u64],
     configuration: &str,
-) -> (BoundArray, Vec<&'static str>) {
+) -> (Made, Vec<&'static str>) {
     let codec = CodecMetadata::new(name, Json::parse_str(configuration).unwrap().as_object().cloned());
     let data_type = DataType::from_name(data_type).unwrap();
     let array = ArrayRepresentation { data_type, shape: shape.to_vec(), fill_value: None };
     let mut found = Vec::new();
-    let bound = kind.bind(&codec, Some(&array), &mut found);
+    let bound = kind.bind(&codec, Some(&array), |_| InnerKind::NotRun, &mut found);
     (bound, found.iter().map(|found| found.code).collect())
 }
 
@@ -34,7 +34,7 @@ const SHAPES: [&[u64]; 5] = [&[1], &[77], &[5, 9], &[3, 4, 5], &[2, 3, 5, 1]];
 fn reversible_gives_every_bit_back_within_its_bound() {
     for name in ["int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64"] {
         for shape in SHAPES {
-            let BoundArray { codec, output } = bound(name, shape, r#"{"mode":"reversible"}"#).0;
+            let Made { codec, output } = bound(name, shape, r#"{"mode":"reversible"}"#).0;
             let (codec, size) = (codec.unwrap(), DataType::from_name(name).unwrap().size().unwrap());
             let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
             let elements = noise(count * size);

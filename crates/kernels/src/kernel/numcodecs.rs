@@ -9,9 +9,6 @@
 //!
 //! Documentation: <https://numcodecs.readthedocs.io/en/stable/filter/>
 
-mod delta;
-mod fixed_scale_offset;
-
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
 
@@ -22,10 +19,7 @@ use super::cast::{Cast, CastOptions};
 use super::tile::{TileBuffer, for_each_tile};
 use super::{ElementFault, FaultKind, OutOfRange, Rounding};
 use crate::element::{Element, ElementType, NumberType};
-use crate::{with_element, with_float};
-
-pub use delta::{Delta, delta, promoted};
-pub use fixed_scale_offset::{GREATEST_DIGITS, LEAST_DIGITS, fixed_scale_offset, quantize, scale_exponent};
+use crate::{with_element, with_float, with_integer};
 
 /// The element types of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +46,8 @@ pub struct ElementFilter {
     pub types: (NumberType, NumberType),
     encode: Arc<ConvertElements>,
     decode: Arc<ConvertElements>,
-    /// The filter if it is `delta`, the only one that does not convert each element by itself.
-    pub delta: Option<Delta>,
+    /// True for `delta`, the only filter that does not convert each element by itself.
+    pub is_delta: bool,
 }
 
 /// Converts as many native-endian elements as both slices have.
@@ -71,7 +65,7 @@ impl ElementFilter {
         encode: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault> + Send + Sync + 'static,
         decode: impl Fn(&[u8], &mut [u8]) -> Result<(), ElementFault> + Send + Sync + 'static,
     ) -> Self {
-        ElementFilter { types, encode: Arc::new(encode), decode: Arc::new(decode), delta: None }
+        ElementFilter { types, encode: Arc::new(encode), decode: Arc::new(decode), is_delta: false }
     }
 
     /// Encodes as many native-endian elements as both slices have.
@@ -82,6 +76,16 @@ impl ElementFilter {
     /// Decodes as many native-endian elements as both slices have.
     pub fn decode(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), ElementFault> {
         (self.decode)(encoded, decoded)
+    }
+
+    /// Returns true for integers of one type. Their differences by `delta` wrap.
+    pub fn wraps_in_place(&self) -> bool {
+        self.types.0 == self.types.1 && !self.types.0.is_float()
+    }
+
+    /// Returns true if `delta` of these types decodes every value exactly: integers whose sums are integers.
+    pub fn is_exact(&self) -> bool {
+        !self.types.0.is_float() && !promoted(self.types.0, self.types.1).is_float()
     }
 }
 
@@ -285,4 +289,190 @@ fn truth(source_type: NumberType, source: &[u8], target: &mut [u8]) -> Result<()
             map_elements::<T, u8>(source, target, |value| Ok(u8::from(float64(value) != 0.0)))
         })
     })
+}
+
+// `fixedscaleoffset`: `around((x - offset) * scale)` cast to `astype`. Decoding is `(x / scale) + offset`, cast to
+// `dtype` last (SEMANTICS: A1.10).
+//
+// Floats are computed in their own type. Integers stay integers and wrap if the numbers of the configuration are
+// integers of the same type. A quotient of integers, and integers with a float, are float64. A value that does not fit
+// `astype` wraps, too, or becomes infinite, as in numpy. Only NaN, infinities and values too great to wrap are faults.
+
+/// Returns the float type in which a type divides.
+fn quotient(number_type: NumberType) -> NumberType {
+    if number_type.is_float() { number_type } else { NumberType::of(ElementType::Float64) }
+}
+
+/// Returns a number of a configuration as the nearest float64, as Python does.
+fn float(number: PythonNumber) -> f64 {
+    match number {
+        PythonNumber::Integer(integer) => integer.as_(),
+        PythonNumber::Float(float) => float,
+    }
+}
+
+/// Returns a number of a configuration as an integer of the type. `None` if it is not one.
+fn integer<T: Number>(number: PythonNumber) -> Option<T> {
+    match number {
+        PythonNumber::Integer(integer) if !T::TYPE.is_float() => num_traits::cast(integer),
+        _ => None,
+    }
+}
+
+/// Binds `fixedscaleoffset` to `dtype` and `astype`. `offset` is subtracted first, then the result is multiplied by
+/// `scale`.
+pub fn fixed_scale_offset(
+    (decoded, encoded): (NumberType, NumberType),
+    offset: PythonNumber,
+    scale: PythonNumber,
+) -> ElementFilter {
+    let between = with_element!(decoded.element(), T => {
+        let stays = integer::<T>(offset).is_some() && integer::<T>(scale).is_some();
+        if stays { decoded } else { quotient(decoded) }
+    });
+    let encode = NumpyCast::new(between, encoded, OverflowRule::Numpy);
+    let decode = NumpyCast::new(quotient(encoded), decoded, OverflowRule::Numpy);
+    let encode = move |elements: &[u8], results: &mut [u8]| {
+        with_integer!(
+            decoded.element(),
+            T => match (integer::<T>(offset), integer::<T>(scale)) {
+                (Some(offset), Some(scale)) => {
+                    encode.after_each(elements, results, |value: T| Ok(value.minus(offset).times(scale)))
+                }
+                // An offset of the same integer type is subtracted as integers.
+                (Some(offset), _) => {
+                    let scale = float(scale);
+                    encode.after_each(elements, results, |value: T| Ok((float64(value.minus(offset)) * scale).rounded()))
+                }
+                _ => {
+                    let (offset, scale) = (float(offset), float(scale));
+                    encode.after_each(elements, results, |value: T| Ok(((float64(value) - offset) * scale).rounded()))
+                }
+            },
+            else with_float!(
+                decoded.element(),
+                T => {
+                    let (offset, scale) = (T::nearest(float(offset)), T::nearest(float(scale)));
+                    encode.after_each(elements, results, |value: T| Ok(value.minus(offset).times(scale).rounded()))
+                },
+                else Ok(())
+            )
+        )
+    };
+    let decode = move |elements: &[u8], results: &mut [u8]| {
+        with_float!(
+            encoded.element(),
+            T => {
+                let (offset, scale) = (T::nearest(float(offset)), T::nearest(float(scale)));
+                decode.after_each(elements, results, |value: T| Ok(value / scale + offset))
+            },
+            else with_integer!(
+                encoded.element(),
+                T => {
+                    let (offset, scale) = (float(offset), float(scale));
+                    decode.after_each(elements, results, |value: T| Ok(float64(value) / scale + offset))
+                },
+                else Ok(())
+            )
+        )
+    };
+    ElementFilter::new((decoded, encoded), encode, decode)
+}
+
+/// With fewer digits numcodecs itself fails with an overflow.
+pub const LEAST_DIGITS: i32 = -308;
+
+/// With more digits numcodecs itself fails with an overflow.
+pub const GREATEST_DIGITS: i32 = 307;
+
+/// Returns the exponent of the scale: the least integer that is not below `digits` times log2(10).
+#[expect(clippy::cast_possible_truncation, reason = "for so few digits it is at most 1024")]
+pub fn scale_exponent(digits: i32) -> i32 {
+    (f64::from(digits) * std::f64::consts::LOG2_10).ceil() as i32
+}
+
+/// Binds `quantize` to the floats `dtype` and `astype`, and decimal digits from [`LEAST_DIGITS`] to
+/// [`GREATEST_DIGITS`].
+pub fn quantize((decoded, encoded): (NumberType, NumberType), digits: i32) -> ElementFilter {
+    let scale = 2_f64.powi(scale_exponent(digits.clamp(LEAST_DIGITS, GREATEST_DIGITS)));
+    let encode = NumpyCast::new(decoded, encoded, OverflowRule::Fault);
+    let decode = NumpyCast::new(encoded, decoded, OverflowRule::Numpy);
+    let encode = move |elements: &[u8], results: &mut [u8]| {
+        with_float!(decoded.element(), T => {
+            let scale = T::nearest(scale);
+            encode.after_each(elements, results, |value: T| {
+                let rounded = (scale * value).rounded() / scale;
+                if rounded.is_finite() || !value.is_finite() { Ok(rounded) } else { Err(FaultKind::Overflow) }
+            })
+        }, else Ok(()))
+    };
+    ElementFilter::new((decoded, encoded), encode, move |elements, results| decode.convert(elements, results))
+}
+
+// `delta`: the first element, then the difference of each to the one before it.
+//
+// Differences are computed in `dtype`, where integers wrap, and cast to `astype`. Decoding adds in the type that can
+// represent both, or in float64 if no integer can. It casts every sum to `dtype` last (run, numpy 2.4).
+
+/// Returns the least type that can represent two others, as numpy promotes them. It is float64 if there is none.
+pub fn promoted(one: NumberType, other: NumberType) -> NumberType {
+    let float = |bits: u32| match bits {
+        ..=16 => NumberType::of(ElementType::Float16),
+        17..=32 => NumberType::of(ElementType::Float32),
+        _ => NumberType::of(ElementType::Float64),
+    };
+    let is_signed = |number: NumberType| number.element().is_signed_integer();
+    // Bits of a float that can represent all integers of a type.
+    let as_float = |number: NumberType| if number.is_float() { number.bits() } else { 2 * number.bits() };
+    if one.is_float() || other.is_float() {
+        return float(as_float(one).max(as_float(other)));
+    }
+    // An unsigned integer needs twice the bits with a sign.
+    let as_signed = |number: NumberType| if is_signed(number) { number.bits() } else { 2 * number.bits() };
+    let (signed, bits) = if is_signed(one) == is_signed(other) {
+        (is_signed(one), one.bits().max(other.bits()))
+    } else {
+        (true, as_signed(one).max(as_signed(other)))
+    };
+    NumberType::integer(signed, bits).unwrap_or(NumberType::of(ElementType::Float64))
+}
+
+/// Binds `delta` to `dtype` and `astype`.
+pub fn delta(decoded: NumberType, encoded: NumberType) -> ElementFilter {
+    let sum = promoted(decoded, encoded);
+    let after_difference = NumpyCast::new(decoded, encoded, OverflowRule::Reversible);
+    let to_sum = NumpyCast::new(encoded, sum, OverflowRule::Numpy);
+    let from_sum = NumpyCast::new(sum, decoded, OverflowRule::Numpy);
+    // A sum that wraps corrects a difference that has wrapped. Floats do not wrap.
+    let wraps = decoded.is_float() || !sum.is_float();
+    let encode = move |elements: &[u8], results: &mut [u8]| with_element!(decoded.element(), T => after_difference.after_each(elements, results, differences::<T>(wraps)));
+    let decode = move |elements: &[u8], results: &mut [u8]| {
+        with_element!(sum.element(), T => {
+            let mut total: Option<T> = None;
+            from_sum.after::<T>((elements, encoded.size()), results, |source, sums| {
+                to_sum.convert(source, sums)?;
+                for element in bytemuck::try_cast_slice_mut::<u8, T>(sums).unwrap_or_default() {
+                    // The sum goes on over all tiles of the chunk.
+                    let next = total.map_or(*element, |total| total.plus(*element));
+                    (*element, total) = (next, Some(next));
+                }
+                Ok(())
+            })
+        })
+    };
+    ElementFilter { is_delta: true, ..ElementFilter::new((decoded, encoded), encode, decode) }
+}
+
+/// Returns the function that turns each element into its difference from the one before it.
+fn differences<T: Number>(wraps: bool) -> impl FnMut(T) -> Result<T, FaultKind> {
+    let mut previous: Option<T> = None;
+    move |element| {
+        let Some(last) = previous.replace(element) else { return Ok(element) };
+        let exact = || element.to_i128().zip(last.to_i128()).map(|(one, other)| one - other);
+        if wraps || exact().and_then(num_traits::cast::<i128, T>).is_some() {
+            Ok(element.minus(last))
+        } else {
+            Err(FaultKind::Overflow)
+        }
+    }
 }
