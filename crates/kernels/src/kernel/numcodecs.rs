@@ -342,7 +342,8 @@ pub fn fixed_scale_offset(
                 // An offset of the same integer type is subtracted as integers.
                 (Some(offset), _) => {
                     let scale = float(scale);
-                    encode.after_each(elements, results, |value: T| Ok((float64(value.minus(offset)) * scale).rounded()))
+                    let scaled = |value: T| Ok((float64(value.minus(offset)) * scale).rounded());
+                    encode.after_each(elements, results, scaled)
                 }
                 _ => {
                     let (offset, scale) = (float(offset), float(scale));
@@ -445,7 +446,11 @@ pub fn delta(decoded: NumberType, encoded: NumberType) -> ElementFilter {
     let from_sum = NumpyCast::new(sum, decoded, OverflowRule::Numpy);
     // A sum that wraps corrects a difference that has wrapped. Floats do not wrap.
     let wraps = decoded.is_float() || !sum.is_float();
-    let encode = move |elements: &[u8], results: &mut [u8]| with_element!(decoded.element(), T => after_difference.after_each(elements, results, differences::<T>(wraps)));
+    let encode = move |elements: &[u8], results: &mut [u8]| {
+        with_element!(decoded.element(), T => {
+            after_difference.after_each(elements, results, differences::<T>(wraps))
+        })
+    };
     let decode = move |elements: &[u8], results: &mut [u8]| {
         with_element!(sum.element(), T => {
             let mut total: Option<T> = None;

@@ -342,8 +342,8 @@ const LANES: usize = 16;
 
 /// An element type whose tiles can be summarised. All values are exact in float64, unless it has its own `moments`.
 trait Summed: Ordered {
-    /// Returns the sums over finite elements. The first pivot is the middle of the extremes, so that one pass computes both. If it is so
-    /// far from the mean that the squares would lose bits, a second pass uses the mean.
+    /// Returns the sums over finite elements. The first pivot is the middle of the extremes, so that one pass computes
+    /// both. If it is so far from the mean that the squares would lose bits, a second pass uses the mean.
     #[inline(always)]
     fn moments(elements: &[Self], finite: u64, extremes: (Self, Self), scale: f64) -> Moments {
         let count = approximate(finite);
