@@ -147,18 +147,13 @@ impl OpenedObject<'_> {
         self.array.inside(&self.array.subchunk_grid.region_of(position))
     }
 
-    /// Returns the elements of a unit, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
+    /// Returns the elements of a unit, cropped to `part`, or `None` if it is absent. Uses the array's cache, and adds the unit to it if
     /// wanted.
-    pub fn read<'b>(
-        &self,
-        position: &[u64],
-        subchunk: &Region,
-        buffers: &'b mut ReadBuffers,
-    ) -> Result<Option<&'b [u8]>> {
+    pub fn read<'b>(&self, position: &[u64], part: &Region, buffers: &'b mut ReadBuffers) -> Result<Option<&'b [u8]>> {
         let (chain, cache) = (&*self.array.chain_of_subchunk(&self.subchunks.start)?, &self.array.cache);
         if let Some(chunk) = cache.get(position) {
             // The cached bytes are the elements if no other codec changes them and nothing is cropped.
-            if chain.num_noop_codecs() == chain.bytes_index() && subchunk.shape == chain.decoded().shape {
+            if chain.num_noop_codecs() == chain.bytes_index() && part.shape == chain.decoded().shape {
                 return Ok(Some(&buffers.kept.insert(chunk).bytes));
             }
             buffers.bytes.clear();
@@ -172,7 +167,7 @@ impl OpenedObject<'_> {
             buffers.decode(chain, chain.bytes_index()..chain.codecs().len())?;
             cache.keep(position, chain, &buffers.bytes, stored);
         }
-        Ok(Some(buffers.elements(chain, subchunk, || self.array.subchunk_grid.start_of(position))?))
+        Ok(Some(buffers.elements(chain, part, || self.array.subchunk_grid.start_of(position))?))
     }
 }
 

@@ -11,19 +11,8 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::grid::{Grid, PartOf, Region, zip_with};
 
 /// The members of an array's document.
-const MEMBERS: [&str; 11] = [
-    "zarr_format",
-    "node_type",
-    "shape",
-    "data_type",
-    "chunk_grid",
-    "chunk_key_encoding",
-    "fill_value",
-    "codecs",
-    "attributes",
-    "dimension_names",
-    "storage_transformers",
-];
+const MEMBERS: &str = "zarr_format node_type shape data_type chunk_grid chunk_key_encoding fill_value codecs attributes \
+    dimension_names storage_transformers";
 
 /// The readable members of an array's `zarr.json`, and all of its faults.
 ///
@@ -101,7 +90,7 @@ impl ArrayDocument {
             attributes: read_attributes(object, found),
             dimension_names: names.and_then(|json| read_names(json, shape.as_deref(), found)),
             storage_transformers: read_storage_transformers(object, found),
-            unknown: read_unknown(document, &MEMBERS, found),
+            unknown: read_unknown(document, MEMBERS, found),
             shape,
             diagnostics,
         }

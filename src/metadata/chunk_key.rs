@@ -25,13 +25,8 @@ impl Separator {
     }
 
     /// Reads the member at `pointer`. Without it, the separator is `default`.
-    pub(super) fn read(
-        member: Option<&Json>,
-        default: Self,
-        pointer: &str,
-        found: &mut Vec<Diagnostic>,
-    ) -> Option<Self> {
-        let Some(json) = member else { return Some(default) };
+    pub(super) fn read(json: Option<&Json>, default: Self, pointer: &str, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let Some(json) = json else { return Some(default) };
         match json.as_str() {
             Some(".") => Some(Separator::Dot),
             Some("/") => Some(Separator::Slash),

@@ -5,7 +5,7 @@ use super::json::{Json, Object, member_pointer};
 use crate::diagnostic::{Diagnostic, code};
 
 /// The members of a group's document, with zarr-python's `consolidated_metadata`.
-const MEMBERS: [&str; 4] = ["zarr_format", "node_type", "attributes", "consolidated_metadata"];
+const MEMBERS: &str = "zarr_format node_type attributes consolidated_metadata";
 
 /// The kind of a node, from its document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl GroupDocument {
         read_head(object, "group", &mut diagnostics);
         let attributes = read_attributes(object, &mut diagnostics);
         let consolidated_metadata = object.get("consolidated_metadata").cloned();
-        let unknown = read_unknown(document, &MEMBERS, &mut diagnostics);
+        let unknown = read_unknown(document, MEMBERS, &mut diagnostics);
         GroupDocument { attributes, consolidated_metadata, unknown, diagnostics }
     }
 }
@@ -92,11 +92,11 @@ pub(super) fn read_attributes(object: &Object, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// Returns at most `MAX_FAULTS` members that are not `known`. Each is a fault, unless it is an object with
+/// Returns at most `MAX_FAULTS` members that are not `known`, a list with spaces between. Each is a fault, unless it is an object with
 /// `"must_understand": false`. Also reports repeated names anywhere in the document.
-pub(super) fn read_unknown(document: &Json, known: &[&str], diagnostics: &mut Vec<Diagnostic>) -> Object {
+pub(super) fn read_unknown(document: &Json, known: &str, diagnostics: &mut Vec<Diagnostic>) -> Object {
     let unknown = document.as_object().into_iter().flat_map(Object::iter);
-    let unknown = unknown.filter(|(name, _)| !known.contains(name)).take(MAX_FAULTS);
+    let unknown = unknown.filter(|(name, _)| known.split(' ').all(|known| known != *name)).take(MAX_FAULTS);
     let unknown: Object = unknown.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let must_understand = |value: &Json| value.get("must_understand") != Some(&Json::Bool(false));
     for (name, _) in unknown.iter().filter(|(_, value)| must_understand(value)) {

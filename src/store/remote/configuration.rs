@@ -27,15 +27,8 @@ const CREDENTIALS: Duration = Duration::from_secs(4);
 
 /// Settings without effect. The URL contains the bucket, and the other settings concern operations that are never or
 /// always used.
-const UNUSED: [&str; 7] = [
-    "aws_bucket",
-    "aws_conditional_put",
-    "aws_copy_if_not_exists",
-    "aws_disable_tagging",
-    "azure_container_name",
-    "azure_disable_tagging",
-    "google_bucket",
-];
+const UNUSED: &str = "aws_bucket aws_conditional_put aws_copy_if_not_exists aws_disable_tagging azure_container_name \
+    azure_disable_tagging google_bucket";
 /// Valid values of `AWS_SERVER_SIDE_ENCRYPTION`.
 const ENCRYPTIONS: [&str; 4] = ["AES256", "aws:kms", "aws:kms:dsse", "sse-c"];
 
@@ -99,7 +92,7 @@ pub(crate) fn has_effect(name: &str, value: &str, kind: Option<Kind>) -> bool {
         // HTTP is allowed for every endpoint, so only the value `true` is respected.
         Ok(ClientConfigKey::AllowHttp) => value == "true",
         Ok(_) => false,
-        Err(_) => !UNUSED.contains(&name.as_str()),
+        Err(_) => UNUSED.split(' ').all(|unused| unused != name),
     })
 }
 

@@ -132,22 +132,16 @@ impl Service {
         })
     }
 
-    /// Runs a change of `object_store` through this service. Returns its result and the headers of the answer.
-    pub(super) async fn change<T>(
-        &self,
-        call: Call,
-        work: impl Future<Output = CallResult<T>>,
-    ) -> Result<(T, HeaderMap), Failure> {
-        let (made, answer) = self.run(call, work).await?;
-        match made {
-            Ok(made) => Ok((made, answer.headers)),
+    /// Runs a change of `object_store` through this service. Returns its result.
+    pub(super) async fn change<T>(&self, call: Call, work: impl Future<Output = CallResult<T>>) -> Result<T, Failure> {
+        self.run(call, work).await?.0.map_err(|error| match error {
             // Azure removes objects by a batch. The batch succeeds, and its body contains the status of each object.
-            Err(object_store::Error::NotFound { .. }) => Err(Failure::of_status(StatusCode::NOT_FOUND)),
-            Err(error) => Err(Failure::Final(
-                format!("the answer cannot be read: {}", cause(&error)),
-                "check that the address is that of a store, and its endpoint",
-            )),
-        }
+            object_store::Error::NotFound { .. } => Failure::of_status(StatusCode::NOT_FOUND),
+            error => {
+                let why = format!("the answer cannot be read: {}", cause(&error));
+                Failure::Final(why, "check that the address is that of a store, and its endpoint")
+            }
+        })
     }
 
     /// Runs a call of `object_store` through this service. Returns its result, which is an error for all reads, and the
