@@ -6,7 +6,6 @@ pub mod chunk_set;
 pub mod fault;
 pub mod listing;
 pub mod reader;
-pub mod shard;
 pub mod stored;
 
 pub use chunk_cache::{ArrayCache, ChunkCache, PIECE, ReadBuffers};
@@ -14,5 +13,4 @@ pub use chunk_set::{ChunkSet, ChunkSetBuilder, position};
 pub use fault::{ChunkFault, Fault, Interrupt, ObjectOf, Result};
 pub use listing::{FOLDER, Listing, Purpose, Sizes, UnexpectedKey, UnexpectedKeyKind};
 pub use reader::{InPieces, OpenedObject, SubchunkSource, crop, each_piece_of, element_fault};
-pub use shard::ShardLayout;
-pub use stored::{MOST_OPEN_SHARDS, Missing, StoredArray, at, filled, unbound};
+pub use stored::{MOST_OPEN_SHARDS, Missing, ShardLayout, ShardWriter, StoredArray, at, filled, unbound};

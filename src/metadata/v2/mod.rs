@@ -6,19 +6,17 @@
 
 mod chain;
 mod dtype;
-mod fill_value;
 
+use super::array::{read_format, read_object, read_repeated, required};
 use super::chunk_grid::{read_chunk_shape, read_shape};
 use super::extension::{Findings, MAX_FAULTS};
-use super::group::{read_format, read_object, read_repeated, required};
 use super::json::{Json, Object, member_pointer};
 use super::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Separator};
 use crate::data_type::{ByteSwap, DataType};
 use crate::diagnostic::{Diagnostic, code};
 pub use chain::{V2Chain, with_little_endian_types, write_codecs};
-use dtype::{Dtype, tensorstore_finding};
-pub use dtype::{read_type_string, write_dtype};
-pub use fill_value::write_fill_value;
+use dtype::{Dtype, read_fill_value, tensorstore_finding};
+pub use dtype::{read_type_string, write_dtype, write_fill_value};
 
 /// A member that v2 cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -127,8 +125,12 @@ pub fn read_array(document: &Json) -> ArrayDocument {
     let dtype = required(object, "dtype", found).map(|json| read_dtype(json, found));
     let compressor = required(object, "compressor", found).filter(|json| !json.is_null());
     let written_fill_value = required(object, "fill_value", found);
-    let fill_value = dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| fill_value::read(dtype, json, found));
-    let is_fortran = required(object, "order", found).and_then(|json| read_order(json, found));
+    let fill_value = dtype.as_ref().zip(written_fill_value).map(|(dtype, json)| read_fill_value(dtype, json, found));
+    let is_fortran = required(object, "order", found).and_then(|json| match json.as_str() {
+        Some("C") => Some(false),
+        Some("F") => Some(true),
+        _ => found.unexpected(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"),
+    });
     let filters = required(object, "filters", found).and_then(|json| read_filters(json, found)).unwrap_or_default();
     let separator = object.get("dimension_separator");
     let separator = Separator::read(separator, Separator::Dot, "/dimension_separator", found);
@@ -189,15 +191,6 @@ fn read_dtype(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Dtype {
     }
     diagnostics.extend(dtype.extension.map(|name| tensorstore_finding(name).at_pointer("/dtype")));
     dtype
-}
-
-/// Returns true if the order is F.
-fn read_order(json: &Json, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
-    match json.as_str() {
-        Some("C") => Some(false),
-        Some("F") => Some(true),
-        _ => diagnostics.unexpected(code::V2_ORDER, json, "\"C\" or \"F\"", "/order"),
-    }
 }
 
 fn read_filters<'a>(json: &'a Json, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<&'a Json>> {
