@@ -1,7 +1,7 @@
 //! The `zarr.json` of an array or a group, read member by member, so that a fault in one does not hide others.
 
-pub use super::chunk_grid::{ChunkGrid, MAX_RANK, num_elements};
-use super::chunk_grid::{read_chunk_grid, read_shape};
+pub use super::chunk_key::{ChunkGrid, MAX_RANK, num_elements};
+use super::chunk_key::{read_chunk_grid, read_shape};
 use super::extension::{Findings, MAX_FAULTS, read_codecs};
 use super::json::{Json, Object, member_pointer};
 use super::{ChunkKeyEncoding, CodecMetadata};

@@ -5,7 +5,6 @@
 //! Specification: <https://zarr-specs.readthedocs.io/en/latest/v3/core/>.
 
 pub mod array;
-mod chunk_grid;
 pub mod chunk_key;
 pub mod consolidated;
 pub mod edit;

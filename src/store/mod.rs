@@ -3,7 +3,6 @@
 //! The rows above use a [`Node`]: a [`Store`], and the prefix of the keys of an array or a group.
 
 mod destination;
-mod error;
 pub mod file;
 pub mod local;
 pub mod location;
@@ -25,7 +24,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use destination::{Destination, JOURNAL, PLAN, RUN_FOLDER, Relation, clear_run_folder, has_begun, has_run_folder};
 pub use destination::{LOCK_EXPIRES_AFTER, Lock, LockRequest, Log};
-pub use error::{RemoteError, StoreError};
 pub use local::{LocalStore, Modes};
 pub use location::{Location, LocationError, RemoteOptions};
 pub use memory::{ConsolidatedScope, MemoryReader, MemoryStore};
@@ -33,7 +31,8 @@ use memory::{SortedKeys, get_or_open, remove_from};
 use node::object_name;
 pub use node::{MAX_DOCUMENT_BYTES, Node};
 pub use object::{
-    EntryKind, FolderListing, Key, LinkTarget, MAX_KEY_BYTES, ObjectReader, ObjectWriter, ReadObject, WriteObject,
+    EntryKind, FolderListing, Key, LinkTarget, MAX_KEY_BYTES, ObjectReader, ObjectWriter, ReadObject, RemoteError,
+    StoreError, WriteObject,
 };
 use object::{PartReader, each_piece, part};
 pub use references::ReferenceStore;

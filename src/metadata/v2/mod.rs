@@ -8,7 +8,7 @@ mod chain;
 mod dtype;
 
 use super::array::{read_format, read_object, read_repeated, required};
-use super::chunk_grid::{read_chunk_shape, read_shape};
+use super::chunk_key::{read_chunk_shape, read_shape};
 use super::extension::{Findings, MAX_FAULTS};
 use super::json::{Json, Object, member_pointer};
 use super::{ArrayDocument, ChunkKeyEncoding, CodecMetadata, Separator};
